@@ -1,0 +1,63 @@
+"""JSON at the border: what comes in is checked once, what goes out is always valid UTF-8."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any, NoReturn
+
+from antiphon.errors import ContentError, MalformedJSONError
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_surrogate_escape = re.compile(r"\\u[dD][89a-fA-F]")
+_unsendable = re.compile("[\x00\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Replace what cannot travel as UTF-8 text (lone surrogates) or through databases (NUL) by U+FFFD."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return _unsendable.sub("�", text)
+
+
+def dumps(value: object, what: str = "the value") -> str:
+    """The value as compact JSON; a ContentError names `what` when it has no JSON form."""
+    try:
+        text = _encode(value)
+    except RecursionError:
+        raise ContentError(f"{what} is nested too deeply for JSON") from None
+    except (TypeError, ValueError) as error:
+        raise ContentError(f"{what} has no JSON form: {error}") from None
+    return text if text.isascii() else _unsendable.sub("�", text)
+
+
+def loads(data: bytes | str, what: str = "the text") -> Any:
+    """Strict JSON: no NaN, no infinities, no invalid UTF-8; lone surrogates become U+FFFD."""
+    try:
+        text = data if isinstance(data, str) else data.decode("utf-8-sig")
+        value = _decode(text)
+        if _surrogate_escape.search(text):
+            value = _decode(clean(_encode(value)))
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise MalformedJSONError(f"{what} is not UTF-8: byte {error.start} is {byte:#04x}") from None
+    except RecursionError:
+        raise MalformedJSONError(f"{what} is nested too deeply") from None
+    except ValueError as error:
+        raise MalformedJSONError(f"{what} is not JSON: {error}") from None
+    return value
+
+
+def _reject(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"number out of range: {digits[:20]}")
+    return number
+
+
+_decode = json.JSONDecoder(parse_constant=_reject, parse_float=_finite).decode

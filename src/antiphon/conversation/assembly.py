@@ -1,0 +1,162 @@
+"""Making a conversation out of loose messages, whatever state they are in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from antiphon.conversation.conversation import Conversation
+from antiphon.conversation.parts import AssistantPart, Chat, Text, ToolCall, ToolResult, ToolSpec, UserPart
+from antiphon.conversation.repair import Change, interrupted, unanswered
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One message of a history somebody else kept. Results in it come before its parts."""
+
+    role: Literal["user", "assistant"]
+    where: str
+    parts: tuple[UserPart | AssistantPart, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+
+
+@dataclass(slots=True)
+class _Draft:
+    role: Literal["user", "assistant"]
+    where: str
+    parts: list[UserPart | AssistantPart] = field(default_factory=list[UserPart | AssistantPart])
+    results: dict[str, ToolResult] = field(default_factory=dict[str, ToolResult])
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return [part for part in self.parts if isinstance(part, ToolCall)]
+
+    @property
+    def open_calls(self) -> list[ToolCall]:
+        return [call for call in self.calls if call.id not in self.results]
+
+
+class _Assembly:
+    def __init__(self, by_id: bool) -> None:
+        self.by_id = by_id
+        self.drafts: list[_Draft] = []
+        self.changes: list[Change] = []
+        # For each id as the file has it: the calls that bear it, newest last, under our own unique ids.
+        self.calls: dict[str, list[tuple[_Draft, ToolCall]]] = {}
+        self.ids: set[str] = set()
+        self.early: list[tuple[str, ToolResult]] = []
+
+    def note(self, code: str, where: str, found: str, action: str, call_id: str = "") -> None:
+        self.changes.append(Change(code, where, found, action, call_id))  # type: ignore[arg-type]
+
+    def add(self, item: Item) -> None:
+        for result in item.results:
+            self.add_result(item.where, result)
+        if item.role == "user":
+            if item.parts:
+                draft = self.draft("user", item.where)
+                draft.parts.extend(item.parts)
+            return
+        draft = self.assistant_draft(item)
+        for part in item.parts:
+            draft.parts.append(self.taken_in(draft, part, item.where) if isinstance(part, ToolCall) else part)
+
+    def draft(self, role: Literal["user", "assistant"], where: str) -> _Draft:
+        if not (self.drafts and self.drafts[-1].role == role):
+            self.drafts.append(_Draft(role, where))
+        return self.drafts[-1]
+
+    def assistant_draft(self, item: Item) -> _Draft:
+        last = self.drafts[-1] if self.drafts else None
+        if last and last.role == "assistant" and last.results:
+            # Answered calls end a turn even where no user message follows them.
+            self.drafts.append(_Draft("assistant", item.where))
+        elif last and last.role == "assistant" and last.calls and not self.by_id:
+            names = ", ".join(repr(call.id) for call in last.calls)
+            found = f"the model speaks before call {names} is answered"
+            self.note("split-calls", item.where, found, "both are one turn")
+        return self.draft("assistant", item.where)
+
+    def taken_in(self, draft: _Draft, call: ToolCall, where: str) -> ToolCall:
+        theirs = call.id
+        if theirs in self.ids:
+            call = replace(call, id=self.new_id())
+            found = f"call id {theirs!r} (`{call.name}`) is used a second time"
+            self.note("duplicate-id", where, found, f"this call becomes {call.id!r}", theirs)
+        self.ids.add(call.id)
+        self.calls.setdefault(theirs, []).append((draft, call))
+        return call
+
+    def new_id(self) -> str:
+        number = len(self.ids) + 1
+        while (id := f"call{number:05d}") in self.ids:
+            number += 1
+        return id
+
+    def add_result(self, where: str, result: ToolResult) -> None:
+        for draft, call in reversed(self.calls.get(result.call_id, [])):
+            if call.id not in draft.results:
+                if not self.by_id and draft is not self.drafts[-1]:
+                    found = f"the result of call {result.call_id!r} is not right behind it"
+                    self.note("misplaced-result", where, found, "it is put behind its call", result.call_id)
+                draft.results[call.id] = replace(result, call_id=call.id)
+                return
+        if result.call_id in self.calls:
+            found = f"a second result for call {result.call_id!r}"
+            self.note("duplicate-result", where, found, "the first one is kept", result.call_id)
+        else:
+            self.early.append((where, result))
+
+    def place_early(self) -> None:
+        """Results that came before any call of their id: paired with a later call, or dropped."""
+        for where, result in self.early:
+            home = next((pair for pair in self.calls.get(result.call_id, []) if pair[1] in pair[0].open_calls), None)
+            if home:
+                draft, call = home
+                draft.results[call.id] = replace(result, call_id=call.id)
+                found = f"the result of call {result.call_id!r} comes before it"
+                self.note("misplaced-result", where, found, "it is put behind its call", result.call_id)
+            else:
+                found = f"a result for call {result.call_id!r}, which nobody made: {result.text[:60]!r}"
+                self.note("orphan-result", where, found, "it is dropped", result.call_id)
+
+    def conversation(self, system: str, tools: Iterable[ToolSpec]) -> Conversation:
+        conversation = Conversation(system, tools)
+        last_assistant = max((n for n, draft in enumerate(self.drafts) if draft.role == "assistant"), default=-1)
+        for place, draft in enumerate(self.drafts):
+            if draft.role == "user":
+                self.say(conversation, draft)
+                continue
+            conversation.add_reply(draft.parts)  # type: ignore[arg-type]
+            results = list(draft.results.values())
+            if place != last_assistant:
+                for call in draft.open_calls:
+                    self.changes.append(unanswered(call, draft.where))
+                    results.append(interrupted(call))
+            if results:
+                conversation.add_tool_results(results)
+        return conversation
+
+    def say(self, conversation: Conversation, draft: _Draft) -> None:
+        parts = [part for part in draft.parts if not isinstance(part, Text | Chat) or part.text.strip()]
+        if len(parts) < len(draft.parts):
+            self.note("empty-text", draft.where, "empty text", "it is dropped")
+        if parts:
+            conversation.add_user(parts)  # type: ignore[arg-type]
+
+
+def assemble(
+    items: Iterable[Item], system: str = "", tools: Iterable[ToolSpec] = (), *, by_id: bool = False
+) -> tuple[Conversation, list[Change]]:
+    """A conversation from loose messages, and what had to be repaired for it.
+
+    Every result goes to its own call, wherever it stood; calls left behind are answered as interrupted, except those
+    of the model's last turn, which may still be answered. `by_id` is for histories that pair by id alone, in which
+    neither the place of a result nor a split turn is a fault.
+    """
+    assembly = _Assembly(by_id)
+    for item in items:
+        assembly.add(item)
+    assembly.place_early()
+    return assembly.conversation(system, tools), assembly.changes

@@ -1,0 +1,141 @@
+"""Making a conversation fit: large results are cut, old turns are left out, pairs stay whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from antiphon._json import dumps
+from antiphon.conversation.parts import Chat, Foreign, Image, Reasoning, Text, ToolCall, ToolResult
+from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
+from antiphon.errors import CompactionError
+
+#: What an image costs, roughly, at the sizes providers scale to.
+IMAGE_TOKENS = 1000
+
+
+def estimate_tokens(text: str) -> int:
+    """A guess without a tokenizer: four bytes of UTF-8 to the token."""
+    return (len(text) if text.isascii() else len(text.encode())) // 4 + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """A plan: the turns that stay (results cut), those left out, and the whole texts of what was cut."""
+
+    before: int
+    after: int
+    first: tuple[Turn, ...]
+    dropped: tuple[Turn, ...]
+    newest: tuple[Turn, ...]
+    kept: dict[str, str]
+
+    def apply(self, summary: Callable[[Sequence[Turn]], str] | str | None = None) -> tuple[Turn, ...]:
+        """The turns of the compacted conversation, with the summary where the dropped ones were."""
+        if not self.dropped:
+            return self.first + self.newest
+        text = self._summarize(summary)
+        opening = self.first[0] if self.first else UserTurn(())
+        assert isinstance(opening, UserTurn)
+        parts = (*opening.parts, Text(text))
+        rest = self.newest
+        if rest and isinstance(rest[0], UserTurn):
+            parts, rest = parts + rest[0].parts, rest[1:]
+        return (UserTurn(parts), *rest)
+
+    def _summarize(self, summary: Callable[[Sequence[Turn]], str] | str | None) -> str:
+        note = f"[{len(self.dropped)} earlier turns were left out here"
+        if summary is None:
+            return note + ".]"
+        try:
+            text = summary if isinstance(summary, str) else summary(self.dropped)
+        except Exception as error:
+            raise CompactionError(f"the summary failed, so nothing was left out: {error}") from error
+        if not text.strip():
+            raise CompactionError("the summary is empty, so nothing was left out")
+        return f"{note}. Summary: {text}]"
+
+
+def plan(
+    turns: tuple[Turn, ...], system: str, budget: int, result_limit: int, count: Callable[[str], int]
+) -> Compaction:
+    """Cut results, oldest first, then leave out turns, oldest first, until the budget is met."""
+    sizes = [turn_tokens(turn, count) for turn in turns]
+    total = before = sum(sizes) + count(system)
+    kept: dict[str, str] = {}
+    cut = list(turns)
+    for place, turn in enumerate(turns):
+        if total <= budget:
+            break
+        if isinstance(turn, AssistantTurn) and turn.results:
+            cut[place] = _cut_results(turn, result_limit, count, kept)
+            size = turn_tokens(cut[place], count)
+            total, sizes[place] = total - sizes[place] + size, size
+    first = 1 if cut and isinstance(cut[0], UserTurn) else 0
+    stop = first
+    while total > budget and stop < _newest(cut):
+        total -= sizes[stop]
+        stop += 1
+    return Compaction(before, total, tuple(cut[:first]), tuple(cut[first:stop]), tuple(cut[stop:]), kept)
+
+
+def _newest(turns: Sequence[Turn]) -> int:
+    """Where the part begins that always stays: the last user turn, or the last calls and what follows them."""
+    for place in range(len(turns) - 1, -1, -1):
+        turn = turns[place]
+        if isinstance(turn, UserTurn) or turn.calls:
+            follows_calls = place and isinstance(turn, UserTurn)
+            previous = turns[place - 1] if follows_calls else None
+            return place - 1 if isinstance(previous, AssistantTurn) and previous.open_calls else place
+    return max(len(turns) - 1, 0)
+
+
+def _cut_results(turn: AssistantTurn, limit: int, count: Callable[[str], int], kept: dict[str, str]) -> AssistantTurn:
+    results = tuple(_cut(result, limit, count, kept) for result in turn.results)
+    return turn if results == turn.results else AssistantTurn(turn.parts, results)
+
+
+def _cut(result: ToolResult, limit: int, count: Callable[[str], int], kept: dict[str, str]) -> ToolResult:
+    text = result.text
+    tokens = count(text)
+    if result.handle or tokens <= limit:
+        return result
+    handle = f"result:{result.call_id}"
+    room = max(len(text) * limit // tokens, 1)
+    head, tail = text[: room * 3 // 4], text[len(text) - room // 4 :]
+    # A cut in the middle of a line reads as if the line were whole.
+    head = head[: head.rfind("\n") + 1] or head
+    tail = tail[tail.find("\n") + 1 :] or tail
+    left_out = len(text) - len(head) - len(tail)
+    note = f"[{left_out:,} of {len(text):,} characters left out; the whole is kept as {handle}]"
+    kept[handle] = text
+    short = f"{head.rstrip()}\n{note}\n{tail.lstrip()}"
+    images = tuple(part for part in result.parts if isinstance(part, Image))
+    return replace(result, content=(Text(short), *images) if images else short, native=None, handle=handle)
+
+
+def turn_tokens(turn: Turn, count: Callable[[str], int]) -> int:
+    """The size of a turn; counted once for each way of counting."""
+    memo = turn.memo.get(("tokens", count))
+    if memo is None:
+        parts = turn.parts if isinstance(turn, UserTurn) else (*turn.parts, *turn.results)
+        memo = turn.memo["tokens", count] = sum(_part_tokens(part, count) for part in parts)
+    return memo
+
+
+def _part_tokens(
+    part: Text | Image | Chat | Foreign | Reasoning | ToolCall | ToolResult, count: Callable[[str], int]
+) -> int:
+    match part:
+        case Text() | Reasoning():
+            return count(part.text)
+        case Foreign():
+            return count(dumps(part.native.data))
+        case Chat():
+            return count(part.attributed)
+        case Image():
+            return IMAGE_TOKENS
+        case ToolCall():
+            return count(part.name) + count(part.arguments_json) + 8
+        case ToolResult():
+            return 8 + sum(_part_tokens(piece, count) for piece in part.parts)

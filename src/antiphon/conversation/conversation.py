@@ -1,0 +1,398 @@
+"""The conversation: turns in which no call is without its place and no result without its call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+from antiphon._json import clean
+from antiphon.conversation.compact import Compaction, estimate_tokens, plan
+from antiphon.conversation.parts import (
+    HUMAN,
+    AssistantPart,
+    Chat,
+    Foreign,
+    Image,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    UserPart,
+)
+from antiphon.conversation.repair import Change, interrupted, unanswered
+from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
+from antiphon.errors import CompactionError, ContentError, PairingError
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """Whether the next request may be sent; false ones say why, and which calls are open."""
+
+    reason: str = ""
+    open_calls: tuple[ToolCall, ...] = ()
+
+    def __bool__(self) -> bool:
+        return not self.reason
+
+
+class Conversation:
+    """A system text, the tools in force and a list of turns.
+
+    Adding is checked before anything changes: a `PairingError` or `ContentError` leaves the conversation as it was.
+    `fork`, `repair` and `compact` return a new conversation and share the turns, which never change. With
+    `auto_assistant_tool_calls`, a result that comes without its call brings the call along; otherwise that is an error.
+    Not for use by several threads at once.
+    """
+
+    __slots__ = ("_auto", "_ids", "_kept", "_system", "_tools", "_turns", "memo")
+
+    def __init__(
+        self, system: str = "", tools: Iterable[ToolSpec] = (), *, auto_assistant_tool_calls: bool = False
+    ) -> None:
+        self.system = system
+        self.tools = tools
+        self._turns: tuple[Turn, ...] = ()
+        self._ids: dict[str, None] = {}
+        self._kept: dict[str, str] = {}
+        self._auto = auto_assistant_tool_calls
+        #: What rooms further out keep with this conversation, by their own keys.
+        self.memo: dict[Any, Any] = {}
+
+    @property
+    def system(self) -> str:
+        """The system text; empty for none."""
+        return self._system
+
+    @system.setter
+    def system(self, text: str) -> None:
+        self._system = clean(text)
+
+    @property
+    def tools(self) -> tuple[ToolSpec, ...]:
+        """The tools the model is told of."""
+        return self._tools
+
+    @tools.setter
+    def tools(self, tools: Iterable[ToolSpec]) -> None:
+        specs = tuple(tools)
+        names = [spec.name for spec in specs]
+        for name in names:
+            if names.count(name) > 1:
+                raise ContentError(f"two tools are named `{name}`; rename one of them")
+        self._tools = specs
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """All turns, oldest first."""
+        return self._turns
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that wait for a result, in call order."""
+        turn = self._calling_turn()
+        return turn.open_calls if turn else ()
+
+    # Adding
+
+    def add_user(self, content: str | UserPart | Sequence[str | UserPart], author: str | None = None) -> None:
+        """Add what somebody said; `author` attributes it to another agent.
+
+        While calls are open it is kept and reaches the model after their results.
+        """
+        given = [content] if isinstance(content, str | Text | Image | Chat | Foreign) else content
+        parts = tuple(_said(part, author) if isinstance(part, str) else part for part in given)
+        if not parts:
+            raise ContentError("a user turn needs text or an image")
+        for part in parts:
+            if not isinstance(part, Text | Image | Chat | Foreign):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
+            if isinstance(part, Text | Chat) and not part.text.strip():
+                raise ContentError("the text is empty: no provider takes empty text")
+        last = self._turns[-1] if self._turns else None
+        if isinstance(last, UserTurn):
+            self._turns = (*self._turns[:-1], UserTurn(last.parts + parts))
+        else:
+            self._turns = (*self._turns, UserTurn(parts))
+
+    def add_assistant(self, content: str | AssistantPart | Sequence[str | AssistantPart]) -> None:
+        """Add what the model said: text, or its parts in order. Calls in it are open until they get their results."""
+        given = [content] if isinstance(content, str | Text | Reasoning | ToolCall | Foreign) else content
+        parts = tuple(Text(part) if isinstance(part, str) else part for part in given)
+        self._reject_open_calls()
+        fresh: dict[str, None] = {}
+        for part in parts:
+            if not isinstance(part, Text | Reasoning | ToolCall | Foreign):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise ContentError(f"an assistant turn holds text, reasoning and calls, not {type(part).__name__}")
+            if isinstance(part, ToolCall):
+                if part.id in self._ids or part.id in fresh:
+                    raise PairingError(f"call id {part.id!r} (`{part.name}`) is already in use here", part.id)
+                fresh[part.id] = None
+        self._append_assistant(parts, fresh)
+
+    def add_reply(self, parts: Iterable[AssistantPart]) -> AssistantTurn:
+        """Add what a provider answered, and return the turn.
+
+        A call id that is already in use is replaced: some servers count from zero in every reply.
+        """
+        self._reject_open_calls()
+        fresh: dict[str, None] = {}
+        renamed: list[AssistantPart] = []
+        for part in parts:
+            if isinstance(part, ToolCall):
+                if part.id in self._ids or part.id in fresh:
+                    part = replace(part, id=self._new_id(fresh))
+                fresh[part.id] = None
+            renamed.append(part)
+        self._append_assistant(tuple(renamed), fresh)
+        turn = self._turns[-1]
+        assert isinstance(turn, AssistantTurn)
+        return turn
+
+    def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> None:
+        """Add the assistant turn that makes these calls. Calls that are open already are not added twice."""
+        calls = tuple(calls)
+        if not calls:
+            raise ContentError("no calls were given; use `add_assistant` for a turn without calls")
+        if calls == self.open_calls:
+            return
+        self.add_assistant((Text(content), *calls) if content.strip() else calls)
+
+    def add_tool_result(
+        self,
+        call_id: str,
+        content: str | Sequence[str | Text | Image],
+        is_error: bool = False,
+        *,
+        name: str = "",
+    ) -> None:
+        """Answer one open call. `name` is used only where `auto_assistant_tool_calls` must invent the call."""
+        parts = content if isinstance(content, str) else tuple(Text(p) if isinstance(p, str) else p for p in content)
+        self.add_tool_results([ToolResult(call_id, parts, is_error, name)])
+
+    def add_tool_results(self, results: Iterable[ToolResult]) -> None:
+        """Answer several open calls, in any order: all of them, or none if one does not fit."""
+        results = tuple(results)
+        seen: set[str] = set()
+        for result in results:
+            if result.call_id in seen:
+                raise PairingError(f"two results were given for call {result.call_id!r}", result.call_id)
+            seen.add(result.call_id)
+        with self._all_or_nothing():
+            self._call_missing(results)
+            open_ids = {call.id for call in self.open_calls}
+            for result in results:
+                if result.call_id not in open_ids:
+                    raise self._unpaired(result.call_id)
+            self._answer(results)
+
+    def add_tool_calls_and_results(
+        self, calls: Iterable[ToolCall], results: Iterable[ToolResult], content: str = ""
+    ) -> None:
+        """Add the calls and their results in the only order there is: all of it, or nothing."""
+        with self._all_or_nothing():
+            self.add_assistant_tool_calls(calls, content)
+            self.add_tool_results(results)
+
+    # Asking
+
+    def ready(self) -> Ready:
+        """Whether a model can be asked now, and if not, what is missing."""
+        if calls := self.open_calls:
+            names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in calls)
+            return Ready(f"no result yet for call {names}; add it, or `repair()` to answer it as interrupted", calls)
+        if not self._turns:
+            return Ready("the conversation is empty; add a user turn")
+        last = self._turns[-1]
+        if isinstance(last, AssistantTurn) and not last.calls:
+            return Ready("the model has answered; add a user turn")
+        return Ready()
+
+    def whole(self, handle: str) -> str:
+        """The whole text of a result that `compact` cut."""
+        try:
+            return self._kept[handle]
+        except KeyError:
+            raise ContentError(f"there is no kept result {handle!r} in this conversation") from None
+
+    def keep(self, handle: str, text: str) -> None:
+        """Keep the whole text of a result that is shown to the model in part."""
+        self._kept[handle] = clean(text)
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The whole texts of the results that were cut, by handle."""
+        return dict(self._kept)
+
+    # Changing
+
+    def fork(self, turns: int | None = None) -> Conversation:
+        """A conversation of its own that starts with the first `turns` turns of this one (default: all)."""
+        if turns is not None and not 0 <= turns <= len(self._turns):
+            raise ContentError(f"there are {len(self._turns)} turns, so a fork cannot start with {turns}")
+        return self._with_turns(self._turns[:turns])
+
+    def undo(self, turns: int = 1) -> tuple[Turn, ...]:
+        """Take back the last turns, results and open calls included, and return them."""
+        if not 0 <= turns <= len(self._turns):
+            raise ContentError(f"there are {len(self._turns)} turns, so {turns} cannot be taken back")
+        keep = len(self._turns) - turns
+        removed = self._turns[keep:]
+        self._turns = self._turns[:keep]
+        for turn in removed:
+            if isinstance(turn, AssistantTurn):
+                for call in turn.calls:
+                    self._ids.pop(call.id, None)
+        return removed
+
+    def repair(self) -> tuple[Conversation, list[Change]]:
+        """This conversation with every open call answered as interrupted, and what was changed.
+
+        Other problems cannot arise here; those of a foreign history are repaired while it is read.
+        """
+        repaired = self.fork()
+        calls = self.open_calls
+        if calls:
+            repaired._answer(interrupted(call) for call in calls)
+        position = f"turn {len(self._turns) - isinstance(self._turns[-1], UserTurn)}" if calls else ""
+        return repaired, [unanswered(call, position) for call in calls]
+
+    def compaction(
+        self, budget: int, *, result_limit: int = 2000, count: Callable[[str], int] = estimate_tokens
+    ) -> Compaction:
+        """What would have to go to fit `budget` tokens; see `compact`, which applies it."""
+        return plan(self._turns, self._system, budget, result_limit, count)
+
+    def compact(
+        self,
+        budget: int,
+        *,
+        summary: Callable[[Sequence[Turn]], str] | str | None = None,
+        result_limit: int = 2000,
+        count: Callable[[str], int] = estimate_tokens,
+    ) -> Conversation:
+        """A conversation that fits `budget` tokens, made of whole turns; this one is not changed.
+
+        Results longer than `result_limit` tokens are cut first, oldest first, and kept whole under a handle (`whole`).
+        If that is not enough, the oldest turns after the first user turn are left out and `summary`, a text or a
+        function of the turns left out, takes their place. The newest turns always stay.
+        """
+        compaction = self.compaction(budget, result_limit=result_limit, count=count)
+        if compaction.after > budget:
+            raise CompactionError(
+                f"the newest turns, the first one and the system text alone need about {compaction.after} tokens,"
+                f" more than the budget of {budget}; nothing was changed"
+            )
+        compacted = self._with_turns(compaction.apply(summary))
+        compacted._kept.update(compaction.kept)
+        return compacted
+
+    def _with_turns(self, turns: Iterable[Turn]) -> Conversation:
+        """A conversation with this one's system text, tools and kept results, and these turns."""
+        other = Conversation(self._system, self._tools, auto_assistant_tool_calls=self._auto)
+        other._kept = dict(self._kept)
+        other._turns = tuple(turns)
+        for turn in other._turns:
+            if isinstance(turn, AssistantTurn):
+                other._ids.update((call.id, None) for call in turn.calls)
+        return other
+
+    # Keeping
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the conversation to a file, atomically: the old file or the new one, never half of it."""
+        from antiphon.conversation import storage
+
+        storage.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Conversation:
+        """Read what `save` wrote; a `FormatError` says what is wrong with anything else."""
+        from antiphon.conversation import storage
+
+        return storage.load(path)
+
+    def __repr__(self) -> str:
+        state = self.ready()
+        return f"<Conversation: {len(self._turns)} turns, {'ready' if state else state.reason}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Conversation):
+            return NotImplemented
+        return (self._system, self._tools, self._turns, self._kept) == (
+            other._system,
+            other._tools,
+            other._turns,
+            other._kept,
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # Inside
+
+    def _calling_turn(self) -> AssistantTurn | None:
+        """The turn whose calls may still be answered: the last of the model's, behind at most one user turn."""
+        for turn in self._turns[:-3:-1]:
+            if isinstance(turn, AssistantTurn):
+                return turn
+        return None
+
+    def _reject_open_calls(self) -> None:
+        if calls := self.open_calls:
+            names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in calls)
+            raise PairingError(f"the model cannot speak yet: no result for call {names}", calls[0].id)
+
+    def _append_assistant(self, parts: tuple[AssistantPart, ...], ids: dict[str, None]) -> None:
+        last = self._turns[-1] if self._turns else None
+        if isinstance(last, AssistantTurn) and not last.calls:
+            self._turns = (*self._turns[:-1], AssistantTurn(last.parts + parts))
+        else:
+            self._turns = (*self._turns, AssistantTurn(parts))
+        self._ids.update(ids)
+
+    def _answer(self, results: Iterable[ToolResult]) -> None:
+        turn = self._calling_turn()
+        if turn is None:
+            return
+        place = len(self._turns) - (1 if self._turns[-1] is turn else 2)
+        self._turns = (*self._turns[:place], turn.answered(results), *self._turns[place + 1 :])
+
+    def _call_missing(self, results: Sequence[ToolResult]) -> None:
+        """For `auto_assistant_tool_calls`: one assistant turn with the calls that bare results answer."""
+        if not self._auto:
+            return
+        missing = [result for result in results if result.call_id not in self._ids]
+        if missing:
+            self.add_assistant([ToolCall(result.call_id, result.name or "tool") for result in missing])
+
+    def _unpaired(self, call_id: str) -> PairingError:
+        turn = self._calling_turn()
+        if call_id in self._ids:
+            where = "" if turn and any(call.id == call_id for call in turn.calls) else " in an earlier turn"
+            return PairingError(f"call {call_id!r} already has its result{where}", call_id)
+        names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in self.open_calls)
+        return PairingError(f"no call {call_id!r} is open; {'open: ' + names if names else 'no call is'}", call_id)
+
+    def _new_id(self, taken: dict[str, None]) -> str:
+        number = len(self._ids) + len(taken) + 1
+        while (id := f"call{number:05d}") in self._ids or id in taken:
+            number += 1
+        return id
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        turns, ids = self._turns, len(self._ids)
+        try:
+            yield
+        except BaseException:
+            self._turns = turns
+            while len(self._ids) > ids:
+                self._ids.popitem()
+            raise
+
+
+def _said(text: str, author: str | None) -> Text | Chat:
+    return Text(text) if author is None or author.removeprefix("@") == HUMAN.removeprefix("@") else Chat(author, text)

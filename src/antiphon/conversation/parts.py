@@ -1,0 +1,253 @@
+"""What turns are made of: text, images, chat, reasoning, tool calls, tool results, and what only one provider knows."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import string
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon._json import clean, dumps, loads
+from antiphon.errors import ContentError, MalformedJSONError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
+_ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
+_AUTHOR = re.compile(r"@?[\w.-]{1,64}\Z")
+_ALPHABET = string.digits + string.ascii_letters
+_CHAT_LINE = re.compile(r"^(\s*\[Chat from )", re.MULTILINE)
+
+#: The author whose chat is the human's own input and carries no attribution.
+HUMAN = "@human"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who produced something opaque: only the same provider, API and model gets it back."""
+
+    provider: str
+    api: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """A provider's own JSON for a part, kept as it came, for the way back to where it came from."""
+
+    origin: Origin
+    data: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Plain text of a user, a model or a tool. Never empty where a person or program adds it."""
+
+    text: str
+    native: Native | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image as base64 `data` with its `media_type`, or as a `url` the provider fetches."""
+
+    data: str = ""
+    media_type: str = ""
+    url: str = ""
+    native: Native | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.data) == bool(self.url):
+            raise ContentError("an image has either `data` (base64) or a `url`")
+        if self.data and not self.media_type.startswith("image/"):
+            raise ContentError(f"an image's `media_type` looks like 'image/png', not {self.media_type!r}")
+
+    @classmethod
+    def from_bytes(cls, content: bytes, media_type: str) -> Image:
+        """An image from its file's bytes."""
+        return cls(data=base64.b64encode(content).decode(), media_type=media_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """A line of multi-party chat: who said it, and what.
+
+    Models see it as `[Chat from @coder-2]: …`. Lines of the text that imitate such an attribution are quoted, so that
+    one participant cannot speak in another's name.
+    """
+
+    author: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if not _AUTHOR.match(self.author):
+            raise ContentError(f"a chat author is a name such as '@coder-2', not {self.author!r}")
+        object.__setattr__(self, "author", "@" + self.author.removeprefix("@"))
+        object.__setattr__(self, "text", clean(self.text))
+
+    @property
+    def attributed(self) -> str:
+        """The text as models see it."""
+        quoted = _CHAT_LINE.sub(r"> \1", self.text)
+        return f"[Chat from {self.author}]: {quoted}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A model's thinking. `native` holds its signed or encrypted form; without one it is never sent back."""
+
+    text: str
+    native: Native | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A block only its own API understands; other providers are shown `text` instead, if there is any."""
+
+    native: Native
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", clean(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A model's request to run a tool.
+
+    `problem` says why the call must not be run (cut off by the token limit, arguments that are no JSON object); it is
+    `None` for a good call. The arguments recorded are those at construction.
+    """
+
+    id: str
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    problem: str | None = None
+    native: Native | None = None
+    arguments_json: str = field(default="", compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not _ID.match(self.id):
+            raise ContentError(f"a call id is 1 to 40 of A-Z a-z 0-9 _ -, not {self.id!r}")
+        if not _NAME.match(self.name):
+            raise ContentError(f"a tool name is a letter or _ and up to 63 of A-Z a-z 0-9 _ -, not {self.name!r}")
+        arguments: object = self.arguments
+        if not isinstance(arguments, Mapping):
+            raise ContentError(f"the arguments of call {self.id!r} are an object, not {type(self.arguments).__name__}")
+        if not self.arguments_json:
+            object.__setattr__(
+                self, "arguments_json", dumps(self.arguments, f"the arguments of call {self.id!r} to `{self.name}`")
+            )
+
+    @classmethod
+    def read(
+        cls, id: str, name: str, arguments: object, *, truncated: bool = False, native: Native | None = None
+    ) -> ToolCall:
+        """A call as a model sent it, which may be anything.
+
+        `arguments` is JSON text or an object. What cannot be read is kept under `_malformed`, so that nothing is lost
+        and nobody runs the tool with empty arguments by mistake. An id that is not legal everywhere is replaced.
+        """
+        problem: str | None = None
+        text = ""
+        value: Any = arguments
+        if isinstance(arguments, str):
+            try:
+                value = loads(arguments, "the argument text") if arguments.strip() else {}
+                text = arguments if isinstance(value, dict) and "\\u" not in arguments else ""
+            except MalformedJSONError as error:
+                problem, value = str(error), {"_malformed": clean(arguments)}
+        if not isinstance(value, dict):
+            problem = f"the arguments are a JSON object, not {dumps(value)[:40]}"
+            value = {"_malformed": value}
+        legal = name if _NAME.match(name) else (re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64].lstrip("-0123456789") or "_")
+        if legal != name:
+            problem = f"there is no tool named {name[:80]!r}"
+        if truncated:
+            problem = "cut off by the token limit before its arguments were complete"
+        return cls(legal_id(id), legal, value, problem, native, text.strip())  # pyright: ignore[reportUnknownArgumentType]
+
+
+def legal_id(id: str) -> str:
+    """The id itself where every provider but Mistral takes it, else a short one that depends on it alone."""
+    return id if _ID.match(id) else short_id(id)
+
+
+def short_id(id: str) -> str:
+    """Nine letters and digits, the form every provider takes, made from the id alone."""
+    number = int.from_bytes(hashlib.sha256(id.encode("utf-8", "replace")).digest()[:8], "big")
+    return "".join(_ALPHABET[number // 62**place % 62] for place in range(9))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered to one call: text, or text and images. An error result holds text only.
+
+    `name` matters only to `auto_assistant_tool_calls`, which must invent the call. `handle` names the whole of a
+    result that was cut; `Conversation.whole` returns it.
+    """
+
+    call_id: str
+    content: str | tuple[Text | Image | Foreign, ...]
+    is_error: bool = False
+    name: str = field(default="", compare=False)
+    native: Native | None = None
+    handle: str = ""
+
+    def __post_init__(self) -> None:
+        content: object = self.content
+        if isinstance(content, str):
+            object.__setattr__(self, "content", clean(content))
+            return
+        if not isinstance(content, Iterable):
+            raise ContentError(f"the result of call {self.call_id!r} is text or parts, not {type(content).__name__}")
+        parts = tuple(Text(part) if isinstance(part, str) else part for part in content)  # pyright: ignore[reportUnknownVariableType]
+        for part in parts:  # pyright: ignore[reportUnknownVariableType]
+            if not isinstance(part, Text | Image | Foreign):
+                raise ContentError(
+                    f"the result of call {self.call_id!r} holds text and images, not {type(part).__name__}"  # pyright: ignore[reportUnknownArgumentType]
+                )
+            if self.is_error and isinstance(part, Image):
+                raise ContentError(f"the error result of call {self.call_id!r} holds text only, no image")
+        object.__setattr__(self, "content", parts)
+
+    @property
+    def parts(self) -> tuple[Text | Image | Foreign, ...]:
+        """The content as parts, whichever way it was given."""
+        return (Text(self.content),) if isinstance(self.content, str) else self.content
+
+    @property
+    def text(self) -> str:
+        """The text of the result, without its images."""
+        if isinstance(self.content, str):
+            return self.content
+        return "\n".join(part.text for part in self.content if not isinstance(part, Image) and part.text)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as a model is told of it: name, description and the JSON Schema of its arguments."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict[str, Any])
+    native: Native | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.match(self.name):
+            raise ContentError(f"a tool name is a letter or _ and up to 63 of A-Z a-z 0-9 _ -, not {self.name!r}")
+        if self.parameters.get("type", "object") != "object":
+            raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")
+        object.__setattr__(self, "description", clean(self.description))
+        dumps(self.parameters, f"the parameters of tool `{self.name}`")
+
+
+UserPart = Text | Image | Chat | Foreign
+AssistantPart = Text | Reasoning | ToolCall | Foreign

@@ -1,0 +1,65 @@
+"""Turns: the user's, and the model's together with the results of its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.conversation.parts import AssistantPart, Chat, Reasoning, Text, ToolCall, ToolResult, UserPart
+
+
+@dataclass(frozen=True, slots=True)
+class UserTurn:
+    """What people and other agents said before the model speaks next."""
+
+    parts: tuple[UserPart, ...]
+    # What rooms further out made of this turn, by their own keys. A turn never changes, so nothing here gets stale.
+    memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
+
+    @property
+    def text(self) -> str:
+        """All text of the turn, chat with its attribution."""
+        return "\n\n".join(
+            part.attributed if isinstance(part, Chat) else part.text
+            for part in self.parts
+            if isinstance(part, Chat | Text)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantTurn:
+    """What the model gave, in its order, with the results of its calls in the order of the calls."""
+
+    parts: tuple[AssistantPart, ...]
+    results: tuple[ToolResult, ...] = ()
+    memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls, answered or not."""
+        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+
+    @property
+    def open_calls(self) -> tuple[ToolCall, ...]:
+        """The calls that have no result yet."""
+        answered = {result.call_id for result in self.results}
+        return tuple(call for call in self.calls if call.id not in answered)
+
+    @property
+    def text(self) -> str:
+        """The text of the answer, without reasoning and calls."""
+        return "".join(part.text for part in self.parts if isinstance(part, Text))
+
+    @property
+    def reasoning(self) -> str:
+        """The readable part of the model's thinking."""
+        return "\n\n".join(part.text for part in self.parts if isinstance(part, Reasoning) and part.text)
+
+    def answered(self, results: Iterable[ToolResult]) -> AssistantTurn:
+        """The turn with these results added; the caller has checked that they belong here."""
+        by_id = {result.call_id: result for result in (*self.results, *results)}
+        return AssistantTurn(self.parts, tuple(by_id[call.id] for call in self.calls if call.id in by_id))
+
+
+Turn = UserTurn | AssistantTurn

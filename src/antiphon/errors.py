@@ -1,0 +1,141 @@
+"""Every error that Antiphon raises, as one tree.
+
+AntiphonError
+├── ContentError             text, an image or arguments that no provider takes
+│   └── MalformedJSONError   bytes that are not the JSON they should be
+├── PairingError             a tool result without its call, a second result, a call used twice
+├── NotReadyError            a request was asked for while calls are open or nothing is left to answer
+├── CompactionError          a summary failed; nothing was changed
+├── FormatError              a saved or foreign history that cannot be read
+│   └── VersionError         a saved conversation of a version this release does not know
+├── OptionError              an option the chosen provider or model does not take
+├── ConfigurationError       no such provider, no key, no base URL
+└── ProviderError            the provider, or the way to it, failed
+    ├── ConnectionFailed     no connection, or it broke
+    │   └── StreamCut        a stream ended before its reply was complete
+    ├── TimedOut             a time-out or the deadline passed
+    ├── BadReply             an answer that is not what the API promises
+    └── StatusError          an HTTP status that says no
+        ├── RequestRejected  400, 413, 422: the request itself
+        ├── AuthenticationFailed  401, 403
+        ├── NotFound         404: no such model or address
+        ├── RateLimited      429
+        └── ServerFailed     5xx, 529
+"""
+
+from __future__ import annotations
+
+
+class AntiphonError(Exception):
+    """The root: catching it catches everything this package raises on purpose."""
+
+
+class ContentError(AntiphonError, ValueError):
+    """Text, an image or arguments that no provider takes."""
+
+
+class MalformedJSONError(ContentError):
+    """Bytes that are not the JSON they should be."""
+
+
+class PairingError(AntiphonError):
+    """A tool result without its call, a second result for a call, or a call id used twice.
+
+    `call_id` names the call.
+    """
+
+    def __init__(self, message: str, call_id: str) -> None:
+        super().__init__(message)
+        self.call_id = call_id
+
+
+class NotReadyError(AntiphonError):
+    """A request was asked for while calls are open or there is nothing to answer."""
+
+
+class CompactionError(AntiphonError):
+    """A summary failed, or nothing more can be left out; the conversation is as it was."""
+
+
+class FormatError(AntiphonError):
+    """A saved or foreign history that cannot be read."""
+
+
+class VersionError(FormatError):
+    """A saved conversation of a version this release does not know."""
+
+
+class OptionError(AntiphonError, ValueError):
+    """An option the chosen provider or model does not take."""
+
+
+class ConfigurationError(AntiphonError):
+    """No such provider, no key for it, or no address."""
+
+
+class ProviderError(AntiphonError):
+    """The provider, or the way to it, failed. `provider` names it."""
+
+    def __init__(self, message: str, *, provider: str = "") -> None:
+        super().__init__(message)
+        self.provider = provider
+
+
+class ConnectionFailed(ProviderError):
+    """No connection could be made, or it broke."""
+
+
+class StreamCut(ConnectionFailed):
+    """A stream ended before its reply was complete. `partial` holds the text that had come."""
+
+    def __init__(self, message: str, *, provider: str = "", partial: str = "") -> None:
+        super().__init__(message, provider=provider)
+        self.partial = partial
+
+
+class TimedOut(ProviderError):
+    """A time-out or the deadline of the whole exchange passed."""
+
+
+class BadReply(ProviderError):
+    """The provider answered 200 with something its API does not promise."""
+
+
+class StatusError(ProviderError):
+    """An HTTP status that says no, with the provider's own words in `text`."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        provider: str = "",
+        status: int = 0,
+        request_id: str = "",
+        text: str = "",
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message, provider=provider)
+        self.status = status
+        self.request_id = request_id
+        self.text = text
+        self.retry_after = retry_after
+
+
+class RequestRejected(StatusError):
+    """400, 413 or 422: the request itself is not acceptable."""
+
+
+class AuthenticationFailed(StatusError):
+    """401 or 403: the key is missing, wrong or not allowed to do this."""
+
+
+class NotFound(StatusError):
+    """404: no such model, or no such address."""
+
+
+class RateLimited(StatusError):
+    """429: too many requests or tokens."""
+
+
+class ServerFailed(StatusError):
+    """5xx and 529: the provider failed or is overloaded."""

@@ -1,0 +1,206 @@
+"""A conversation as a request to Anthropic's Messages API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from antiphon._json import dumps, loads
+from antiphon.conversation import (
+    AssistantPart,
+    AssistantTurn,
+    Chat,
+    Conversation,
+    Foreign,
+    Image,
+    Native,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Turn,
+    UserPart,
+)
+from antiphon.errors import OptionError
+from antiphon.wire import body
+from antiphon.wire.options import Options, Target
+from antiphon.wire.shape import arr, obj, string
+
+API = "anthropic"
+#: The API wants a limit in every request.
+DEFAULT_MAX_TOKENS = 16_000
+
+_OPENING = '{"type":"text","text":"(The conversation begins with the assistant.)"}'
+_NOTHING = '{"type":"text","text":"(Content that only another provider can show.)"}'
+_CACHE = {"type": "ephemeral"}
+
+
+def path(target: Target, stream: bool) -> str:  # noqa: ARG001
+    """Where requests go, below the base URL."""
+    return "/v1/messages"
+
+
+def encode(conversation: Conversation, target: Target, options: Options) -> bytes:
+    """The request body."""
+    fields: dict[str, Any] = {"model": target.model, "max_tokens": options.max_tokens or DEFAULT_MAX_TOKENS}
+    if options.temperature is not None or options.top_p is not None:
+        if not target.profile.sampling:
+            raise OptionError(
+                f"{target.provider} takes no `temperature` or `top_p`; leave them out, or put them into `extra` for a"
+                " model that does"
+            )
+        fields |= {k: v for k in ("temperature", "top_p") if (v := getattr(options, k)) is not None}
+    if options.stop:
+        fields["stop_sequences"] = list(options.stop)
+    if options.stream:
+        fields["stream"] = True
+    if options.cache:
+        fields["cache_control"] = _CACHE
+    _ask_for_reasoning(fields, options)
+    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
+    if tools and (choice := _tool_choice(options)):
+        fields["tool_choice"] = choice
+    fields |= options.extra
+    _drop_impossible_thinking(fields, conversation, target)
+    raw: dict[str, str | bytes] = {}
+    if conversation.system:
+        block: dict[str, Any] = {"type": "text", "text": conversation.system}
+        raw["system"] = dumps([block | {"cache_control": _CACHE} if options.cache else block])
+    if tools:
+        raw["tools"] = f"[{tools}]"
+    raw["messages"] = b"[" + messages(conversation, target) + b"]"
+    return body.assemble(fields, **raw)
+
+
+def messages(conversation: Conversation, target: Target) -> bytes:
+    """The messages, separated by commas."""
+    joined = body.messages(conversation, target.key, lambda turn: _segments(turn, target), _message)
+    if conversation.turns and isinstance(conversation.turns[0], AssistantTurn):
+        opening = f'{{"role":"user","content":[{_OPENING}]}},'
+        return opening.encode() + joined
+    return joined
+
+
+def history(conversation: Conversation, target: Target) -> dict[str, Any]:
+    """The conversation in this API's shape, as data."""
+    data: dict[str, Any] = {"system": conversation.system} if conversation.system else {}
+    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
+    if tools:
+        data["tools"] = loads(f"[{tools}]")
+    return data | {"messages": loads(b"[" + messages(conversation, target) + b"]")}
+
+
+def _ask_for_reasoning(fields: dict[str, Any], options: Options) -> None:
+    if isinstance(options.reasoning, int):
+        fields["thinking"] = {"type": "enabled", "budget_tokens": options.reasoning}
+        fields["max_tokens"] = max(fields["max_tokens"], options.reasoning + 1024)
+    elif options.reasoning in ("none", "minimal"):
+        fields["thinking"] = {"type": "disabled"}
+    elif options.reasoning:
+        fields["thinking"] = {"type": "adaptive"}
+        fields["output_config"] = {"effort": options.reasoning}
+
+
+def _tool_choice(options: Options) -> dict[str, Any] | None:
+    kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
+    if options.tool_choice is None and options.parallel_tool_calls is None:
+        return None
+    asked = options.tool_choice or "auto"
+    choice: dict[str, Any] = dict(kinds.get(asked, {"type": "tool", "name": asked}))
+    if options.parallel_tool_calls is not None and asked != "none":
+        choice["disable_parallel_tool_use"] = not options.parallel_tool_calls
+    return choice
+
+
+def _drop_impossible_thinking(fields: dict[str, Any], conversation: Conversation, target: Target) -> None:
+    """Thinking is refused (A20) with a forced tool, and (A15) when calls under way were made without it."""
+    kind = obj(fields.get("thinking")).get("type")
+    if kind not in ("enabled", "adaptive"):
+        return
+    forced = obj(fields.get("tool_choice")).get("type") in ("any", "tool")
+    last = next((turn for turn in reversed(conversation.turns) if isinstance(turn, AssistantTurn)), None)
+    unthought = kind == "enabled" and last is not None and last.calls and not _starts_with_thinking(last, target)
+    if forced or unthought:
+        del fields["thinking"]
+
+
+def _starts_with_thinking(turn: AssistantTurn, target: Target) -> bool:
+    first = next((part for part in turn.parts if _block(part, target) is not None), None)
+    return isinstance(first, Reasoning)
+
+
+def _tool(tool: ToolSpec, target: Target) -> str | None:
+    if tool.native:
+        return dumps(tool.native.data) if _is_ours(tool.native, target) else None
+    schema: dict[str, Any] = {"type": "object", "properties": {}} | tool.parameters
+    # A23: no alternatives at the top. The properties of all of them are offered instead, none required.
+    for word in ("anyOf", "oneOf", "allOf"):
+        if word in schema:
+            for variant in arr(schema.pop(word)):
+                schema["properties"] = obj(obj(variant).get("properties")) | obj(schema["properties"])
+    described = {"description": tool.description} if tool.description else {}
+    return dumps({"name": tool.name, **described, "input_schema": schema})
+
+
+def _is_ours(native: Native, target: Target) -> bool:
+    return native.origin.api == API and native.origin.provider == target.provider
+
+
+def _message(segment: body.Segment) -> bytes:
+    if not segment.role:
+        return segment.blocks
+    return f'{{"role":"{segment.role}","content":['.encode() + segment.blocks + b"]}"
+
+
+def _segments(turn: Turn, target: Target) -> list[body.Segment]:
+    if isinstance(turn, AssistantTurn):
+        blocks = [block for part in turn.parts if (block := _block(part, target)) is not None]
+        results = [_result(result, target) for result in turn.results]
+        segments = [body.Segment("assistant", ",".join(blocks).encode())] if blocks else []
+        return [*segments, body.Segment("user", ",".join(results).encode())] if results else segments
+    segments: list[body.Segment] = []
+    for part in turn.parts:
+        block = _block(part, target)
+        if block is not None:
+            whole = isinstance(part, Foreign) and "role" in part.native.data and _is_ours(part.native, target)
+            segments.append(body.Segment("" if whole else "user", block.encode()))
+    return segments or [body.Segment("user", _NOTHING.encode())]
+
+
+def _block(part: UserPart | AssistantPart, target: Target) -> str | None:
+    """The part as a content block, or nothing where this target cannot have it."""
+    match part:
+        case Reasoning():
+            return dumps(part.native.data) if part.native and part.native.origin == target.origin else None
+        case ToolCall():
+            more = part.native.data if part.native and _is_ours(part.native, target) else {}
+            rest = {k: v for k, v in more.items() if k not in ("type", "id", "name", "input")}
+            name = string(more.get("name")) or part.name
+            tail = "," + dumps(rest)[1:-1] if rest else ""
+            return f'{{"type":"tool_use","id":"{part.id}","name":{dumps(name)},"input":{part.arguments_json}{tail}}}'
+        case Text() | Foreign() | Image() if part.native and _is_ours(part.native, target):
+            return dumps(part.native.data)
+        case Text() | Foreign():
+            return dumps({"type": "text", "text": part.text}) if part.text.strip() else None
+        case Chat():
+            return dumps({"type": "text", "text": part.attributed})
+        case Image():
+            return dumps({"type": "image", "source": _source(part)})
+
+
+def _source(image: Image) -> dict[str, str]:
+    if image.url:
+        return {"type": "url", "url": image.url}
+    return {"type": "base64", "media_type": image.media_type, "data": image.data}
+
+
+def _result(result: ToolResult, target: Target) -> str:
+    if result.native and _is_ours(result.native, target):
+        return dumps(result.native.data | {"tool_use_id": result.call_id})
+    content: Any = result.content
+    if not isinstance(content, str):
+        content = [loads(block) for part in result.content if (block := _block(part, target)) is not None]  # type: ignore[union-attr]
+    if not content or (isinstance(content, str) and not content.strip()):
+        content = "(no output)"
+    data = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
+    return dumps(data | {"is_error": True} if result.is_error else data)

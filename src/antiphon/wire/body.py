@@ -1,0 +1,104 @@
+"""Request bodies as bytes: each turn is encoded once for each target, and what is settled is only copied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from antiphon._json import dumps
+from antiphon.conversation import Conversation, ToolSpec, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A piece of a message. Neighbours of the same role become one message; those of role "" stay by themselves.
+
+    `blocks` is the JSON of its content blocks, separated by commas. `text` is the inside of a JSON string with the same
+    content, for APIs that take plain text too; `None` where there is more than text.
+    """
+
+    role: str
+    blocks: bytes
+    text: bytes | None = None
+
+
+EncodeTurn = Callable[[Turn], Iterable[Segment]]
+Wrap = Callable[[Segment], bytes]
+
+
+class _Fold:
+    """The messages of the settled turns as bytes, and the last segment, which may still grow."""
+
+    __slots__ = ("count", "done", "last", "pending")
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.last: Turn | None = None
+        self.done = bytearray()
+        self.pending: Segment | None = None
+
+    def continues(self, turns: tuple[Turn, ...], settled: int) -> bool:
+        return self.count <= settled and (not self.count or turns[self.count - 1] is self.last)
+
+
+def messages(conversation: Conversation, key: str, encode_turn: EncodeTurn, wrap: Wrap) -> bytes:
+    """All messages of the conversation, separated by commas.
+
+    Only the last two turns of a conversation can still be replaced (results arrive, texts are merged), so everything
+    before them is encoded once and kept with the conversation.
+    """
+    turns = conversation.turns
+    settled = max(len(turns) - 2, 0)
+    fold: _Fold | None = conversation.memo.get(key)
+    if fold is None or not fold.continues(turns, settled):
+        fold = conversation.memo[key] = _Fold()
+    if fold.count < settled:
+        fold.pending = _fold(turns[fold.count : settled], key, encode_turn, wrap, fold.done, fold.pending)
+        fold.count, fold.last = settled, turns[settled - 1]
+    tail = bytearray()
+    pending = _fold(turns[settled:], key, encode_turn, wrap, tail, fold.pending)
+    if pending:
+        tail += wrap(pending)
+    return b"".join((fold.done, tail)).removesuffix(b",")
+
+
+def _fold(
+    turns: Iterable[Turn], key: str, encode_turn: EncodeTurn, wrap: Wrap, out: bytearray, pending: Segment | None
+) -> Segment | None:
+    for turn in turns:
+        segments: tuple[Segment, ...] | None = turn.memo.get(key)
+        if segments is None:
+            segments = turn.memo[key] = tuple(encode_turn(turn))
+        for segment in segments:
+            if pending and pending.role == segment.role != "":
+                pending = _merged(pending, segment)
+                continue
+            if pending:
+                out += wrap(pending) + b","
+            pending = segment
+    return pending
+
+
+def _merged(first: Segment, second: Segment) -> Segment:
+    text = None
+    if first.text is not None and second.text is not None:
+        text = first.text + rb"\n\n" + second.text
+    return Segment(first.role, first.blocks + b"," + second.blocks, text)
+
+
+def tools_json(conversation: Conversation, key: str, encode_tool: Callable[[ToolSpec], str | None]) -> str:
+    """The declarations of the tools in force, separated by commas; encoded again only when the tools change."""
+    memo_key = ("tools", key)
+    known: tuple[tuple[ToolSpec, ...], str] | None = conversation.memo.get(memo_key)
+    if known is None or known[0] is not conversation.tools:
+        declared = [text for tool in conversation.tools if (text := encode_tool(tool)) is not None]
+        known = conversation.memo[memo_key] = (conversation.tools, ",".join(declared))
+    return known[1]
+
+
+def assemble(fields: dict[str, object], **raw: str | bytes) -> bytes:
+    """One JSON object from ordinary fields and from values that are JSON already."""
+    pieces = [f"{dumps(name)}:{dumps(value)}".encode() for name, value in fields.items()]
+    for name, value in raw.items():
+        pieces.append(f'"{name}":'.encode() + (value.encode() if isinstance(value, str) else value))
+    return b"{" + b",".join(pieces) + b"}"

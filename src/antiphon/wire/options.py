@@ -1,0 +1,79 @@
+"""What may be asked of a model besides the conversation, and to whom it goes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from antiphon.conversation import Origin
+
+Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to answer. `None` leaves a thing to the provider; `extra` goes into the body as it is, last."""
+
+    max_tokens: int | None = None
+    temperature: float | None = None
+    top_p: float | None = None
+    stop: tuple[str, ...] = ()
+    #: "auto", "none", "required" or the name of the one tool to call.
+    tool_choice: str | None = None
+    parallel_tool_calls: bool | None = None
+    #: How much to think: a word, or a number of tokens where the provider takes one.
+    reasoning: Effort | int | None = None
+    #: Whether to mark the prompt for the provider's cache, where it wants marks.
+    cache: bool = True
+    stream: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Where servers that speak the same API differ. The defaults are the API's owner."""
+
+    #: Chat: the field that holds the token limit.
+    max_tokens_field: str = "max_completion_tokens"
+    #: Chat: call ids are exactly nine letters and digits (Mistral).
+    short_ids: bool = False
+    #: Chat: an assistant message must stand between tool results and the user's text (Mistral).
+    assistant_after_tool: bool = False
+    #: Chat: the field of an assistant message in which reasoning comes and, for the same model, goes back.
+    reasoning_field: str = "reasoning_content"
+    #: Chat: whether reasoning is sent back at all.
+    send_reasoning: bool = False
+    #: Chat: whether `stream_options` is understood.
+    stream_usage: bool = True
+    #: Chat: the system text's role.
+    system_role: str = "system"
+    #: Whether images may be sent; others become a line of text.
+    images: bool = True
+    #: Whether `temperature` and `top_p` are taken.
+    sampling: bool = True
+    #: Gemini: calls need a thought signature, and results may hold images (Gemini 3).
+    signatures: bool = False
+    #: Tools that the history calls are declared even when none are in force (proxies that insist).
+    declare_called_tools: bool = False
+
+
+@dataclass(frozen=True)
+class Target:
+    """The provider, API and model a request goes to."""
+
+    provider: str
+    api: str
+    model: str
+    profile: Profile = field(default_factory=Profile)
+
+    @cached_property
+    def origin(self) -> Origin:
+        """What this target's own opaque data is marked with."""
+        return Origin(self.provider, self.api, self.model)
+
+    @cached_property
+    def key(self) -> str:
+        """Under what a turn keeps its encoding for this target."""
+        return f"{self.provider} {self.api} {self.model} {self.profile!r}"

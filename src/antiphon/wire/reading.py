@@ -1,0 +1,75 @@
+"""Reading histories that other programs kept in a provider's shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.conversation import Change, Conversation, Image, Item, Native, Origin, Text, ToolCall, assemble
+from antiphon.conversation import ToolSpec as ToolSpec
+from antiphon.conversation.repair import ChangeCode
+from antiphon.errors import ContentError
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What came out of a history: the conversation, what had to be repaired, and the request's other fields."""
+
+    conversation: Conversation
+    changes: list[Change]
+    rest: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Reader:
+    """Collects a history's messages and what is wrong with them."""
+
+    origin: Origin
+    items: list[Item] = field(default_factory=list[Item])
+    changes: list[Change] = field(default_factory=list[Change])
+    system: list[str] = field(default_factory=list[str])
+    tools: list[ToolSpec] = field(default_factory=list[ToolSpec])
+
+    def note(self, code: ChangeCode, where: str, found: str, action: str, call_id: str = "") -> None:
+        """Write down a problem and what is done about it."""
+        self.changes.append(Change(code, where, found, action, call_id))
+
+    def native(self, data: dict[str, Any], plain: object = None) -> Native | None:
+        """The block itself, where our own encoding of it would not say the same."""
+        return None if data == plain else Native(self.origin, data)
+
+    def call(self, where: str, id: str, name: str, arguments: object, native: Native | None) -> ToolCall:
+        """A call as the file has it, made legal."""
+        call = ToolCall.read(id, name, arguments, native=native)
+        if call.name != name:
+            found = f"a call to {name[:80]!r}, which is no legal name"
+            self.note("bad-name", where, found, f"it becomes `{call.name}`")
+        elif call.problem:
+            self.note("bad-arguments", where, f"call {id!r}: {call.problem}", "they are kept as `_malformed`", id)
+        return call
+
+    def image(self, where: str, native: dict[str, Any], **source: str) -> Image | Text:
+        """An image, or a line of text where it cannot be one."""
+        try:
+            return Image(**source, native=Native(self.origin, native) if native else None)
+        except ContentError as error:
+            self.note("unreadable", where, f"an image: {error}", "a line of text takes its place")
+            return Text("[an image that could not be read]")
+
+    def tool(self, name: str, description: str, parameters: dict[str, Any], native: Native | None) -> None:
+        """A declared tool; what is not a plain function is kept for its own provider only."""
+        try:
+            self.tools.append(ToolSpec(name, description, parameters, native))
+        except ContentError:
+            taken = {tool.name for tool in self.tools}
+            number = len(self.tools) + 1
+            while f"tool_{number}" in taken:
+                number += 1
+            self.tools.append(ToolSpec(f"tool_{number}", description, {}, native))
+
+    def done(self, rest: dict[str, Any], *, by_id: bool = False) -> Reading:
+        """The conversation these messages make."""
+        unique = {tool.name: tool for tool in self.tools}
+        system = "\n\n".join(text for text in self.system if text.strip())
+        conversation, changes = assemble(self.items, system, unique.values(), by_id=by_id)
+        return Reading(conversation, self.changes + changes, rest)

@@ -1,0 +1,374 @@
+"""The rules of Anthropic's Messages API.
+
+The API joins neighbouring messages of one role before it looks at the pairing (A14), so the rules here are about
+turns. Not decidable from a body, hence left to a server with memory: A16 and A18 (thinking altered or moved to
+another conversation) and whether a signature is genuine (A17). A25 is no rule of the native API any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import chain
+
+from antiphon.wire.rules.anthropic_shape import shape_violations
+from antiphon.wire.rules.reading import is_array, is_object, kind, mapping, sequence, string
+from antiphon.wire.rules.violation import Violation
+
+_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
+_THINKING = ("thinking", "redacted_thinking")
+_ORDINARY = ("text", "image", "document")
+_FOREIGN_IN_RESULT = frozenset(
+    [
+        "tool_use",
+        "tool_result",
+        "server_tool_use",
+        "thinking",
+        "redacted_thinking",
+        "input_text",
+        "input_image",
+        "input_file",
+        "output_text",
+        "image_url",
+        "input_audio",
+        "file",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A content block and where it stands. String content is one text block."""
+
+    message: int
+    path: str
+    type: str
+    data: dict[str, object]
+
+
+@dataclass(slots=True)
+class Turn:
+    """Neighbouring messages of one role, as the API joins them."""
+
+    role: str
+    blocks: list[Block] = field(default_factory=lambda: list[Block]())
+
+    def ids(self, type_: str, key: str) -> dict[str, Block]:
+        """The first block of `type_` for every id found under `key`."""
+        found: dict[str, Block] = {}
+        for block in self.blocks:
+            if block.type == type_ and isinstance(block.data.get(key), str):
+                found.setdefault(string(block.data[key]), block)
+        return found
+
+
+def violations(body: object, model: str) -> Iterator[Violation]:
+    """Yield what the Messages API would reject in `body`."""
+    request = mapping(body)
+    version = _version(model or string(request.get("model")))
+    turns = _turns(request)
+    blocks = [block for turn in turns for block in turn.blocks]
+    yield from shape_violations(body, has_model=bool(model))
+    yield from _roles(request, version)
+    yield from _empty_messages(request)
+    for block in blocks:
+        yield from _block(block)
+    yield from _unique_ids(blocks)
+    yield from _server_pairs(turns)
+    for before, turn in zip([None, *turns], turns, strict=False):
+        yield from _orphans(before, turn)
+    for turn, after in zip(turns, [*turns[1:], None], strict=True):
+        yield from _unanswered(turn, after)
+    yield from _ending(request, turns, version)
+    yield from _thinking(request, turns, version)
+    yield from _tools(request)
+    yield from _system(request)
+    yield from _cache_markers(request, blocks)
+
+
+def _version(model: str) -> tuple[int, int] | None:
+    """Read the version out of names like `claude-opus-4-8` and `claude-3-5-sonnet-latest`; None if there is none."""
+    found = _VERSION.search(model)
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def _turns(request: dict[str, object]) -> list[Turn]:
+    # Messages with the role system say nothing about calls, so they do not part a call from its result.
+    turns: list[Turn] = []
+    for index, message in enumerate(sequence(request.get("messages"))):
+        role = string(mapping(message).get("role"))
+        if role not in ("user", "assistant"):
+            continue
+        if not turns or turns[-1].role != role:
+            turns.append(Turn(role))
+        turns[-1].blocks.extend(_blocks(index, mapping(message).get("content")))
+    return turns
+
+
+def _blocks(message: int, content: object) -> Iterator[Block]:
+    path = f"messages.{message}.content"
+    if isinstance(content, str) and content:
+        yield Block(message, path, "text", {"text": content})
+    for index, block in enumerate(sequence(content)):
+        yield Block(message, f"{path}.{index}", kind(block), mapping(block))
+
+
+def _roles(request: dict[str, object], version: tuple[int, int] | None) -> Iterator[Violation]:
+    # A13. Recordings and the documentation show that models since 4.8 take system messages within the conversation.
+    if version is None or version >= (4, 8):
+        return
+    if any(mapping(message).get("role") == "system" for message in sequence(request.get("messages"))):
+        yield Violation(
+            "A13",
+            'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
+            'not "system" as an input message role.',
+            "messages",
+        )
+
+
+def _empty_messages(request: dict[str, object]) -> Iterator[Violation]:
+    """A10."""
+    messages = sequence(request.get("messages"))
+    for index, message in enumerate(messages):
+        last = index == len(messages) - 1 and mapping(message).get("role") == "assistant"
+        if not last and mapping(message).get("content") in ("", []):
+            path = f"messages.{index}"
+            text = f"{path}: all messages must have non-empty content except for the optional final assistant message"
+            yield Violation("A10", text, path)
+
+
+def _block(block: Block) -> Iterator[Violation]:
+    match block.type:
+        case "text":
+            yield from _text(block.data, block.path, "messages")
+        case "tool_use":
+            yield from _call(block)
+        case "tool_result":
+            yield from _result(block)
+        case "thinking" if "signature" not in block.data:
+            path = f"{block.path}.thinking.signature"
+            yield Violation("A17", f"{path}: Field required", path)
+        case _:
+            pass
+
+
+def _text(data: dict[str, object], path: str, where: str) -> Iterator[Violation]:
+    """A9."""
+    text = data.get("text")
+    if text == "":
+        yield Violation("A9", f"{where}: text content blocks must be non-empty", path)
+    elif isinstance(text, str) and text.isspace():
+        yield Violation("A9", f"{where}: text content blocks must contain non-whitespace text", path)
+
+
+def _call(block: Block) -> Iterator[Violation]:
+    path = f"{block.path}.tool_use"
+    yield from _id(block.data.get("id"), f"{path}.id")
+    if "input" in block.data and not is_object(block.data["input"]):
+        yield Violation("A7", f"{path}.input: Input should be a valid dictionary", f"{path}.input")
+    if block.data.get("name") == "":
+        yield Violation("A8", f"{path}.name: String should have at least 1 character", f"{path}.name")
+
+
+def _id(value: object, path: str) -> Iterator[Violation]:
+    """A6."""
+    if isinstance(value, str) and not _ID.fullmatch(value):
+        yield Violation("A6", f"{path}: String should match pattern '^[a-zA-Z0-9_-]+$'", path)
+
+
+def _result(block: Block) -> Iterator[Violation]:
+    path = f"{block.path}.tool_result"
+    content = block.data.get("content")
+    yield from _id(block.data.get("tool_use_id"), f"{path}.tool_use_id")
+    if content is not None and not (isinstance(content, str) or is_array(content)):
+        yield Violation("A26", f"{path}.content: Input should be a valid list", f"{path}.content")
+    types = [kind(part) for part in sequence(content)]
+    if block.data.get("is_error") is True and any(type_ != "text" for type_ in types):
+        yield Violation("A21", f"{path}: all content must be type `text` if `is_error` is true", path)
+    for index, type_ in enumerate(types):
+        # A26, told only of blocks known to belong elsewhere: the API keeps learning new ones (`tool_reference`).
+        if type_ in _FOREIGN_IN_RESULT:
+            where = f"{path}.content.{index}"
+            text = (
+                f"{where}: Input tag '{type_}' found using 'type' does not match any of the expected tags: "
+                "'document', 'image', 'search_result', 'text', 'tool_reference'"
+            )
+            yield Violation("A26", text, where)
+
+
+def _unique_ids(blocks: list[Block]) -> Iterator[Violation]:
+    """A4."""
+    seen: set[str] = set()
+    for block in blocks:
+        call_id = block.data.get("id")
+        if block.type != "tool_use" or not isinstance(call_id, str):
+            continue
+        if call_id in seen:
+            yield Violation("A4", f"{block.path}: `tool_use` ids must be unique", block.path)
+        seen.add(call_id)
+
+
+def _server_pairs(turns: list[Turn]) -> Iterator[Violation]:
+    # A22. The call may stand in an earlier turn: code that calls client tools gets its result turns later. Recordings
+    # show that a server's call without its result is accepted.
+    seen: set[str] = set()
+    for block in chain.from_iterable(turn.blocks for turn in turns if turn.role == "assistant"):
+        if block.type in ("server_tool_use", "mcp_tool_use"):
+            seen.add(string(block.data.get("id")))
+        call_id = block.data.get("tool_use_id")
+        if block.type.endswith("_tool_result") and isinstance(call_id, str) and call_id not in seen:
+            call = "mcp_tool_use" if block.type == "mcp_tool_result" else "server_tool_use"
+            text = (
+                f"{block.path}: unexpected `tool_use_id` found in `{block.type}` blocks: {call_id}. "
+                f"Each `{block.type}` block must have a corresponding `{call}` block before it."
+            )
+            yield Violation("A22", text, block.path)
+
+
+def _orphans(before: Turn | None, turn: Turn) -> Iterator[Violation]:
+    """A2 and A5."""
+    if turn.role != "user":
+        return
+    calls = before.ids("tool_use", "id") if before else {}
+    seen: set[str] = set()
+    for block in turn.blocks:
+        call_id = block.data.get("tool_use_id")
+        if block.type != "tool_result" or not isinstance(call_id, str):
+            continue
+        if call_id not in calls:
+            text = (
+                f"{block.path}: unexpected `tool_use_id` found in `tool_result` blocks: {call_id}. "
+                "Each `tool_result` block must have a corresponding `tool_use` block in the previous message."
+            )
+            yield Violation("A2", text, block.path)
+        elif call_id in seen:
+            text = (
+                f"{block.path}: each tool_use must have a single result. "
+                f"Found multiple `tool_result` blocks with id: {call_id}"
+            )
+            yield Violation("A5", text, block.path)
+        seen.add(call_id)
+
+
+def _unanswered(turn: Turn, after: Turn | None) -> Iterator[Violation]:
+    """A1, and A3 where the results are there but behind other content."""
+    if turn.role != "assistant":
+        return
+    results = after.ids("tool_result", "tool_use_id") if after else {}
+    behind = _results_behind_content(after) if after else set[str]()
+    calls = turn.ids("tool_use", "id")
+    missing = [call_id for call_id in calls if call_id not in results]
+    late = [call_id for call_id in calls if call_id in behind]
+    for code, ids in (("A1", missing), ("A3", late)):
+        if ids:
+            path = f"messages.{calls[ids[0]].message}"
+            text = (
+                f"{path}: `tool_use` ids were found without `tool_result` blocks immediately after: {', '.join(ids)}. "
+                "Each `tool_use` block must have a corresponding `tool_result` block in the next message."
+            )
+            yield Violation(code, text, path)
+
+
+def _results_behind_content(turn: Turn) -> set[str]:
+    behind: set[str] = set()
+    content_seen = False
+    for block in turn.blocks:
+        content_seen = content_seen or block.type in _ORDINARY
+        if content_seen and block.type == "tool_result":
+            behind.add(string(block.data.get("tool_use_id")))
+    return behind
+
+
+def _ending(request: dict[str, object], turns: list[Turn], version: tuple[int, int] | None) -> Iterator[Violation]:
+    """A11 and A12: what may stand at the end in the assistant's name."""
+    messages = sequence(request.get("messages"))
+    if not messages or mapping(messages[-1]).get("role") != "assistant" or version is None:
+        return
+    blocks = turns[-1].blocks
+    # A paused turn of a server's tool is continued by sending it back as it is; that is no prefill.
+    if any(block.type not in ("text", *_THINKING) for block in blocks):
+        return
+    if version >= (4, 6):
+        yield Violation(
+            "A12",
+            "This model does not support assistant message prefill. The conversation must end with a user message.",
+        )
+    elif blocks and string(blocks[-1].data.get("text"))[-1:].isspace():
+        text = "messages: final assistant content cannot end with trailing whitespace"
+        yield Violation("A11", text, "messages")
+
+
+def _thinking(request: dict[str, object], turns: list[Turn], version: tuple[int, int] | None) -> Iterator[Violation]:
+    # Recordings show that none of this holds for adaptive thinking, which models since 4.6 have, some by default.
+    mode = kind(request.get("thinking"))
+    if mode == "enabled":
+        if kind(request.get("tool_choice")) in ("any", "tool"):
+            yield Violation("A20", "Thinking may not be enabled when tool_choice forces tool use.")
+        yield from _loop_starts_with_thinking(turns, version)
+    elif mode in ("", "disabled") and (version is None or version < (4, 6)):
+        yield from _thinking_at_the_end(request, turns)
+
+
+def _loop_starts_with_thinking(turns: list[Turn], version: tuple[int, int] | None) -> Iterator[Violation]:
+    # A15. A model thinks at the start of a loop of calls and not again before each call, so one such turn suffices.
+    if version is not None and version >= (4, 6):
+        return
+    last = len(turns) - 1
+    loop: list[Turn] = []
+    for index in range(last, 0, -2):
+        if turns[index].role != "user" or not turns[index].ids("tool_result", "tool_use_id"):
+            break
+        loop.append(turns[index - 1])
+    starts = [turn.blocks[0] for turn in loop if turn.blocks]
+    if not starts or starts[0].type not in ("tool_use", "text") or any(block.type in _THINKING for block in starts):
+        return
+    path = f"{starts[0].path}.type" if starts[0].path[-1].isdigit() else f"{starts[0].path}.0.type"
+    text = (
+        f"{path}: Expected `thinking` or `redacted_thinking`, but found `{starts[0].type}`. "
+        "When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the "
+        "lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous "
+        "turns. To avoid this requirement, disable `thinking`. Please consult our documentation at "
+        "https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
+    )
+    yield Violation("A15", text, path)
+
+
+def _thinking_at_the_end(request: dict[str, object], turns: list[Turn]) -> Iterator[Violation]:
+    """A19."""
+    messages = sequence(request.get("messages"))
+    if not messages or mapping(messages[-1]).get("role") != "assistant":
+        return
+    for block in turns[-1].blocks:
+        if block.type in _THINKING:
+            text = (
+                f"{block.path}: When thinking is disabled, an `assistant` message in the final position cannot contain "
+                f"`{block.type}`. To use thinking blocks, enable `thinking` in your request."
+            )
+            yield Violation("A19", text, block.path)
+
+
+def _tools(request: dict[str, object]) -> Iterator[Violation]:
+    """A23."""
+    for index, tool in enumerate(sequence(request.get("tools"))):
+        schema = mapping(mapping(tool).get("input_schema"))
+        if kind(tool) in ("", "custom") and not schema.keys().isdisjoint(("oneOf", "allOf", "anyOf")):
+            path = f"tools.{index}.custom.input_schema"
+            text = f"{path}: input_schema does not support oneOf, allOf, or anyOf at the top level"
+            yield Violation("A23", text, path)
+
+
+def _system(request: dict[str, object]) -> Iterator[Violation]:
+    for index, block in enumerate(sequence(request.get("system"))):
+        yield from _text(mapping(block), f"system.{index}", "system")
+
+
+def _cache_markers(request: dict[str, object], blocks: list[Block]) -> Iterator[Violation]:
+    # A24. Nothing deeper is searched: a call's input may well have a field of that name.
+    inner = (part for block in blocks if block.type == "tool_result" for part in sequence(block.data.get("content")))
+    outer = chain(sequence(request.get("tools")), sequence(request.get("system")))
+    marked = chain((block.data for block in blocks), map(mapping, chain(outer, inner)))
+    count = sum(1 for data in marked if data.get("cache_control") is not None)
+    if count > 4:
+        yield Violation("A24", f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")
