@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -25,7 +25,7 @@ from antiphon.conversation.parts import (
 )
 from antiphon.conversation.repair import Change, interrupted, unanswered
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
-from antiphon.errors import CompactionError, ContentError, PairingError
+from antiphon.errors import CompactionError, ContentError, NotReadyError, PairingError
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Conversation:
         if not parts:
             raise ContentError("a user turn needs text or an image")
         for part in parts:
-            if not isinstance(part, Text | Image | Chat | Foreign):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if not isinstance(part, Text | Image | Chat | Foreign):
                 raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
             if isinstance(part, Text | Chat) and not part.text.strip():
                 raise ContentError("the text is empty: no provider takes empty text")
@@ -125,7 +125,7 @@ class Conversation:
         self._reject_open_calls()
         fresh: dict[str, None] = {}
         for part in parts:
-            if not isinstance(part, Text | Reasoning | ToolCall | Foreign):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if not isinstance(part, Text | Reasoning | ToolCall | Foreign):
                 raise ContentError(f"an assistant turn holds text, reasoning and calls, not {type(part).__name__}")
             if isinstance(part, ToolCall):
                 if part.id in self._ids or part.id in fresh:
@@ -133,11 +133,13 @@ class Conversation:
                 fresh[part.id] = None
         self._append_assistant(parts, fresh)
 
-    def add_reply(self, parts: Iterable[AssistantPart]) -> AssistantTurn:
-        """Add what a provider answered, and return the turn.
+    def add_reply(self, parts: Iterable[AssistantPart], seen: tuple[Turn, ...] | None = None) -> AssistantTurn:
+        """Add what a provider answered, and return it as a turn.
 
-        A call id that is already in use is replaced: some servers count from zero in every reply.
+        A call id that is already in use is replaced: some servers count from zero in every reply. `seen` is what
+        `turns` was when the model was asked: what users said since then comes after the reply.
         """
+        late = self._said_since(seen) if seen is not None else ()
         self._reject_open_calls()
         fresh: dict[str, None] = {}
         renamed: list[AssistantPart] = []
@@ -147,10 +149,12 @@ class Conversation:
                     part = replace(part, id=self._new_id(fresh))
                 fresh[part.id] = None
             renamed.append(part)
+        if seen is not None:
+            self._turns = seen
         self._append_assistant(tuple(renamed), fresh)
-        turn = self._turns[-1]
-        assert isinstance(turn, AssistantTurn)
-        return turn
+        if late:
+            self._turns = (*self._turns, UserTurn(late))
+        return AssistantTurn(tuple(renamed))
 
     def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> None:
         """Add the assistant turn that makes these calls. Calls that are open already are not added twice."""
@@ -353,6 +357,21 @@ class Conversation:
             self._turns = (*self._turns, AssistantTurn(parts))
         self._ids.update(ids)
 
+    def _said_since(self, seen: tuple[Turn, ...]) -> tuple[UserPart, ...]:
+        """What users added to the turns that were `seen`; any other change since then is an error."""
+        if self._turns is seen:
+            return ()
+        last = seen[-1] if seen else None
+        place = len(seen) - 1 if isinstance(last, UserTurn) else len(seen)
+        now = self._turns[place] if place < len(self._turns) else None
+        old = last.parts if isinstance(last, UserTurn) else ()
+        same = self._turns[:place] == seen[:place] and len(self._turns) <= place + 1
+        if not same or (now is not None and not isinstance(now, UserTurn)):
+            raise NotReadyError("the conversation was changed while the model answered, so the reply does not fit in")
+        if now is None or now.parts[: len(old)] != old:
+            raise NotReadyError("the turn that the model answers was taken back, so the reply does not fit in")
+        return now.parts[len(old) :]
+
     def _answer(self, results: Iterable[ToolResult]) -> None:
         turn = self._calling_turn()
         if turn is None:
@@ -383,7 +402,7 @@ class Conversation:
         return id
 
     @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
+    def _all_or_nothing(self) -> Generator[None]:
         turns, ids = self._turns, len(self._ids)
         try:
             yield

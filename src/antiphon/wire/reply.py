@@ -40,7 +40,6 @@ class Reply:
     model: str = ""
     id: str = ""
     request_id: str = ""
-    cost: float | None = None
     _conversation: Conversation | None = field(default=None, compare=False, repr=False)
 
     @property

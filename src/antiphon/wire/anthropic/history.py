@@ -24,7 +24,7 @@ from antiphon.wire.shape import arr, obj, string
 
 def read(data: object, origin: Origin) -> Reading:
     """A list of messages, or a whole request, as a conversation."""
-    top = obj(data) if isinstance(data, dict) else {"messages": data}
+    top = {"messages": data} if isinstance(data, list) else obj(data)
     reader = Reader(origin)
     reader.system.extend(_texts(top.get("system")))
     for tool in map(obj, arr(top.get("tools"))):

@@ -132,7 +132,7 @@ def _starts_with_thinking(turn: AssistantTurn, target: Target) -> bool:
 def _tool(tool: ToolSpec, target: Target) -> str | None:
     if tool.native:
         return dumps(tool.native.data) if _is_ours(tool.native, target) else None
-    schema: dict[str, Any] = {"type": "object", "properties": {}} | tool.parameters
+    schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any](), **tool.parameters}
     # A23: no alternatives at the top. The properties of all of them are offered instead, none required.
     for word in ("anyOf", "oneOf", "allOf"):
         if word in schema:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from antiphon.wire.rules.gemini_schema import schema_violations
-from antiphon.wire.rules.reading import is_array, is_object, literal, mapping, string
+from antiphon.wire.rules.reading import is_array, is_object, literal, mapping, sequence, string
 from antiphon.wire.rules.violation import Violation
 
 _VERSION = re.compile(r"gemini-(\d{1,3})(?!\d)")

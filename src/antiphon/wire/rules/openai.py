@@ -28,8 +28,7 @@ def missing(code: str, path: str) -> Violation:
 
 def wrong_type(code: str, path: str, expected: str, value: object) -> Violation:
     """A field has another JSON type than it must."""
-    got = "null" if value is None else described(value)
-    text = f"Invalid type for '{path}': expected {expected}, but got {got} instead."
+    text = f"Invalid type for '{path}': expected {expected}, but got {described(value)} instead."
     return Violation(code, text, path, "invalid_type")
 
 

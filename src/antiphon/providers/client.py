@@ -1,0 +1,188 @@
+"""The I/O: HTTP over httpx2, ordinary and asynchronous, driving the same exchange."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from ssl import SSLContext
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import httpx2
+
+from antiphon.errors import ProviderError
+from antiphon.providers.exchange import Answer, Emit, Exchange, Outcome, Read, Send, Sleep
+from antiphon.providers.failures import transport_error
+from antiphon.wire import Delta
+
+_FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+
+
+@cache
+def _tls() -> SSLContext:
+    # Making one takes tens of milliseconds; every client of the process shares it.
+    return httpx2.create_ssl_context()
+
+
+@dataclass(slots=True)
+class Client:
+    """Connections to one base URL."""
+
+    provider: str
+    url: str
+    headers: Mapping[str, str]
+    settings: Mapping[str, Any]
+    _client: httpx2.Client | None = None
+    # Connections belong to the event loop that opened them: a second `asyncio.run` must not meet the first one's.
+    _async_clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = field(
+        default_factory=WeakKeyDictionary[Any, httpx2.AsyncClient]
+    )
+
+    def drive(self, exchange: Exchange, path: str) -> Generator[Delta, None, None]:
+        """Do what the exchange says, and yield what it emits."""
+        channel = _Channel(self, path)
+        steps, outcome = exchange.steps(), None
+        try:
+            while True:
+                step = steps.send(outcome)
+                match step:
+                    case Emit():
+                        yield step.delta
+                        outcome = None
+                    case Sleep():
+                        outcome = time.sleep(step.seconds)
+                    case Send():
+                        outcome = channel.send(step)
+                    case Read():
+                        outcome = channel.read()
+        except StopIteration:
+            return
+        finally:
+            channel.close()
+
+    async def adrive(self, exchange: Exchange, path: str) -> AsyncGenerator[Delta, None]:
+        """Do what the exchange says, and yield what it emits."""
+        channel = _AsyncChannel(self, path)
+        steps, outcome = exchange.steps(), None
+        try:
+            while True:
+                step = steps.send(outcome)
+                match step:
+                    case Emit():
+                        yield step.delta
+                        outcome = None
+                    case Sleep():
+                        outcome = await asyncio.sleep(step.seconds)
+                    case Send():
+                        outcome = await channel.send(step)
+                    case Read():
+                        outcome = await channel.read()
+        except StopIteration:
+            return
+        finally:
+            await channel.close()
+
+    def http(self) -> httpx2.Client:
+        """The ordinary client."""
+        if self._client is None:
+            self._client = httpx2.Client(**self._options())
+        return self._client
+
+    def ahttp(self) -> httpx2.AsyncClient:
+        """The asynchronous client of the running event loop."""
+        loop = asyncio.get_running_loop()
+        client = self._async_clients.get(loop)
+        if client is None:
+            client = self._async_clients[loop] = httpx2.AsyncClient(**self._options())
+        return client
+
+    def close(self) -> None:
+        """Close the ordinary client's connections."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    async def aclose(self) -> None:
+        """Close the connections that the running event loop opened."""
+        client = self._async_clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
+    def failed(self, error: Exception) -> ProviderError:
+        """The error in our own words."""
+        return transport_error(self.provider, self.url, error)
+
+    def _options(self) -> dict[str, Any]:
+        return {"verify": _tls() if self.url.startswith("https:") else False, **self.settings}
+
+
+class _Channel:
+    """The response of one exchange while it is open."""
+
+    def __init__(self, client: Client, path: str) -> None:
+        self._client = client
+        self._address = client.url + path
+        self._response: httpx2.Response | None = None
+        self._chunks: Iterator[bytes] = iter(())
+
+    def send(self, step: Send) -> Outcome:
+        self.close()
+        client = self._client.http()
+        try:
+            request = client.build_request("POST", self._address, content=step.body, headers=self._client.headers)
+            response = client.send(request, stream=step.stream)
+            if step.stream and response.status_code < 300:
+                self._response, self._chunks = response, response.iter_bytes()
+                return Answer(response.status_code, response.headers, b"")
+            return Answer(response.status_code, response.headers, response.read())
+        except _FAILURES as error:
+            return self._client.failed(error)
+
+    def read(self) -> Outcome:
+        try:
+            return next(self._chunks, None)
+        except _FAILURES as error:
+            return self._client.failed(error)
+
+    def close(self) -> None:
+        if self._response is not None:
+            self._response.close()
+            self._response = None
+
+
+class _AsyncChannel:
+    """The same, asynchronously."""
+
+    def __init__(self, client: Client, path: str) -> None:
+        self._client = client
+        self._address = client.url + path
+        self._response: httpx2.Response | None = None
+        self._chunks: AsyncIterator[bytes] | None = None
+
+    async def send(self, step: Send) -> Outcome:
+        await self.close()
+        client = self._client.ahttp()
+        try:
+            request = client.build_request("POST", self._address, content=step.body, headers=self._client.headers)
+            response = await client.send(request, stream=step.stream)
+            if step.stream and response.status_code < 300:
+                self._response, self._chunks = response, response.aiter_bytes()
+                return Answer(response.status_code, response.headers, b"")
+            return Answer(response.status_code, response.headers, await response.aread())
+        except _FAILURES as error:
+            return self._client.failed(error)
+
+    async def read(self) -> Outcome:
+        assert self._chunks is not None
+        try:
+            return await anext(self._chunks, None)
+        except _FAILURES as error:
+            return self._client.failed(error)
+
+    async def close(self) -> None:
+        if self._response is not None:
+            await self._response.aclose()
+            self._response = None

@@ -1,0 +1,99 @@
+"""Failures in words: what went wrong, who says so, and never a key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+import httpx2
+
+from antiphon._json import loads
+from antiphon.errors import (
+    AuthenticationFailed,
+    ConnectionFailed,
+    MalformedJSONError,
+    NotFound,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    ServerFailed,
+    StatusError,
+    TimedOut,
+)
+from antiphon.providers.retry import retry_after
+from antiphon.wire import Wire
+
+#: What keys look like; any of them is taken out of logs and messages, whosever it is.
+_KEY = re.compile(
+    r"\b(?:sk|gsk|pk|rk|xai|key)-[A-Za-z0-9_-]{8,}|\bgsk_[A-Za-z0-9]{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+"
+)
+_REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """The text without these secrets and without anything that looks like a key."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "[redacted]")
+    return _KEY.sub("[redacted]", text)
+
+
+def status_error(
+    wire: Wire, provider: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Iterable[str]
+) -> StatusError:
+    """The error for an HTTP status that says no."""
+    try:
+        said = wire.error_text(loads(content))
+    except MalformedJSONError:
+        said = None
+    text = said.message if said and said.message else content[:500].decode("utf-8", "replace").strip()
+    text = redact(text, secrets)
+    id = request_id(headers) or (said.request_id if said else "")
+    message = f"{provider} answered {status}: {text or 'no reason given'}"
+    if id:
+        message += f" (request {id})"
+    return _kind(status)(
+        message + _advice(status),
+        provider=provider,
+        status=status,
+        request_id=id,
+        text=text,
+        retry_after=retry_after(headers),
+    )
+
+
+def request_id(headers: Mapping[str, str]) -> str:
+    """The provider's own name for the exchange, to quote when asking it for help."""
+    return next((headers[name] for name in _REQUEST_IDS if name in headers), "")
+
+
+def _kind(status: int) -> type[StatusError]:
+    if status in (401, 403):
+        return AuthenticationFailed
+    if status == 404:
+        return NotFound
+    if status == 429:
+        return RateLimited
+    # 408 and 409 are a server's way to say "not now".
+    return ServerFailed if status >= 500 or status in (408, 409) else RequestRejected
+
+
+def _advice(status: int) -> str:
+    advice = {
+        401: "; check the key, given as `key` or in the provider's environment variable",
+        403: "; this key may not use that model",
+        404: "; check the model's name and the base URL",
+    }
+    return advice.get(status, "")
+
+
+def transport_error(provider: str, url: str, error: Exception) -> ProviderError:
+    """The error for a connection that failed or took too long."""
+    reason = redact(str(error)) or type(error).__name__
+    if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
+        return ConnectionFailed(f"no connection to {provider} at {url} in time", provider=provider)
+    if isinstance(error, httpx2.TimeoutException):
+        return TimedOut(f"{provider} did not answer in time; raise `timeout` for long answers", provider=provider)
+    if isinstance(error, httpx2.InvalidURL | httpx2.UnsupportedProtocol):
+        return ProviderError(f"{provider}'s address is no usable URL: {reason}", provider=provider)
+    return ConnectionFailed(f"the connection to {provider} at {url} failed: {reason}", provider=provider)

@@ -1,0 +1,241 @@
+"""A model at a provider, ready to be asked."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any, Self
+
+import httpx2
+
+from antiphon.conversation import Conversation
+from antiphon.errors import ConfigurationError, NotReadyError, OptionError
+from antiphon.providers import catalog
+from antiphon.providers.client import Client
+from antiphon.providers.exchange import Exchange
+from antiphon.providers.registry import Provider, needs_key, resolve
+from antiphon.providers.retry import Retry
+from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
+
+_OPTIONS = tuple(field.name for field in fields(Options) if field.name != "stream")
+_KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
+
+
+class Model:
+    """A model at a provider, made by `connect`. One may serve many conversations at once.
+
+    `chat` and `stream` add the reply to the conversation when it is complete and not before: whatever goes wrong on
+    the way, and whenever it is cancelled, the conversation stays as it was. What others add to the conversation in the
+    meantime comes after the reply. `achat` and `astream` do the same asynchronously.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        name: str,
+        *,
+        url: str,
+        key: str,
+        headers: Mapping[str, str],
+        options: Options,
+        retry: Retry,
+        settings: Mapping[str, Any],
+    ) -> None:
+        profile = provider.profile
+        if provider.api == "gemini" and "gemini-3" in name:
+            profile = replace(profile, signatures=True)
+        self.provider = provider
+        self.target = Target(provider.name, provider.api, name, profile)
+        self.options = options
+        self.retry = retry
+        self.capabilities = catalog.capabilities(provider.name, name)
+        self._wire = wire(provider.api)
+        self._key = key
+        header = _KEY_HEADERS.get(provider.api, "authorization")
+        auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
+        sent = {"content-type": "application/json", **provider.headers, **auth, **headers}
+        self._client = Client(provider.name, url.rstrip("/"), sent, settings)
+
+    @property
+    def name(self) -> str:
+        """`provider/model`."""
+        return f"{self.target.provider}/{self.target.model}"
+
+    @property
+    def url(self) -> str:
+        """The base URL in use."""
+        return self._client.url
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name} at {self.url}>"
+
+    def chat(self, conversation: Conversation, **options: Any) -> Reply:
+        """Ask the model; the reply is added to the conversation."""
+        exchange = self._begin(conversation, options, stream=False)
+        for _ in self._client.drive(exchange, self._wire.path(self.target, False)):
+            pass
+        return exchange.reply
+
+    async def achat(self, conversation: Conversation, **options: Any) -> Reply:
+        """Ask the model; the reply is added to the conversation."""
+        exchange = self._begin(conversation, options, stream=False)
+        async for _ in self._client.adrive(exchange, self._wire.path(self.target, False)):
+            pass
+        return exchange.reply
+
+    def stream(self, conversation: Conversation, **options: Any) -> Stream:
+        """Ask the model and iterate over the answer as it comes: `with model.stream(c) as stream: for d in stream`."""
+        exchange = self._begin(conversation, options, stream=True)
+        return Stream(exchange, self._client.drive(exchange, self._wire.path(self.target, True)))
+
+    def astream(self, conversation: Conversation, **options: Any) -> AsyncStream:
+        """Like `stream`: `async with model.astream(c) as stream: async for delta in stream`."""
+        exchange = self._begin(conversation, options, stream=True)
+        return AsyncStream(exchange, self._client.adrive(exchange, self._wire.path(self.target, True)))
+
+    def request(self, conversation: Conversation, **options: Any) -> bytes:
+        """The body that `chat` would send, without sending it."""
+        return self._begin(conversation, options, stream=False).body
+
+    def cost(self, usage: Usage) -> float | None:
+        """What an exchange cost in US dollars, or nothing where that is not known."""
+        return catalog.cost(self.target.provider, self.target.model, usage)
+
+    def close(self) -> None:
+        """Close the connections of `chat` and `stream`."""
+        self._client.close()
+
+    async def aclose(self) -> None:
+        """Close the connections of `achat` and `astream` that this event loop opened."""
+        await self._client.aclose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> Exchange:
+        ready = conversation.ready()
+        if not ready:
+            raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
+        options = replace(changed(self.options, changes), stream=stream) if changes or stream else self.options
+        body = self._wire.encode(conversation, self.target, options)
+        seen = conversation.turns
+        return Exchange(self._wire, self.target, self.retry, (self._key,), conversation, seen, body, stream)
+
+
+class Stream:
+    """An answer while it comes. Leaving it early closes the connection and leaves the conversation as it was."""
+
+    def __init__(self, exchange: Exchange, deltas: Generator[Delta, None, None]) -> None:
+        self._exchange = exchange
+        self._deltas = deltas
+
+    @property
+    def reply(self) -> Reply:
+        """The whole reply, once the iteration has come to its end."""
+        return self._exchange.reply
+
+    def __iter__(self) -> Iterator[Delta]:
+        return self._deltas
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._deltas.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncStream:
+    """The same, asynchronously."""
+
+    def __init__(self, exchange: Exchange, deltas: AsyncGenerator[Delta, None]) -> None:
+        self._exchange = exchange
+        self._deltas = deltas
+
+    @property
+    def reply(self) -> Reply:
+        """The whole reply, once the iteration has come to its end."""
+        return self._exchange.reply
+
+    def __aiter__(self) -> AsyncIterator[Delta]:
+        return self._deltas
+
+    async def aclose(self) -> None:
+        """Stop listening."""
+        await self._deltas.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def connect(
+    model: str,
+    *,
+    provider: str | None = None,
+    url: str | None = None,
+    key: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    retry: Retry | None = None,
+    timeout: float = 600.0,
+    proxy: str | None = None,
+    transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
+    **options: Any,
+) -> Model:
+    """A model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its server.
+
+    The key comes from `key` or from the provider's usual environment variable, proxies from `proxy` or the environment.
+    `timeout` is how long the server may be silent, in seconds. `options` are those of `Options` and hold for every
+    request unless it says otherwise.
+    """
+    place, name = resolve(model, provider, url)
+    found = key if key is not None else place.key()
+    if not found and needs_key(place) and url is None:
+        raise ConfigurationError(
+            f"no key for {place.name}: set {' or '.join(place.key_env)}, or pass `key`; to try things out without one,"
+            " see `antiphon fake`"
+        )
+    settings: dict[str, Any] = {
+        "timeout": httpx2.Timeout(timeout, connect=min(timeout, 20.0), pool=None),
+        "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+        "proxy": proxy,
+    }
+    if transport is not None:
+        settings["transport"] = transport
+    return Model(
+        place,
+        name,
+        url=url or place.address(),
+        key=found,
+        headers=headers or {},
+        options=changed(Options(), options),
+        retry=retry or Retry(),
+        settings=settings,
+    )
+
+
+def changed(options: Options, changes: Mapping[str, Any]) -> Options:
+    """These options with some of them changed; an unknown one is an OptionError."""
+    for name in changes:
+        if name not in _OPTIONS:
+            near = difflib.get_close_matches(name, _OPTIONS, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(_OPTIONS)}"
+            raise OptionError(f"there is no option `{name}`; {hint}")
+    stop = changes.get("stop")
+    fixed = {"stop": (stop,)} if isinstance(stop, str) else {"stop": tuple(stop)} if stop is not None else {}
+    return replace(options, **{**changes, **fixed})

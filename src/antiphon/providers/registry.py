@@ -1,0 +1,166 @@
+"""Which providers there are, what they speak, where they are, and which one a model's name means."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from antiphon.errors import ConfigurationError
+from antiphon.wire import APIS, Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A place that serves models: its API, its address, where its key is found, and how it differs from the rest."""
+
+    name: str
+    api: str
+    url: str
+    key_env: tuple[str, ...] = ()
+    url_env: tuple[str, ...] = ()
+    profile: Profile = field(default_factory=Profile)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def key(self, environment: Mapping[str, str] | None = None) -> str:
+        """The key from the first of its environment variables that is set, or nothing."""
+        return _first(self.key_env, environment)
+
+    def address(self, environment: Mapping[str, str] | None = None) -> str:
+        """The base URL, unless the environment names another."""
+        url = _first(self.url_env, environment)
+        if not url:
+            return self.url
+        return url if "://" in url else f"http://{url}"
+
+
+def _first(names: tuple[str, ...], environment: Mapping[str, str] | None) -> str:
+    source = os.environ if environment is None else environment
+    return next((value for name in names if (value := source.get(name, "").strip())), "")
+
+
+_COMPATIBLE = Profile(max_tokens_field="max_tokens")
+_LOCAL = Profile(max_tokens_field="max_tokens", send_reasoning=False)
+
+PROVIDERS: dict[str, Provider] = {
+    provider.name: provider
+    for provider in (
+        Provider(
+            "anthropic",
+            "anthropic",
+            "https://api.anthropic.com",
+            ("ANTHROPIC_API_KEY",),
+            ("ANTHROPIC_BASE_URL",),
+            Profile(sampling=False),
+            {"anthropic-version": "2026-10-21"},
+        ),
+        Provider("openai", "openai-responses", "https://api.openai.com/v1", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL",)),
+        Provider("openai-chat", "openai-chat", "https://api.openai.com/v1", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL",)),
+        Provider("google", "gemini", "https://generativelanguage.googleapis.com", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
+        Provider("ollama", "openai-chat", "http://localhost:11434/v1", ("OLLAMA_API_KEY",), profile=_LOCAL),
+        Provider("vllm", "openai-chat", "http://localhost:8000/v1", ("VLLM_API_KEY",), profile=_LOCAL),
+        Provider("llamacpp", "openai-chat", "http://localhost:8080/v1", ("LLAMA_API_KEY",), profile=_LOCAL),
+        Provider(
+            "openrouter",
+            "openai-chat",
+            "https://openrouter.ai/api/v1",
+            ("OPENROUTER_API_KEY",),
+            profile=Profile(max_tokens_field="max_tokens", reasoning_field="reasoning_details", send_reasoning=True),
+        ),
+        Provider(
+            "mistral",
+            "openai-chat",
+            "https://api.mistral.ai/v1",
+            ("MISTRAL_API_KEY",),
+            profile=Profile(
+                max_tokens_field="max_tokens", short_ids=True, assistant_after_tool=True, stream_usage=False
+            ),
+        ),
+        Provider(
+            "deepseek",
+            "openai-chat",
+            "https://api.deepseek.com/v1",
+            ("DEEPSEEK_API_KEY",),
+            profile=Profile(max_tokens_field="max_tokens", send_reasoning=True, images=False),
+        ),
+        Provider(
+            "groq",
+            "openai-chat",
+            "https://api.groq.com/openai/v1",
+            ("GROQ_API_KEY",),
+            profile=Profile(reasoning_field="reasoning"),
+        ),
+        Provider(
+            "litellm",
+            "openai-chat",
+            "http://localhost:4000/v1",
+            ("LITELLM_API_KEY",),
+            ("LITELLM_BASE_URL",),
+            Profile(max_tokens_field="max_tokens", declare_called_tools=True),
+        ),
+    )
+}
+
+#: What the names of models begin with, where that tells the provider.
+_FAMILIES = {
+    r"claude": "anthropic",
+    r"gpt|chatgpt|o\d|codex": "openai",
+    r"gemini|gemma": "google",
+    r"mistral|ministral|magistral|codestral|devstral|pixtral": "mistral",
+    r"deepseek": "deepseek",
+}
+_ALIASES = {"gemini": "google", "openai-responses": "openai", "llama.cpp": "llamacpp"}
+#: Servers on this machine, which as a rule want no key.
+_KEYLESS = ("ollama", "vllm", "llamacpp", "litellm")
+
+
+def register_provider(provider: Provider) -> None:
+    """Make a provider known under its name; one of the same name is replaced."""
+    if provider.api not in APIS:
+        raise ConfigurationError(f"there is no API {provider.api!r}; there are {', '.join(APIS)}")
+    PROVIDERS[provider.name] = provider
+
+
+def resolve(model: str, provider: str | None = None, url: str | None = None) -> tuple[Provider, str]:
+    """The provider and the model's own name there.
+
+    `model` is `provider/name`, or a bare name whose family tells the provider. `provider` is a known name or the URL of
+    a server that speaks OpenAI's Chat Completions; `url` replaces a provider's address, and by itself means the same.
+    """
+    if not model.strip():
+        raise ConfigurationError("no model was named; a name looks like 'anthropic/claude-sonnet-5' or 'gpt-5'")
+    if provider and "://" in provider:
+        provider, url = None, provider
+    if provider:
+        return _known(provider, model), model.removeprefix(f"{provider}/")
+    prefix, slash, name = model.partition("/")
+    prefix = _ALIASES.get(prefix, prefix)
+    if slash and name and prefix in PROVIDERS:
+        return PROVIDERS[prefix], name
+    for pattern, family in _FAMILIES.items():
+        if not slash and re.match(pattern, model, re.IGNORECASE):
+            return PROVIDERS[family], model
+    if url:
+        return Provider("custom", "openai-chat", url, profile=_COMPATIBLE), model
+    if slash:
+        _known(prefix, model)
+    raise ConfigurationError(
+        f"no provider is known for model {model!r}; write 'provider/{model}' with one of {', '.join(PROVIDERS)},"
+        " or give the server's `url`"
+    )
+
+
+def _known(name: str, model: str) -> Provider:
+    name = _ALIASES.get(name, name)
+    if name not in PROVIDERS:
+        near = difflib.get_close_matches(name, PROVIDERS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(PROVIDERS)}"
+        raise ConfigurationError(f"there is no provider {name!r} (for model {model!r}){hint}")
+    return PROVIDERS[name]
+
+
+def needs_key(provider: Provider) -> bool:
+    """Whether requests without a key are pointless."""
+    return bool(provider.key_env) and provider.name not in _KEYLESS

@@ -1,0 +1,59 @@
+"""The one retry policy: what is tried again, how often, and how long to wait."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from antiphon.errors import ConnectionFailed, ProviderError, RateLimited, ServerFailed
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Up to `attempts` tries within `deadline` seconds of the first, waiting longer each time, with jitter.
+
+    A provider's `Retry-After` replaces the wait; one that reaches past the deadline ends the tries at once.
+    """
+
+    attempts: int = 5
+    first_wait: float = 0.5
+    longest_wait: float = 30.0
+    deadline: float = 600.0
+
+    def wait(self, attempt: int, error: ProviderError, elapsed: float) -> float | None:
+        """Seconds until the next try after the `attempt`-th failed, or nothing if it was the last."""
+        if attempt >= self.attempts or not isinstance(error, RateLimited | ServerFailed | ConnectionFailed):
+            return None
+        asked = getattr(error, "retry_after", None)
+        wait = min(self.first_wait * 2 ** (attempt - 1), self.longest_wait) * random.uniform(0.5, 1.0)
+        wait = wait if asked is None else asked + wait * 0.1
+        return wait if elapsed + wait < self.deadline else None
+
+
+NO_RETRY = Retry(attempts=1)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds a provider asks to wait, from any of the forms in use."""
+    milliseconds = _positive(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after", "")
+    seconds = _positive(value)
+    if seconds is not None or not value:
+        return seconds
+    try:
+        return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _positive(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if 0 <= number < 1e9 else None
