@@ -432,7 +432,7 @@ openai_chat(
     "an answer to nothing",
     "O1",
     "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-    CHAT_LOOP,
+    chat(ASK, {**CALLS, "tool_calls": [chat_call()]}, ANSWERS[0]),
     put({"role": "assistant", "content": "Hm."}, MESSAGES, 1),
     param="messages.[2].role",
 )

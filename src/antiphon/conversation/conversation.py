@@ -10,21 +10,9 @@ from typing import Any
 
 from antiphon._json import clean
 from antiphon.conversation.compact import Compaction, estimate_tokens, plan
-from antiphon.conversation.parts import (
-    HUMAN,
-    AssistantPart,
-    Chat,
-    Foreign,
-    Image,
-    Reasoning,
-    Text,
-    ToolCall,
-    ToolResult,
-    ToolSpec,
-    UserPart,
-)
+from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, UserPart
 from antiphon.conversation.repair import Change, interrupted, unanswered
-from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
+from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, assistant_parts, user_parts
 from antiphon.errors import CompactionError, ContentError, NotReadyError, PairingError
 
 
@@ -69,7 +57,7 @@ class Conversation:
 
     @system.setter
     def system(self, text: str) -> None:
-        self._system = clean(text)
+        self._system = clean(text) if text.strip() else ""
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -103,15 +91,7 @@ class Conversation:
 
         While calls are open it is kept and reaches the model after their results.
         """
-        given = [content] if isinstance(content, str | Text | Image | Chat | Foreign) else content
-        parts = tuple(_said(part, author) if isinstance(part, str) else part for part in given)
-        if not parts:
-            raise ContentError("a user turn needs text or an image")
-        for part in parts:
-            if not isinstance(part, Text | Image | Chat | Foreign):
-                raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
-            if isinstance(part, Text | Chat) and not part.text.strip():
-                raise ContentError("the text is empty: no provider takes empty text")
+        parts = user_parts(content, author)
         last = self._turns[-1] if self._turns else None
         if isinstance(last, UserTurn):
             self._turns = (*self._turns[:-1], UserTurn(last.parts + parts))
@@ -120,13 +100,10 @@ class Conversation:
 
     def add_assistant(self, content: str | AssistantPart | Sequence[str | AssistantPart]) -> None:
         """Add what the model said: text, or its parts in order. Calls in it are open until they get their results."""
-        given = [content] if isinstance(content, str | Text | Reasoning | ToolCall | Foreign) else content
-        parts = tuple(Text(part) if isinstance(part, str) else part for part in given)
+        parts = assistant_parts(content)
         self._reject_open_calls()
         fresh: dict[str, None] = {}
         for part in parts:
-            if not isinstance(part, Text | Reasoning | ToolCall | Foreign):
-                raise ContentError(f"an assistant turn holds text, reasoning and calls, not {type(part).__name__}")
             if isinstance(part, ToolCall):
                 if part.id in self._ids or part.id in fresh:
                     raise PairingError(f"call id {part.id!r} (`{part.name}`) is already in use here", part.id)
@@ -411,7 +388,3 @@ class Conversation:
             while len(self._ids) > ids:
                 self._ids.popitem()
             raise
-
-
-def _said(text: str, author: str | None) -> Text | Chat:
-    return Text(text) if author is None or author.removeprefix("@") == HUMAN.removeprefix("@") else Chat(author, text)

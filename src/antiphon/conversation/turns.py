@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
-from antiphon.conversation.parts import AssistantPart, Chat, Reasoning, Text, ToolCall, ToolResult, UserPart
+from antiphon.conversation.parts import (
+    HUMAN,
+    AssistantPart,
+    Chat,
+    Foreign,
+    Image,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserPart,
+)
+from antiphon.errors import ContentError
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +75,40 @@ class AssistantTurn:
 
 
 Turn = UserTurn | AssistantTurn
+
+
+def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str | None) -> tuple[UserPart, ...]:
+    """What a user turn is given, as parts; `author` speaks the plain texts in it."""
+    human = author is None or author.removeprefix("@") == HUMAN.removeprefix("@")
+    parts: list[UserPart] = []
+    for part in _listed(content):
+        if isinstance(part, str):
+            part = Text(part) if human else Chat(author or "", part)
+        if not isinstance(part, Text | Image | Chat | Foreign):
+            raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
+        if isinstance(part, Text | Chat) and not part.text.strip():
+            raise ContentError("the text is empty: no provider takes empty text")
+        parts.append(part)
+    if not parts:
+        raise ContentError("a user turn needs text or an image")
+    return tuple(parts)
+
+
+def assistant_parts(content: str | AssistantPart | Sequence[str | AssistantPart]) -> tuple[AssistantPart, ...]:
+    """What an assistant turn is given, as parts."""
+    parts: list[AssistantPart] = []
+    for part in _listed(content):
+        if isinstance(part, str):
+            part = Text(part)
+        if not isinstance(part, Text | Reasoning | ToolCall | Foreign):
+            raise ContentError(f"an assistant turn holds text, reasoning and calls, not {type(part).__name__}")
+        parts.append(part)
+    return tuple(parts)
+
+
+def _listed(content: object) -> Sequence[object]:
+    return (
+        cast(Sequence[object], content)
+        if isinstance(content, Sequence) and not isinstance(content, str)
+        else (content,)
+    )

@@ -24,7 +24,7 @@ from antiphon.wire.shape import arr, obj, string
 
 def read(data: object, origin: Origin) -> Reading:
     """A list of messages, or a whole request, as a conversation."""
-    top = {"messages": data} if isinstance(data, list) else obj(data)
+    top: dict[str, Any] = obj(data) or {"messages": arr(data)}
     reader = Reader(origin)
     reader.system.extend(_texts(top.get("system")))
     for tool in map(obj, arr(top.get("tools"))):

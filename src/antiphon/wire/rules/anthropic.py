@@ -79,7 +79,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     yield from _server_pairs(turns)
     for before, turn in zip([None, *turns], turns, strict=False):
         yield from _orphans(before, turn)
-    for turn, after in zip(turns, [*turns[1:], None], strict=True):
+    for turn, after in zip(turns, [*turns[1:], None], strict=False):
         yield from _unanswered(turn, after)
     yield from _ending(request, turns, version)
     yield from _thinking(request, turns, version)

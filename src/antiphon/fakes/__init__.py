@@ -1,0 +1,20 @@
+"""Provider servers for tests: they speak the four APIs, play a script, and reject what the real ones reject.
+
+    with Fake([call("weather", city="Oslo"), "It rains."]) as fake:
+        client = anthropic.Anthropic(base_url=fake.base_url("anthropic"), api_key="any")
+
+The room knows JSON and HTTP, not conversations: it must judge what others send, so it shares nothing with the code
+that sends but the rules. Importing it loads no server; that happens when a fake is used.
+"""
+
+from __future__ import annotations
+
+from antiphon.fakes.fake import Fake
+from antiphon.fakes.script import Answer, Call, Fail, Received, Step, call
+from antiphon.fakes.script_file import load_script
+
+__all__ = ["Answer", "Call", "Fail", "Fake", "Received", "Step", "call", "load_script"]
+
+for _name in __all__:
+    if _name != "Step":
+        globals()[_name].__module__ = __name__

@@ -1,0 +1,146 @@
+"""What a script is made of: the answers and failures a fake gives, and the requests it got."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from antiphon._json import dumps
+from antiphon.errors import OptionError
+
+Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause"]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call of a scripted answer; without an `id` it gets one like the real provider's."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        dumps(self.arguments, f"the arguments of the scripted call to `{self.name}`")
+
+
+def call(name: str, /, **arguments: Any) -> Call:
+    """A call to the tool `name`: `call("weather", city="Oslo")`."""
+    return Call(name, arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One scripted reply.
+
+    `usage` is (input, output) tokens; without it they are estimated. The faults: `cut_after` breaks the connection
+    after so many stream events, or in the middle of a body that is not streamed; `malformed` leaves the last call's
+    arguments unclosed; `same_index` streams all calls of a chat completion at index 0; `stop="length"` cuts the last
+    call off. Where an API has no text to break, it does what the real one does: Anthropic's whole bodies lack the last
+    argument, Gemini leaves the call out and gives its own finish reason.
+    """
+
+    text: str = ""
+    calls: Sequence[Call] = ()
+    reasoning: str = ""
+    stop: Stop | None = None
+    delay: float = 0.0
+    usage: tuple[int, int] | None = None
+    cut_after: int | None = None
+    malformed: bool = False
+    same_index: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "calls", tuple(self.calls))
+        for given in self.calls:
+            if not isinstance(given, Call):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise OptionError(f"the calls of an answer are made by `call(...)`, not {given!r}")
+        if self.stop is not None and self.stop not in get_args(Stop):
+            words = ", ".join(f"`{word}`" for word in get_args(Stop))
+            raise OptionError(f"an answer stops with one of {words}, not {self.stop!r}")
+
+    @property
+    def ending(self) -> Stop:
+        """Why it stopped: as given, or as its content says."""
+        return self.stop or ("tool_calls" if self.calls else "end")
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """An error in the envelope of whichever API was asked. Without a `message` it says what that API usually says."""
+
+    status: int
+    message: str = ""
+    retry_after: float | None = None
+
+    def __post_init__(self) -> None:
+        if not 400 <= self.status <= 599:
+            raise OptionError(f"a failure has a status from 400 to 599, not {self.status!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it came. Keys are blanked out in `headers`.
+
+    `api` is `anthropic`, `openai-chat`, `openai-responses` or `gemini`; `body` is the parsed JSON, or `None` if it was
+    none. `rejected` is the text with which the fake turned it down, "" if it was acceptable.
+    """
+
+    api: str
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+    model: str
+    stream: bool
+    rejected: str = ""
+
+
+Step = Answer | Fail | Call | str | Callable[[Received], "Step"]
+
+
+def resolve(step: Step, received: Received) -> Answer | Fail:
+    """The answer a step stands for; functions are asked until they give one."""
+    while callable(step):
+        step = step(received)
+    return _value(step)
+
+
+def checked(step: Step) -> Step:
+    """The step itself, if it is one."""
+    return step if callable(step) else _value(step)
+
+
+def _value(step: object) -> Answer | Fail:
+    match step:
+        case Answer() | Fail():
+            return step
+        case str():
+            return Answer(step)
+        case Call():
+            return Answer(calls=[step])
+        case _:
+            raise OptionError(f"a step is an Answer, a Fail, a call, a text or a function of the request, not {step!r}")
+
+
+class Script:
+    """Hands out steps one at a time, from any thread: first those it was made with, then those added later."""
+
+    def __init__(self, steps: Iterable[Step] | Step) -> None:
+        alone = isinstance(steps, str | Answer | Fail | Call) or callable(steps)
+        given: Iterable[Step] = (steps,) if alone else steps
+        self._first = iter([checked(step) for step in given] if isinstance(given, Sequence) else given)
+        self._added: deque[Step] = deque()
+        self._lock = threading.Lock()
+
+    def add(self, steps: Iterable[Step]) -> None:
+        """Append steps."""
+        self._added.extend([checked(step) for step in steps])
+
+    def take(self) -> Step | None:
+        """The next step, or nothing when all are used up."""
+        with self._lock:
+            for step in self._first:
+                return step
+            return self._added.popleft() if self._added else None

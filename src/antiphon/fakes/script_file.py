@@ -1,0 +1,95 @@
+"""Scripts as JSON files: a list of texts, answers and failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from antiphon._json import loads
+from antiphon.errors import AntiphonError, FormatError
+from antiphon.fakes.script import Answer, Call, Fail, Step
+
+_KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
+    "text": (str, "a text"),
+    "reasoning": (str, "a text"),
+    "stop": (str, "a text"),
+    "delay": ((int, float), "a number of seconds"),
+    "cut_after": (int, "a number of events"),
+    "malformed": (bool, "true or false"),
+    "same_index": (bool, "true or false"),
+    "fail": (int, "an HTTP status"),
+    "message": (str, "a text"),
+    "retry_after": ((int, float), "a number of seconds"),
+    "name": (str, "a text"),
+    "arguments": (dict, "an object"),
+    "id": (str, "a text"),
+    "calls": (list, "a list of objects such as {\"name\": \"weather\", \"arguments\": {}}"),
+    "usage": (list, "two numbers, [input, output]"),
+}
+_ANSWER = ("text", "calls", "reasoning", "stop", "delay", "usage", "cut_after", "malformed", "same_index")
+_FAIL = ("fail", "message", "retry_after")
+_CALL = ("name", "arguments", "id")
+
+
+def load_script(path: str | Path) -> list[Step]:
+    """The steps of a script file.
+
+    A step is a text, an object with the fields of `Answer` (`calls` as objects with `name` and `arguments`), or a
+    failure such as `{"fail": 429, "retry_after": 2}`. FormatError says what is wrong and where.
+    """
+    try:
+        content = loads(Path(path).read_bytes(), f"the script {path}")
+    except (AntiphonError, OSError) as error:
+        raise FormatError(str(error)) from None
+    if not isinstance(content, list):
+        raise FormatError(f"the script {path} is a list of steps, not {_described(content)}")
+    return [_step(step, f"step {number} of {path}") for number, step in enumerate(cast(list[Any], content), 1)]
+
+
+def _step(step: object, where: str) -> Step:
+    if isinstance(step, str):
+        return step
+    try:
+        if isinstance(step, dict) and "fail" in step:
+            given = _fields(cast(object, step), _FAIL, where)
+            return Fail(given.pop("fail"), **given)
+        given = _fields(step, _ANSWER, where)
+        given["calls"] = [_call(one, f"call {n} of {where}") for n, one in enumerate(given.get("calls", []), 1)]
+        if "usage" in given:
+            given["usage"] = _usage(given["usage"], where)
+        return Answer(**given)
+    except FormatError:
+        raise
+    except AntiphonError as error:
+        raise FormatError(f"{where}: {error}") from None
+
+
+def _call(value: object, where: str) -> Call:
+    given = _fields(value, _CALL, where)
+    if not given.get("name"):
+        raise FormatError(f"{where} has no `name`")
+    return Call(**given)
+
+
+def _usage(value: list[Any], where: str) -> tuple[int, int]:
+    if len(value) != 2 or not all(isinstance(count, int) for count in value):
+        raise FormatError(f"{where}: `usage` is {_KINDS['usage'][1]}, not {value!r}")
+    return value[0], value[1]
+
+
+def _fields(value: object, known: tuple[str, ...], where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise FormatError(f"{where} is an object or a text, not {_described(value)}")
+    given = cast(dict[str, Any], value)
+    for name, content in given.items():
+        if name not in known:
+            raise FormatError(f"{where} has an unknown field {name!r}; it may have {', '.join(known)}")
+        kind, words = _KINDS[name]
+        if not isinstance(content, kind) or (isinstance(content, bool) and kind is not bool):
+            raise FormatError(f"{where}: `{name}` is {words}, not {_described(content)}")
+    return dict(given)
+
+
+def _described(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -1,0 +1,97 @@
+"""What the four APIs' modules have in common: their shape, and how answers are cut into pieces."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from antiphon._json import dumps
+from antiphon.fakes.errors import Refusal
+from antiphon.fakes.script import Answer, Received
+
+_ALPHANUMERIC = string.ascii_letters + string.digits
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a fake knows beyond the request: how strict it is, and what the Responses API has stored."""
+
+    bind_thinking: bool = False
+    responses: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    items: dict[str, Any] = field(default_factory=dict[str, Any])
+    reasoning_of: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """One API: what it refuses, whom it echoes, and an answer as its body and as its stream's events."""
+
+    refusal: Callable[[Received, Memory], Refusal | None]
+    last_text: Callable[[Any], str]
+    reply: Callable[[Answer, Received, Memory], dict[str, Any]]
+    events: Callable[[Answer, Received, dict[str, Any]], list[bytes]]
+
+
+def token(length: int, alphabet: str = _ALPHANUMERIC) -> str:
+    """Random characters for an id."""
+    return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
+def pieces(text: str, count: int = 3) -> list[str]:
+    """The text in about `count` pieces, none of them empty."""
+    size = max(-(-len(text) // count), 1)
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def arguments(answer: Answer) -> list[str]:
+    """The JSON text of each call's arguments, the last one broken where the answer says so."""
+    texts = [dumps(dict(call.arguments)) for call in answer.calls]
+    if texts and answer.malformed:
+        texts[-1] = texts[-1][:-1]
+    elif texts and answer.stop == "length":
+        texts[-1] = texts[-1][: max(len(texts[-1]) * 2 // 3, 1)]
+    return texts
+
+
+def is_broken(answer: Answer) -> bool:
+    """Whether the last call does not arrive whole."""
+    return bool(answer.calls) and (answer.malformed or answer.stop == "length")
+
+
+def usage(answer: Answer, received: Received) -> tuple[int, int]:
+    """Input and output tokens: as scripted, or four characters to a token."""
+    if answer.usage is not None:
+        return answer.usage
+    said = len(answer.text) + len(answer.reasoning) + sum(map(len, arguments(answer)))
+    return len(dumps(received.body)) // 4 + 1, said // 4 + 1
+
+
+def reasoning_tokens(answer: Answer) -> int:
+    """How much of the output was thinking."""
+    return len(answer.reasoning) // 4 + 1 if answer.reasoning else 0
+
+
+def event(data: dict[str, Any], name: str = "") -> bytes:
+    """One server-sent event."""
+    return (f"event: {name}\n" if name else "").encode() + b"data: " + dumps(data).encode() + b"\n\n"
+
+
+def obj(value: object) -> dict[str, Any]:
+    """The object, or an empty one."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
+
+
+def arr(value: object) -> list[Any]:
+    """The list, or an empty one."""
+    return cast(list[Any], value) if isinstance(value, list) else []
+
+
+def text_of(content: object, *types: str) -> str:
+    """The text of a message's content, which is a string or a list of parts of which some are text."""
+    if isinstance(content, str):
+        return content
+    parts = [obj(part) for part in arr(content)]
+    return "\n".join(str(part["text"]) for part in parts if part.get("type") in types and part.get("text"))

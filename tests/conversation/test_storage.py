@@ -1,0 +1,141 @@
+"""Saving and loading: nothing lost, nothing half-written, nothing read that is not there."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.strategies import conversations, json_values
+
+from antiphon.conversation import Conversation, ToolCall, ToolResult, storage
+from antiphon.errors import AntiphonError, FormatError, MalformedJSONError, VersionError
+
+
+def small() -> Conversation:
+    conversation = Conversation("Be brief.")
+    conversation.add_user("hi")
+    conversation.add_tool_calls_and_results([ToolCall("c1", "f", {"a": 1})], [ToolResult("c1", "x")])
+    return conversation
+
+
+@given(conversations())
+@settings(max_examples=200)
+def test_save_and_load_are_inverse(conversation: Conversation):
+    text = json.dumps(storage.to_json(conversation))
+    loaded, changes = storage.from_json(json.loads(text))
+    assert changes == []
+    assert loaded == conversation
+    assert json.dumps(storage.to_json(loaded)) == text
+
+
+def test_the_file_is_readable(tmp_path: Path):
+    path = tmp_path / "c.json"
+    small().save(path)
+    data = json.loads(path.read_text())
+    assert data["format"] == "antiphon/conversation"
+    assert data["version"] == 1
+    assert data["turns"][1] == {
+        "role": "assistant",
+        "parts": [{"type": "call", "id": "c1", "name": "f", "arguments": {"a": 1}}],
+        "results": [{"content": "x", "call_id": "c1"}],
+    }
+
+
+def test_saving_again_keeps_the_old_file_if_writing_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "c.json"
+    small().save(path)
+    before = path.read_bytes()
+    path.chmod(0o600)
+
+    def fail(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    longer = small()
+    longer.add_user("more")
+    with pytest.raises(FormatError, match=r"cannot write .*c\.json: No space left on device"):
+        longer.save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["c.json"]
+    monkeypatch.undo()
+    longer.save(path)
+    assert path.stat().st_mode & 0o777 == 0o600, "the permissions stay"
+    assert Conversation.load(path) == longer
+
+
+def test_a_link_is_followed_not_replaced(tmp_path: Path):
+    small().save(tmp_path / "real.json")
+    (tmp_path / "link.json").symlink_to(tmp_path / "real.json")
+    small().save(tmp_path / "link.json")
+    assert (tmp_path / "link.json").is_symlink()
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (b"", MalformedJSONError, "is not JSON"),
+        (b'{"format": "antiphon/conv', MalformedJSONError, "is not JSON"),
+        (b"\xff\xfe{}", MalformedJSONError, "is not UTF-8: byte 0 is 0xff"),
+        (b"[" * 100_000, MalformedJSONError, "is nested too deeply"),
+        (b'{"a": NaN}', MalformedJSONError, "NaN is not JSON"),
+        (b"[]", FormatError, "the file is an object, not list"),
+        (b"{}", FormatError, "this is not a saved conversation"),
+        (b'{"format": "antiphon/conversation", "version": 2}', VersionError, "version 2; this release reads version 1"),
+    ],
+)
+def test_files_that_are_no_conversation(tmp_path: Path, content: bytes, error: type[Exception], message: str):
+    path = tmp_path / "c.json"
+    path.write_bytes(content)
+    with pytest.raises(error, match=message):
+        Conversation.load(path)
+
+
+def test_no_file(tmp_path: Path):
+    with pytest.raises(FormatError, match=r"cannot read .*none\.json: No such file or directory"):
+        Conversation.load(tmp_path / "none.json")
+    with pytest.raises(FormatError, match="cannot read"):
+        Conversation.load("a\0b")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda d: d["turns"][1]["results"].append({"call_id": "zz", "content": "y"}),
+            "turn 2: a result for call 'zz'",
+        ),
+        (lambda d: d["turns"][1]["results"].append({"call_id": "c1", "content": "y"}), "turn 2: a second result"),
+        (lambda d: d["turns"][1].update(role="tool"), "turn 2: `role` is 'user' or 'assistant', not 'tool'"),
+        (lambda d: d["turns"][1]["parts"][0].update(id=""), "turn 2, part 1: a call id is"),
+        (
+            lambda d: d["turns"][1]["parts"][0].update(arguments=[]),
+            "turn 2, part 1: `arguments` is an object, not list",
+        ),
+        (lambda d: d["turns"][0]["parts"][0].update(type="video"), "turn 1, part 1: there is no part of type 'video'"),
+        (lambda d: d["turns"][0]["parts"][0].update(text=3), "turn 1, part 1: `text` is text, not int"),
+        (lambda d: d["turns"][0]["parts"].append({"type": "reasoning"}), "turn 1, part 2: a part of type 'reasoning'"),
+        (lambda d: d["turns"][1]["results"][0].update(content=3), "turn 2, result 1: `content` is text or a list"),
+        (lambda d: d.update(turns={}), "`turns` is a list, not dict"),
+        (lambda d: d.update(kept=[]), "`kept` is an object"),
+        (lambda d: d.update(tools=[{"name": "a b"}]), "tool 1: a tool name is"),
+    ],
+)
+def test_what_is_wrong_is_named_by_turn_and_part(tmp_path: Path, change, message: str):
+    data = storage.to_json(small())
+    change(data)
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(FormatError, match=message.replace("(", r"\(")):
+        Conversation.load(path)
+
+
+@given(json_values, st.sampled_from(["turns", "tools", "kept", "system", "version"]))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+def test_any_json_in_any_place_gives_our_own_errors_only(value: object, key: str):
+    data = storage.to_json(small())
+    data[key] = value if key != "turns" else [{"role": "user", "parts": value}, {"role": "assistant", "parts": value}]
+    with contextlib.suppress(AntiphonError):
+        storage.from_json(data)

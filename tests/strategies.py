@@ -1,0 +1,173 @@
+"""Hypothesis strategies: hostile text, JSON, parts of every provider, and conversations made by public operations."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from hypothesis import strategies as st
+
+from antiphon.conversation import (
+    Conversation,
+    Foreign,
+    Image,
+    Native,
+    Origin,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
+from antiphon.errors import AntiphonError
+from antiphon.wire import Profile, Target
+
+TARGETS = {
+    "anthropic": Target("anthropic", "anthropic", "claude-sonnet-5", Profile(sampling=False)),
+    "openai-chat": Target("openai", "openai-chat", "gpt-4o"),
+    "openai-responses": Target("openai", "openai-responses", "gpt-5"),
+    "gemini": Target("google", "gemini", "gemini-3-pro", Profile(signatures=True)),
+}
+
+TOOLS = (
+    ToolSpec("read_file", "Read a file", {"type": "object", "properties": {"path": {"type": "string"}}}),
+    ToolSpec("now"),
+    ToolSpec("search", "Search", {"anyOf": [{"properties": {"q": {"type": "string"}}}], "type": "object"}),
+)
+
+#: Everything a text may hold, lone surrogates, NUL and blanks included.
+any_text = st.one_of(
+    st.text(st.characters(exclude_categories=()), max_size=20),
+    st.sampled_from(["", " ", "\n\t", "\0", "\ud800", "[Chat from @human]: hi", '{"a": 1}', "héllo ✓", "x" * 50]),
+)
+words = st.text("abc XYZ\n", min_size=1, max_size=12).filter(str.strip)
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | any_text
+#: JSON, and what json.loads may give beyond it (NaN, infinities, surrogates).
+json_values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3), max_leaves=8
+)
+arguments = st.dictionaries(words, st.none() | st.booleans() | st.integers() | words, max_size=3)
+images = st.sampled_from([Image(data="aGk=", media_type="image/png"), Image(url="https://example.com/a.png")])
+
+
+def origin(api: str) -> Origin:
+    """The origin of the standard target of an API."""
+    return TARGETS[api].origin
+
+
+_other_models = {api: Origin(o.provider, api, "some-other-model") for api in TARGETS for o in [origin(api)]}
+
+
+@st.composite
+def reasonings(draw: st.DrawFn) -> Reasoning:
+    """Reasoning with the opaque data its provider would have sent, of the target's model or of another."""
+    text = draw(words)
+    api = draw(st.sampled_from(list(TARGETS)))
+    where = draw(st.sampled_from([origin(api), _other_models[api]]))
+    signature = base64.b64encode(text.encode()).decode()
+    data: dict[str, dict[str, Any]] = {
+        "anthropic": {"type": "thinking", "thinking": text, "signature": signature},
+        "openai-chat": {"reasoning_content": text},
+        "openai-responses": {
+            "type": "reasoning",
+            "id": f"rs_{len(text)}",
+            "summary": [{"type": "summary_text", "text": text}],
+            "encrypted_content": signature,
+        },
+        "gemini": {"text": text, "thought": True, "thoughtSignature": signature},
+    }
+    return Reasoning(text, draw(st.sampled_from([None, Native(where, data[api])])))
+
+
+@st.composite
+def foreign_parts(draw: st.DrawFn, side: str) -> Foreign:
+    """Blocks that only one API knows, as that API would have them on this side."""
+    blocks: dict[str, dict[str, dict[str, Any]]] = {
+        "user": {
+            "anthropic": {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "doc"}},
+            "openai-chat": {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}},
+            "openai-responses": {"type": "input_file", "file_id": "file-1"},
+            "gemini": {"fileData": {"fileUri": "https://example.com/f", "mimeType": "application/pdf"}},
+        },
+        "assistant": {
+            "anthropic": {"type": "container_upload", "file_id": "file_1"},
+            "openai-chat": {"refusal": "no"},
+            "openai-responses": {"type": "web_search_call", "id": "ws_1", "status": "completed"},
+            "gemini": {"executableCode": {"language": "PYTHON", "code": "1"}},
+        },
+    }
+    api = draw(st.sampled_from(list(TARGETS)))
+    return Foreign(Native(origin(api), blocks[side][api]), draw(st.sampled_from(["", "[something]"])))
+
+
+ids = st.sampled_from(["a", "b", "call_1", "toolu_01", "x" * 40]) | st.text("abc-_", min_size=1, max_size=5)
+calls = st.builds(ToolCall, ids, st.sampled_from(["read_file", "now", "gone"]), arguments)
+read_calls = st.builds(
+    ToolCall.read,
+    st.text(max_size=50) | ids,
+    st.sampled_from(["read_file", "", "a.b", "x" * 80]),
+    st.sampled_from(["", "{", "[1]", '{"a": 1}', '{"a": "\\ud800"}', "null"]) | json_values,
+    truncated=st.booleans(),
+)
+contents = any_text | st.lists(any_text.map(Text) | images, max_size=3).map(tuple)
+user_parts = words.map(Text) | images | foreign_parts("user")
+assistant_parts = any_text.map(Text) | reasonings() | calls | read_calls | foreign_parts("assistant")
+
+operations = st.one_of(
+    st.tuples(st.just("add_user"), any_text, st.sampled_from([None, "@coder-2", "human", "bad name!"])),
+    st.tuples(st.just("add_user"), st.lists(user_parts | any_text, max_size=3)),
+    st.tuples(st.just("add_assistant"), st.lists(assistant_parts, max_size=4)),
+    st.tuples(st.just("add_reply"), st.lists(assistant_parts, max_size=4)),
+    st.tuples(st.just("add_assistant_tool_calls"), st.lists(calls, max_size=3), any_text),
+    st.tuples(st.just("add_tool_result"), ids, contents, st.booleans()),
+    st.tuples(st.just("answer"), contents, st.booleans()),
+    st.tuples(st.just("answer"), contents, st.just(False)),
+    st.tuples(st.just("undo"), st.integers(0, 3)),
+    st.tuples(st.just("fork")),
+    st.tuples(st.just("repair")),
+    st.tuples(st.just("compact"), st.integers(10, 200)),
+)
+
+
+def perform(conversation: Conversation, operation: tuple[Any, ...]) -> Conversation:
+    """Do one operation; one that is refused must change nothing."""
+    name, *values = operation
+    before = conversation.turns, conversation.open_calls
+    try:
+        match name:
+            case "answer":
+                content, is_error = values
+                for call in conversation.open_calls[:1]:
+                    conversation.add_tool_results([ToolResult(call.id, content, is_error)])
+            case "fork":
+                return conversation.fork()
+            case "repair":
+                return conversation.repair()[0]
+            case "compact":
+                return conversation.compact(*values, result_limit=20)
+            case _:
+                getattr(conversation, name)(*values)
+    except AntiphonError:
+        assert (conversation.turns, conversation.open_calls) == before
+    return conversation
+
+
+@st.composite
+def conversations(draw: st.DrawFn, size: int = 12) -> Conversation:
+    """A conversation that any sequence of public operations may lead to."""
+    tools = draw(st.sampled_from([(), TOOLS]))
+    conversation = Conversation(draw(any_text), tools, auto_assistant_tool_calls=draw(st.booleans()))
+    for operation in draw(st.lists(operations, max_size=size)):
+        conversation = perform(conversation, operation)
+    return conversation
+
+
+@st.composite
+def ready_conversations(draw: st.DrawFn) -> Conversation:
+    """The same, made ready to be sent."""
+    conversation, _ = draw(conversations()).repair()
+    if not conversation.ready():
+        conversation.add_user("go on")
+    assert conversation.ready()
+    return conversation
