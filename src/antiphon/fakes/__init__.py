@@ -4,7 +4,7 @@
         client = anthropic.Anthropic(base_url=fake.base_url("anthropic"), api_key="any")
 
 The room knows JSON and HTTP, not conversations: it must judge what others send, so it shares nothing with the code
-that sends but the rules. Importing it loads no server; that happens when a fake is used.
+that sends but the rules and a few helpers. Importing it loads no server; that happens when a fake is used.
 """
 
 from __future__ import annotations

@@ -12,10 +12,8 @@ from antiphon.fakes.speaker import (
     Memory,
     Speaker,
     arguments,
-    arr,
     event,
     is_broken,
-    obj,
     pieces,
     reasoning_tokens,
     text_of,
@@ -23,6 +21,7 @@ from antiphon.fakes.speaker import (
     usage,
 )
 from antiphon.wire.rules import check
+from antiphon.wire.shape import arr, obj
 
 _STOPS = {
     "end": "end_turn",
@@ -118,7 +117,7 @@ def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
             "cache_read_input_tokens": 0,
             "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
             "output_tokens": count_out,
-            "output_tokens_details": {"thinking_tokens": reasoning_tokens(answer)},
+            "output_tokens_details": {"thinking_tokens": reasoning_tokens(answer, count_out)},
             "service_tier": "standard",
             "inference_geo": "global",
         },
@@ -141,7 +140,7 @@ def _content(answer: Answer, received: Received) -> Iterator[dict[str, Any]]:
 
 def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
     """The stream of the same message."""
-    start = body | {"content": [], "stop_reason": None, "usage": body["usage"] | {"output_tokens": 1}}
+    start = body | {"content": list[Any](), "stop_reason": None, "usage": body["usage"] | {"output_tokens": 1}}
     stream: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
     texts = iter(arguments(answer))
     for index, block in enumerate(body["content"]):

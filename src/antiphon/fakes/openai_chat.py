@@ -12,9 +12,7 @@ from antiphon.fakes.speaker import (
     Memory,
     Speaker,
     arguments,
-    arr,
     event,
-    obj,
     pieces,
     reasoning_tokens,
     text_of,
@@ -22,6 +20,7 @@ from antiphon.fakes.speaker import (
     usage,
 )
 from antiphon.wire.rules import check
+from antiphon.wire.shape import arr, obj
 
 _STOPS = {
     "end": "stop",
@@ -88,7 +87,7 @@ def _usage(answer: Answer, received: Received) -> dict[str, Any]:
         "total_tokens": count_in + count_out,
         "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
         "completion_tokens_details": {
-            "reasoning_tokens": reasoning_tokens(answer),
+            "reasoning_tokens": reasoning_tokens(answer, count_out),
             "audio_tokens": 0,
             "accepted_prediction_tokens": 0,
             "rejected_prediction_tokens": 0,
@@ -107,7 +106,7 @@ def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[byt
     for delta in _deltas(choice["message"], answer.same_index):
         one = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": None}
         stream.append(event(common | {"choices": [one]} | nothing))
-    last = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": choice["finish_reason"]}
+    last: dict[str, Any] = {"index": 0, "delta": {}, "logprobs": None, "finish_reason": choice["finish_reason"]}
     stream.append(event(common | {"choices": [last]} | nothing))
     if wants_usage:
         stream.append(event(common | {"choices": [], "usage": body["usage"]}))

@@ -128,8 +128,7 @@ class Script:
     """Hands out steps one at a time, from any thread: first those it was made with, then those added later."""
 
     def __init__(self, steps: Iterable[Step] | Step) -> None:
-        alone = isinstance(steps, str | Answer | Fail | Call) or callable(steps)
-        given: Iterable[Step] = (steps,) if alone else steps
+        given = (steps,) if isinstance(steps, str | Answer | Fail | Call) or callable(steps) else steps
         self._first = iter([checked(step) for step in given] if isinstance(given, Sequence) else given)
         self._added: deque[Step] = deque()
         self._lock = threading.Lock()

@@ -23,7 +23,7 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "name": (str, "a text"),
     "arguments": (dict, "an object"),
     "id": (str, "a text"),
-    "calls": (list, "a list of objects such as {\"name\": \"weather\", \"arguments\": {}}"),
+    "calls": (list, 'a list of objects such as {"name": "weather", "arguments": {}}'),
     "usage": (list, "two numbers, [input, output]"),
 }
 _ANSWER = ("text", "calls", "reasoning", "stop", "delay", "usage", "cut_after", "malformed", "same_index")
@@ -50,10 +50,11 @@ def _step(step: object, where: str) -> Step:
     if isinstance(step, str):
         return step
     try:
-        if isinstance(step, dict) and "fail" in step:
-            given = _fields(cast(object, step), _FAIL, where)
+        given = _object(step, where, "a text or an object")
+        if "fail" in given:
+            given = _fields(given, _FAIL, where)
             return Fail(given.pop("fail"), **given)
-        given = _fields(step, _ANSWER, where)
+        given = _fields(given, _ANSWER, where)
         given["calls"] = [_call(one, f"call {n} of {where}") for n, one in enumerate(given.get("calls", []), 1)]
         if "usage" in given:
             given["usage"] = _usage(given["usage"], where)
@@ -65,7 +66,7 @@ def _step(step: object, where: str) -> Step:
 
 
 def _call(value: object, where: str) -> Call:
-    given = _fields(value, _CALL, where)
+    given = _fields(_object(value, where), _CALL, where)
     if not given.get("name"):
         raise FormatError(f"{where} has no `name`")
     return Call(**given)
@@ -77,10 +78,13 @@ def _usage(value: list[Any], where: str) -> tuple[int, int]:
     return value[0], value[1]
 
 
-def _fields(value: object, known: tuple[str, ...], where: str) -> dict[str, Any]:
+def _object(value: object, where: str, wanted: str = "an object") -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise FormatError(f"{where} is an object or a text, not {_described(value)}")
-    given = cast(dict[str, Any], value)
+        raise FormatError(f"{where} is {wanted}, not {_described(value)}")
+    return cast(dict[str, Any], value)
+
+
+def _fields(given: dict[str, Any], known: tuple[str, ...], where: str) -> dict[str, Any]:
     for name, content in given.items():
         if name not in known:
             raise FormatError(f"{where} has an unknown field {name!r}; it may have {', '.join(known)}")
@@ -91,5 +95,5 @@ def _fields(value: object, known: tuple[str, ...], where: str) -> dict[str, Any]
 
 
 def _described(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
-    return names.get(type(value), "a number")
+    names: dict[type, str] = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+    return "null" if value is None else names.get(type(value), "a number")

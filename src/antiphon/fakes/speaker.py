@@ -6,11 +6,12 @@ import secrets
 import string
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from antiphon._json import dumps
 from antiphon.fakes.errors import Refusal
 from antiphon.fakes.script import Answer, Received
+from antiphon.wire.shape import arr, obj
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
 
@@ -69,24 +70,14 @@ def usage(answer: Answer, received: Received) -> tuple[int, int]:
     return len(dumps(received.body)) // 4 + 1, said // 4 + 1
 
 
-def reasoning_tokens(answer: Answer) -> int:
-    """How much of the output was thinking."""
-    return len(answer.reasoning) // 4 + 1 if answer.reasoning else 0
+def reasoning_tokens(answer: Answer, output: int) -> int:
+    """How many of the output tokens were thinking."""
+    return min(len(answer.reasoning) // 4 + 1, output) if answer.reasoning else 0
 
 
 def event(data: dict[str, Any], name: str = "") -> bytes:
     """One server-sent event."""
     return (f"event: {name}\n" if name else "").encode() + b"data: " + dumps(data).encode() + b"\n\n"
-
-
-def obj(value: object) -> dict[str, Any]:
-    """The object, or an empty one."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def arr(value: object) -> list[Any]:
-    """The list, or an empty one."""
-    return cast(list[Any], value) if isinstance(value, list) else []
 
 
 def text_of(content: object, *types: str) -> str:

@@ -69,6 +69,9 @@ def _read_message(reader: Reader, where: str, message: dict[str, Any]) -> None:
 
 
 def _is_blank(reader: Reader, where: str, block: dict[str, Any]) -> bool:
+    if not isinstance(block.get("type"), str):
+        reader.note("unreadable", where, "a block without a type", "it is dropped")
+        return True
     blank = block.get("type") == "text" and not string(block.get("text")).strip()
     if blank:
         reader.note("empty-text", where, "empty text", "it is dropped")
@@ -103,13 +106,20 @@ def _read_user(reader: Reader, where: str, block: dict[str, Any]) -> Text | Imag
 def _read_result(reader: Reader, where: str, block: dict[str, Any]) -> ToolResult:
     id, content = string(block.get("tool_use_id")), block.get("content", "")
     is_error = block.get("is_error") is True
-    parts = content if isinstance(content, str) else tuple(_read_user(reader, where, obj(b)) for b in arr(content))
+    blocks = [obj(piece) for piece in arr(content)]
+    typed = [piece for piece in blocks if isinstance(piece.get("type"), str)]
+    parts = content if isinstance(content, str) else tuple(_read_user(reader, where, piece) for piece in typed)
+    broken = len(typed) < len(blocks)
+    if broken:
+        reader.note("bad-result", where, f"the result of call {id!r} holds a block without a type", "it is dropped", id)
     if is_error and not isinstance(parts, str) and any(isinstance(part, Image) for part in parts):
         reader.note("bad-result", where, f"the error result of call {id!r} holds an image", "the image is dropped", id)
         parts = tuple(Text("[image]") if isinstance(part, Image) else part for part in parts)
-        block = {"type": "tool_result"}
-    plain = is_plain(block, "tool_use_id", "content", "is_error") and block.get("content") not in (None, "", [])
-    return ToolResult(legal_id(id), parts, is_error, native=None if plain else Native(reader.origin, block))
+        broken = True
+    # An empty result is kept as it is; our own would say "(no output)".
+    plain = is_plain(block, "tool_use_id", "content", "is_error") and content not in (None, "", [])
+    native = None if plain or broken else Native(reader.origin, block)
+    return ToolResult(legal_id(id), parts, is_error, native=native)
 
 
 def _unmarked(block: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ API = "anthropic"
 #: The API wants a limit in every request.
 DEFAULT_MAX_TOKENS = 16_000
 
-_OPENING = '{"type":"text","text":"(The conversation begins with the assistant.)"}'
+_OPENING = b'{"role":"user","content":[{"type":"text","text":"(The conversation begins with the assistant.)"}]},'
 _NOTHING = '{"type":"text","text":"(Content that only another provider can show.)"}'
 _CACHE = {"type": "ephemeral"}
 
@@ -75,10 +75,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
 def messages(conversation: Conversation, target: Target) -> bytes:
     """The messages, separated by commas."""
     joined = body.messages(conversation, target.key, lambda turn: _segments(turn, target), _message)
-    if conversation.turns and isinstance(conversation.turns[0], AssistantTurn):
-        opening = f'{{"role":"user","content":[{_OPENING}]}},'
-        return opening.encode() + joined
-    return joined
+    return _OPENING + joined if joined.startswith(b'{"role":"assistant"') else joined
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
@@ -118,15 +115,17 @@ def _drop_impossible_thinking(fields: dict[str, Any], conversation: Conversation
     if kind not in ("enabled", "adaptive"):
         return
     forced = obj(fields.get("tool_choice")).get("type") in ("any", "tool")
-    last = next((turn for turn in reversed(conversation.turns) if isinstance(turn, AssistantTurn)), None)
-    unthought = kind == "enabled" and last is not None and last.calls and not _starts_with_thinking(last, target)
-    if forced or unthought:
+    if forced or (kind == "enabled" and _calls_without_thinking(conversation, target)):
         del fields["thinking"]
 
 
-def _starts_with_thinking(turn: AssistantTurn, target: Target) -> bool:
-    first = next((part for part in turn.parts if _block(part, target) is not None), None)
-    return isinstance(first, Reasoning)
+def _calls_without_thinking(conversation: Conversation, target: Target) -> bool:
+    for turn in reversed(conversation.turns):
+        if isinstance(turn, AssistantTurn):
+            sent = [part for part in turn.parts if _block(part, target) is not None]
+            if sent:
+                return bool(turn.calls) and not isinstance(sent[0], Reasoning)
+    return False
 
 
 def _tool(tool: ToolSpec, target: Target) -> str | None:

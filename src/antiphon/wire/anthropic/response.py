@@ -93,20 +93,24 @@ class Decoder:
 
     def reply(self) -> Reply:
         """The whole reply; StreamCut if the stream ended too early."""
-        self._events.end()
+        for event in self._events.end():
+            self._event(event)
         if not self._ended:
-            text = "".join(string(block.get("text")) for block in self._blocks.values())
-            raise StreamCut("the stream ended before the message did", provider=self._origin.provider, partial=text)
+            raise self._cut("the stream ended before the message did")
         for index, pieces in self._inputs.items():
             self._blocks[index]["input"] = _parsed("".join(pieces))
         content = [block for _, block in sorted(self._blocks.items())]
         return decode(self._message | {"content": content}, self._origin)
 
+    def _cut(self, message: str) -> StreamCut:
+        text = "".join(string(block.get("text")) for block in self._blocks.values())
+        return StreamCut(message, provider=self._origin.provider, partial=text)
+
     def _event(self, event: Event) -> list[Delta]:
         try:
             data = obj(loads(event.data, "an event"))
         except MalformedJSONError as error:
-            raise StreamCut(f"the stream is broken: {error}", provider=self._origin.provider) from None
+            raise self._cut(f"the stream is broken: {error}") from None
         index = number(data.get("index")) or 0
         match data.get("type"):
             case "message_start":

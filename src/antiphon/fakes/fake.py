@@ -1,0 +1,87 @@
+"""A fake provider: a script, the requests it got, and the ways to reach it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from antiphon.errors import ConfigurationError, NotReadyError, OptionError
+from antiphon.fakes.script import Received, Script, Step
+
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Self
+
+    from antiphon.fakes.server import Service
+
+Message = MutableMapping[str, Any]
+ASGIApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
+
+_PATHS = {"anthropic": "", "openai": "/v1", "openai-chat": "/v1", "openai-responses": "/v1", "gemini": ""}
+
+
+class Fake:
+    """All four APIs at one address, answering from one script.
+
+    Steps are used up in the order in which acceptable requests come; a request that is rejected uses none. When the
+    script is over, the fake echoes: "You said: …". With `bind_thinking`, Anthropic's thinking blocks are valid only
+    with the system text and the tools they were made with, as on its newest models.
+
+    As a context manager it serves on a free loopback port; `app` needs no port.
+    """
+
+    def __init__(self, script: Iterable[Step] | Step = (), *, bind_thinking: bool = False) -> None:
+        self.requests: list[Received] = []
+        self._script = Script(script)
+        self._bind_thinking = bind_thinking
+        self._service: Service | None = None
+
+    def play(self, *steps: Step) -> None:
+        """Add steps to the script, also while it is being served."""
+        self._script.add(steps)
+
+    @functools.cached_property
+    def app(self) -> ASGIApp:
+        """The ASGI application, for `httpx2.ASGITransport` or a server of your own."""
+        try:
+            from antiphon.fakes.app import Desk
+        except ModuleNotFoundError as error:
+            raise _not_installed(error) from error
+        from antiphon.fakes.speaker import Memory
+
+        return Desk(self._script, self.requests, Memory(self._bind_thinking)).app()
+
+    @property
+    def url(self) -> str:
+        """The root address while it is served."""
+        if self._service is None:
+            raise NotReadyError("a fake has an address only while it is served: `with Fake(...) as fake:`")
+        return self._service.url
+
+    def base_url(self, api: str) -> str:
+        """The address as the vendor's SDK wants it; `api` is `anthropic`, `openai` or `gemini`."""
+        if api not in _PATHS:
+            raise OptionError(f"a fake speaks {', '.join(f'`{name}`' for name in _PATHS)}, not {api!r}")
+        return self.url + _PATHS[api]
+
+    def __enter__(self) -> Self:
+        if self._service is None:
+            app = self.app
+            try:
+                from antiphon.fakes.server import Service
+            except ModuleNotFoundError as error:
+                raise _not_installed(error) from error
+            self._service = Service(app)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if self._service is not None:
+            self._service.stop()
+            self._service = None
+
+
+def _not_installed(error: ModuleNotFoundError) -> ConfigurationError:
+    return ConfigurationError(f"fakes need `{error.name}`: pip install 'antiphon[fakes]'")

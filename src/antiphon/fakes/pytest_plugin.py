@@ -1,0 +1,20 @@
+"""The pytest fixture `antiphon_fake`. Every pytest run loads this module, so it imports nothing that costs time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from antiphon.fakes import Fake
+
+
+@pytest.fixture
+def antiphon_fake() -> Iterator[Fake]:
+    """A served `Fake` with an empty script; `antiphon_fake.play(...)` fills it."""
+    from antiphon.fakes import Fake
+
+    with Fake() as fake:
+        yield fake

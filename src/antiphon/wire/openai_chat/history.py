@@ -1,0 +1,220 @@
+"""Histories in the shape of the Chat Completions API."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from antiphon._json import dumps
+from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolCall, ToolResult, UserPart, legal_id
+from antiphon.conversation import short_id as made_up_id
+from antiphon.wire.openai_chat.messages import NAME
+from antiphon.wire.openai_chat.request import plain_tool
+from antiphon.wire.openai_chat.response import call_fields, is_plain, list_calls, said
+from antiphon.wire.reading import Reader, Reading
+from antiphon.wire.shape import arr, obj, string
+
+_DATA_URL = re.compile(r"data:(image/[^;,\s]+);base64,(.+)\Z", re.DOTALL)
+_MAX_ID = 40
+
+
+def read(data: object, origin: Origin) -> Reading:
+    """A list of messages, or a whole request, as a conversation."""
+    top = obj(data) if isinstance(data, dict) else {"messages": data}
+    reader = _ChatReader(Reader(origin))
+    for tool in arr(top.get("tools")):
+        reader.read_tool(obj(tool))
+    for function in arr(top.get("functions")):
+        reader.read_tool({"type": "function", "function": obj(function)})
+    for index, message in enumerate(arr(top.get("messages"))):
+        reader.read_message(f"message {index}", message)
+    reader.let_system_speak()
+    rest = {k: v for k, v in top.items() if k not in ("messages", "tools", "functions", "function_call")}
+    if top.get("function_call") is not None:
+        choice = top["function_call"]
+        rest["tool_choice"] = {"type": "function", "function": choice} if isinstance(choice, dict) else choice
+    return reader.reader.done(rest)
+
+
+class _ChatReader:
+    """Reads message by message; what one of them means may depend on those before it."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.note = reader.note
+        # Calls without an id of their own, by the ids made up for them, with their names.
+        self.nameless: dict[str, str] = {}
+        # System messages that stand between calls and results, which have to wait.
+        self.waiting: list[Item] = []
+
+    def native(self, data: dict[str, Any]) -> Native:
+        return Native(self.reader.origin, data)
+
+    def read_tool(self, tool: dict[str, Any]) -> None:
+        kind = string(tool.get("type")) or "function"
+        function = obj(tool.get(kind))
+        name, description = string(function.get("name")), string(function.get("description"))
+        if kind != "function":
+            self.reader.tool(name or "_", description, {}, self.native(tool))
+            return
+        plain = plain_tool(name, description, obj(function.get("parameters")))
+        same = plain == tool and ToolCall.read("id", name, {}).name == name
+        self.reader.tool(name, description, plain["function"]["parameters"], None if same else self.native(tool))
+
+    def read_message(self, where: str, message: object) -> None:
+        data = obj(message)
+        role = data.get("role")
+        if role in ("system", "developer"):
+            self.read_system(where, data)
+            return
+        if role not in ("tool", "function"):
+            self.let_system_speak()
+        if not isinstance(message, dict):
+            self.note("unreadable", where, f"{dumps(message)[:40]} instead of a message", "it is dropped")
+        elif role in ("tool", "function"):
+            result = self.read_result(where, data)
+            self.reader.items.append(Item("user", where, (), (result,)))
+        elif role == "assistant":
+            self.read_assistant(where, data)
+        else:
+            if role != "user":
+                self.note("unknown-role", where, f"a message of role {dumps(role)[:40]}", "it is read as the user's")
+                data = data | {"role": "user"}
+            self.read_user(where, data)
+
+    def read_system(self, where: str, message: dict[str, Any]) -> None:
+        content = message.get("content")
+        texts = [content] if isinstance(content, str) else [string(obj(part).get("text")) for part in arr(content)]
+        if not texts:
+            self.note("empty-message", where, "a system message without content", "it is dropped")
+        elif not self.reader.items and not self.waiting and is_plain(message, "role", "content"):
+            self.reader.system += texts
+        else:
+            self.waiting.append(Item("user", where, (Foreign(self.native(message), "\n".join(texts)),)))
+
+    def let_system_speak(self) -> None:
+        self.reader.items += self.waiting
+        self.waiting = []
+
+    # The user's messages
+
+    def read_user(self, where: str, message: dict[str, Any]) -> None:
+        content = message.get("content")
+        parts: tuple[UserPart, ...]
+        if isinstance(content, str) and content:
+            parts = (Text(content),)
+        elif isinstance(content, list) and content:
+            parts = tuple(self.read_parts(where, arr(content)))
+        elif content == "" and isinstance(content, str):
+            parts = ()
+        else:
+            self.note("empty-message", where, "a message without content", "it is dropped")
+            return
+        blank = not any(not isinstance(part, Text) or part.text.strip() for part in parts)
+        if not is_plain(message, "role", "content") or (blank and isinstance(content, str)):
+            # The API takes empty text, and names of users; nobody else does.
+            text = "\n".join(part.text for part in parts if isinstance(part, Text | Foreign))
+            parts = (Foreign(self.native(message), text.strip()),)
+        self.reader.items.append(Item("user", where, parts))
+
+    def read_parts(self, where: str, blocks: list[Any]) -> list[Text | Image | Foreign]:
+        only_text = len(blocks) > 1 and all(obj(block).get("type") == "text" for block in blocks)
+        return [part for block in blocks if (part := self.read_part(where, block, only_text)) is not None]
+
+    def read_part(self, where: str, block: object, keep: bool) -> Text | Image | Foreign | None:
+        """A content part; `keep` is for texts that would become one, and tell of their number by being kept."""
+        data = obj(block)
+        kind = data.get("type")
+        match kind:
+            case "text" if isinstance(text := data.get("text"), str):
+                if not text.strip():
+                    return Foreign(self.native(data))
+                return Text(text, self.native(data) if keep or not is_plain(data, "type", "text") else None)
+            case "image_url":
+                return self.read_image(where, data)
+            case str() if kind != "text":
+                return Foreign(self.native(data), f"[{kind}]")
+            case _:
+                self.note("unreadable", where, f"{dumps(block)[:40]} instead of a content part", "it is dropped")
+                return None
+
+    def read_image(self, where: str, block: dict[str, Any]) -> Text | Image | Foreign:
+        source = block.get("image_url")
+        url = source if isinstance(source, str) else string(obj(source).get("url"))
+        plain = is_plain(obj(source), "url") and is_plain(block, "type", "image_url") and not isinstance(source, str)
+        native = {} if plain else block
+        if found := _DATA_URL.match(url):
+            return self.reader.image(where, native, media_type=found[1], data=found[2])
+        if url.startswith("data:"):
+            return Foreign(self.native(block), "[image_url]")
+        return self.reader.image(where, native, url=url)
+
+    # The model's messages, and what its calls gave
+
+    def read_assistant(self, where: str, message: dict[str, Any]) -> None:
+        content = message.get("content")
+        blocks = arr(content)
+        if not isinstance(content, str | list | None) or not all(isinstance(block, dict) for block in blocks):
+            found = f"{dumps(content)[:40]} as the content of a message"
+            self.note("unreadable", where, found, "what is no content part is dropped")
+            message = message | {"content": [block for block in blocks if isinstance(block, dict)]}
+        if message.get("tool_calls") is not None and not arr(message["tool_calls"]):
+            self.note("empty-message", where, "an empty list of calls", "it is left out")
+        parts = said(message, self.reader.origin)
+        calls = [self.read_call(f"{where}, call {n}", call) for n, call in enumerate(list_calls(message))]
+        has_text = any(not isinstance(part, Text) or part.text.strip() for part in parts)
+        if isinstance(content, str) and not has_text and not calls:
+            # The API takes an answer without text.
+            parts = [Foreign(self.native({"content": content}))]
+        elif not parts and not calls:
+            self.note("empty-message", where, "a message without content", "it is dropped")
+        self.reader.items.append(Item("assistant", where, (*parts, *calls)))
+
+    def read_call(self, where: str, data: dict[str, Any]) -> ToolCall:
+        id, name, arguments, native = call_fields(data, self.reader.origin)
+        old = "id" not in data and is_plain(data, "type", "function")
+        if not id:
+            id = made_up_id(where)
+            self.nameless[id] = name
+            if not old:
+                self.note("bad-id", where, "a call without an id", f"the call becomes {id!r}", id)
+        elif len(id) > _MAX_ID:
+            self.note("bad-id", where, f"call id {id!r} is too long", f"the call becomes {legal_id(id)!r}", id)
+        if not isinstance(arguments, str) and string(data.get("type")) != "custom":
+            found = f"the arguments of call {id!r} are {type(arguments).__name__}, not text"
+            self.note("bad-arguments", where, found, "they are written as text", id)
+        if NAME.match(name):
+            # Names that are legal here alone are no fault; arguments that no tool could be run with are.
+            call = ToolCall.read(id, name, arguments, native=native)
+            self.reader.call(where, id, call.name, arguments, native)
+            return call
+        return self.reader.call(where, id, name, arguments, native)
+
+    def read_result(self, where: str, message: dict[str, Any]) -> ToolResult:
+        id = string(message.get("tool_call_id")) or self.oldest_nameless(where, message)
+        self.nameless.pop(id, None)
+        content = message.get("content")
+        blocks = arr(content)
+        if isinstance(content, str):
+            parts = content
+            plain = is_plain(message, "role", "content", "tool_call_id") and bool(content.strip())
+        elif blocks:
+            parts = tuple(self.read_parts(where, blocks))
+            plain = len(blocks) == 1 and is_plain(message, "role", "content", "tool_call_id")
+            plain = plain and all(isinstance(part, Text) and part.native is None for part in parts)
+        else:
+            parts, plain = "" if content is None else dumps(content), True
+            if message.get("role") == "tool":
+                found = f"{dumps(content)[:40]} as the result of call {id!r}"
+                self.note("bad-result", where, found, "it is written as text", id)
+        sound = isinstance(content, str) or all(isinstance(block, dict) for block in blocks)
+        native = None if plain or not sound or message.get("role") != "tool" else self.native(message)
+        return ToolResult(legal_id(id), parts, native=native)
+
+    def oldest_nameless(self, where: str, message: dict[str, Any]) -> str:
+        """The call that a result without an id answers: the first one of its name, if it has a name."""
+        name = string(message.get("name"))
+        id = next((id for id, called in self.nameless.items() if not name or name == called), made_up_id(where))
+        if message.get("role") == "tool":
+            self.note("bad-id", where, "a result without the id of its call", f"it is read as that of {id!r}", id)
+        return id

@@ -1,0 +1,251 @@
+"""Turns as messages of the Chat Completions API."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon._json import dumps
+from antiphon.conversation import (
+    AssistantPart,
+    AssistantTurn,
+    Chat,
+    Conversation,
+    Foreign,
+    Image,
+    Native,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    UserPart,
+    UserTurn,
+    short_id,
+)
+from antiphon.wire import body
+from antiphon.wire.openai_chat.reasoning import sent_back
+from antiphon.wire.options import Target
+from antiphon.wire.shape import arr, obj, string
+
+API = "openai-chat"
+
+_NOTHING = "(Content that only another provider can show.)"
+_BETWEEN = b'{"role":"assistant","content":"Understood."}'
+# Bytes that JSON never holds: they mark the end of tool messages and the start of a user message until the assistant
+# message that some servers want between the two is put there.
+_AFTER_TOOLS, _BEFORE_USER = b"\x1e", b"\x1f"
+_SHORT_ID = re.compile(r"[A-Za-z0-9]{9}\Z")
+#: O6: what the API takes as the name of a called function.
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+
+
+def messages(conversation: Conversation, target: Target) -> bytes:
+    """The messages, the system text first, separated by commas."""
+    marks = target.profile.assistant_after_tool
+    wrap = _marked_message if marks else _message
+    joined = body.messages(conversation, target.key, lambda turn: _segments(turn, target), wrap)
+    if marks:
+        joined = joined.replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _BETWEEN + b",")
+        joined = joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")
+    if not conversation.system:
+        return joined
+    system = dumps({"role": target.profile.system_role, "content": conversation.system}).encode()
+    return system + b"," + joined if joined else system
+
+
+def is_ours(native: Native, target: Target) -> bool:
+    """Whether ordinary content came from the same provider, so that it may go back as it came."""
+    return native.origin.api == API and native.origin.provider == target.provider
+
+
+def _message(segment: body.Segment) -> bytes:
+    if segment.role != "user":
+        return segment.blocks
+    content = b"[" + segment.blocks + b"]" if segment.text is None else b'"' + segment.text + b'"'
+    return b'{"role":"user","content":' + content + b"}"
+
+
+def _marked_message(segment: body.Segment) -> bytes:
+    if segment.role == "tool":
+        return segment.blocks + _AFTER_TOOLS
+    return (_BEFORE_USER if segment.role == "user" else b"") + _message(segment)
+
+
+def _segments(turn: Turn, target: Target) -> list[body.Segment]:
+    if isinstance(turn, UserTurn):
+        segments = [segment for part in turn.parts if (segment := _said(part, target)) is not None]
+        return segments or [_text_segment(_NOTHING)]
+    message = _assistant_message(turn, target)
+    segments = [body.Segment("", message.encode())] if message else []
+    tools: list[str] = []
+    images: list[str] = []
+    names = {call.id: call.name for call in turn.calls}
+    for result in turn.results:
+        tool, shown = _result(result, target)
+        tools.append(tool)
+        intro = f"Image in the result of call {_id(result.call_id, target)} to `{names.get(result.call_id, '')}`:"
+        for image in shown:
+            images += [_text_block(intro), _image_block(image, target)]
+    if tools:
+        segments.append(body.Segment("tool", ",".join(tools).encode()))
+    if images:
+        # O3: one message after the last of the tool messages, which nothing may part.
+        segments.append(body.Segment("user", ",".join(images).encode()))
+    return segments
+
+
+# The user's side
+
+
+def _said(part: UserPart, target: Target) -> body.Segment | None:
+    match part:
+        case Foreign() if is_ours(part.native, target):
+            return _native_segment(part.native.data, target)
+        case Text() if part.native and is_ours(part.native, target):
+            return _native_segment(part.native.data, target)
+        case Text() | Foreign():
+            return _text_segment(part.text) if part.text.strip() else None
+        case Chat():
+            return _text_segment(part.attributed)
+        case Image() if target.profile.images:
+            return body.Segment("user", _image_block(part, target).encode())
+        case Image():
+            return _text_segment(_image_line(part))
+
+
+def _native_segment(data: dict[str, Any], target: Target) -> body.Segment:
+    """A content part, or a whole message, which has a role."""
+    role, block = data.get("role"), dumps(data).encode()
+    if role is None:
+        return body.Segment("user", block)
+    marked = role == "user" and target.profile.assistant_after_tool
+    return body.Segment("", _BEFORE_USER + block if marked else block)
+
+
+def _text_segment(text: str) -> body.Segment:
+    return body.Segment("user", _text_block(text).encode(), dumps(text)[1:-1].encode())
+
+
+def _text_block(text: str) -> str:
+    return dumps({"type": "text", "text": text})
+
+
+def _image_block(image: Image, target: Target) -> str:
+    if image.native and is_ours(image.native, target):
+        return dumps(image.native.data)
+    url = image.url or f"data:{image.media_type};base64,{image.data}"
+    return dumps({"type": "image_url", "image_url": {"url": url}})
+
+
+def _image_line(image: Image) -> str:
+    what = image.url if image.url and not image.url.startswith("data:") else image.media_type or "no longer shown"
+    return f"[image: {what}]"
+
+
+# The model's side
+
+
+@dataclass(slots=True)
+class _Draft:
+    """An assistant message while its parts are gathered; `content` has each piece's text, if it is plain, and JSON."""
+
+    content: list[tuple[str | None, str]] = field(default_factory=list[tuple[str | None, str]])
+    fields: dict[str, Any] = field(default_factory=dict[str, Any])
+    reasoning: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    calls: list[str] = field(default_factory=list[str])
+
+    def content_json(self) -> str | None:
+        """The content, or nothing where there is no message to send."""
+        if self.content:
+            texts = [text for text, _ in self.content if text is not None]
+            if len(texts) == len(self.content):
+                return dumps("\n\n".join(texts))
+            return "[" + ",".join(block for _, block in self.content) + "]"
+        if self.calls or self.fields.get("refusal") is not None or self.fields.get("audio") is not None:
+            # Null is what OpenAI's own schema and examples have, and what the servers follow. An empty string is text
+            # to some of them, which refuse it (Bedrock) or show it to the model (Ollama's templates); others refuse a
+            # message that has no such field at all (vLLM, SGLang).
+            return "null"
+        # A message without text that was accepted as it is.
+        kept = self.fields.get("content")
+        return dumps(kept) if isinstance(kept, str) else None
+
+
+def _assistant_message(turn: AssistantTurn, target: Target) -> str | None:
+    draft = _Draft()
+    for part in turn.parts:
+        _gather(draft, part, target)
+    content = draft.content_json()
+    if content is None:
+        return None
+    draft.fields.pop("content", None)
+    if "audio" in draft.fields:
+        # The sound comes back whole but is sent by its id.
+        draft.fields["audio"] = {"id": string(obj(draft.fields["audio"]).get("id"))}
+    fields = draft.fields | sent_back(draft.reasoning, target.profile)
+    message = f'{{"role":"assistant","content":{content}'
+    if fields:
+        message += "," + dumps(fields)[1:-1]
+    if draft.calls:
+        message += f',"tool_calls":[{",".join(draft.calls)}]'
+    return message + "}"
+
+
+def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
+    match part:
+        case ToolCall():
+            draft.calls.append(_call(part, target))
+        case Reasoning():
+            if target.profile.send_reasoning and part.native and part.native.origin == target.origin:
+                draft.content += [(None, dumps(block)) for block in arr(part.native.data.get("content"))]
+                draft.reasoning.append({k: v for k, v in part.native.data.items() if k != "content"})
+        case Foreign() if is_ours(part.native, target):
+            data = part.native.data
+            draft.content += [(None, dumps(block)) for block in arr(data.get("content"))]
+            draft.fields |= {k: v for k, v in data.items() if k != "content" or isinstance(v, str)}
+        case Text() if part.native and is_ours(part.native, target):
+            draft.content.append((None, dumps(part.native.data)))
+        case Text() | Foreign():
+            if part.text.strip():
+                draft.content.append((part.text, _text_block(part.text)))
+
+
+def _call(call: ToolCall, target: Target) -> str:
+    id = _id(call.id, target)
+    native = call.native if call.native and is_ours(call.native, target) else None
+    if native and native.data.get("type", "function") != "function":
+        return dumps(native.data | {"id": id})
+    theirs = string(obj(native.data.get("function")).get("name")) if native else ""
+    name = theirs if NAME.match(theirs) else call.name
+    function = f'{{"name":"{name}","arguments":{dumps(call.arguments_json)}}}'
+    tail = ""
+    if native and native.origin == target.origin:
+        # What servers add to a call is the model's own, such as the signature of its thought.
+        rest = {k: v for k, v in native.data.items() if k not in ("id", "type", "function", "index")}
+        tail = "," + dumps(rest)[1:-1] if rest else ""
+    return f'{{"id":"{id}","type":"function","function":{function}{tail}}}'
+
+
+def _id(id: str, target: Target) -> str:
+    return short_id(id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
+
+
+def _result(result: ToolResult, target: Target) -> tuple[str, list[Image]]:
+    """The tool message, and the images that cannot be in it (O9)."""
+    id, images = _id(result.call_id, target), [part for part in result.parts if isinstance(part, Image)]
+    native = result.native
+    # Some models take images in a tool message, others of the same provider do not.
+    if native and (native.origin == target.origin or (not images and is_ours(native, target))):
+        return dumps(native.data | {"tool_call_id": id}), []
+    if target.profile.images:
+        text = result.text
+    else:
+        text = "\n".join(_image_line(part) if isinstance(part, Image) else part.text for part in result.parts)
+        images = []
+    if not text.strip():
+        text = "(The images follow in the next message.)" if images else "(no output)"
+    if result.is_error and not text.startswith("Error: "):
+        text = f"Error: {text}"
+    return dumps({"role": "tool", "tool_call_id": id, "content": text}), images

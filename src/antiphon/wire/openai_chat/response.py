@@ -1,0 +1,191 @@
+"""Answers of the Chat Completions API."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, legal_id, short_id
+from antiphon.errors import (
+    AuthenticationFailed,
+    BadReply,
+    NotFound,
+    RateLimited,
+    RequestRejected,
+    ServerFailed,
+    StatusError,
+)
+from antiphon.wire.openai_chat.messages import NAME
+from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
+from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
+from antiphon.wire.shape import arr, number, obj, reply_object, string
+
+_STOPS: dict[str, Stop] = {
+    "": "end",
+    "stop": "end",
+    "tool_calls": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "content_filter": "refusal",
+    # Other servers' words: Together and Groq, Mistral, OpenRouter, DeepSeek, Zhipu.
+    "eos": "end",
+    "model_length": "length",
+    "error": "error",
+    "insufficient_system_resource": "error",
+    "sensitive": "refusal",
+    "network_error": "error",
+}
+_REFUSED = ("invalid", "bad_request", "badrequest", "context_length", "content_filter", "unsupported")
+
+
+def decode(response: object, origin: Origin) -> Reply:
+    """A response body as a reply; of several choices the first counts."""
+    data = reply_object(response, origin.provider)
+    choices = data.get("choices")
+    if data.get("error") and not arr(choices):
+        # Gateways report the failure of the server behind them with status 200.
+        fail(data, origin, "answered with an error")
+    if not isinstance(choices, list):
+        raise BadReply(f"{origin.provider} answered without `choices`", provider=origin.provider)
+    choice = next((c for c in map(obj, arr(choices)) if not c.get("index")), {})
+    message = obj(choice.get("message"))
+    reason = string(choice.get("finish_reason"))
+    calls = read_calls(message, origin, string(data.get("id")), cut=_STOPS.get(reason) == "length")
+    parts = (*said(message, origin), *calls)
+    stop = _stop(reason, bool(calls), message) if choice else "other"
+    return Reply(parts, stop, reason, usage_of(data), string(data.get("model")), string(data.get("id")))
+
+
+def _stop(reason: str, calls: bool, message: dict[str, Any]) -> Stop:
+    stop = _STOPS.get(reason, "other")
+    if stop in ("end", "tool_calls"):
+        # Servers differ in whether they name the calls, and a refusal has no word here.
+        return "tool_calls" if calls else "refusal" if message.get("refusal") else "end"
+    return stop
+
+
+def said(message: dict[str, Any], origin: Origin) -> list[AssistantPart]:
+    """All of an assistant message but its calls: thinking, content, and the fields only this API knows."""
+    parts: list[AssistantPart] = []
+    if thinking := fields_of(message):
+        parts.append(Reasoning(readable(thinking), Native(origin, thinking)))
+    content = message.get("content")
+    if isinstance(content, str):
+        parts += [Text(content)] if content else []
+    else:
+        blocks = [obj(block) for block in arr(content)]
+        parts += [_said_block(block, origin, len(blocks) > 1) for block in blocks]
+    ours = {"role", "content", "tool_calls", "function_call", *FIELDS}
+    more = {k: v for k, v in message.items() if k not in ours and v not in (None, "", [])}
+    if more:
+        transcript = string(obj(message.get("audio")).get("transcript"))
+        parts.append(Foreign(Native(origin, more), string(message.get("refusal")) or transcript))
+    return parts
+
+
+def _said_block(block: dict[str, Any], origin: Origin, several: bool) -> AssistantPart:
+    match block.get("type"):
+        case "text":
+            native = Native(origin, block) if several or not is_plain(block, "type", "text") else None
+            return Text(string(block.get("text")), native)
+        case "thinking":
+            return Reasoning(thought(block), Native(origin, {"content": [block]}))
+        case kind:
+            text = string(block.get("refusal")) or (f"[{kind}]" if isinstance(kind, str) else "")
+            return Foreign(Native(origin, {"content": [block]}), text)
+
+
+def is_plain(data: dict[str, Any], *names: str) -> bool:
+    """Whether it holds nothing but these fields, so that it need not be kept itself."""
+    return all(value is None for name, value in data.items() if name not in names)
+
+
+def read_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: bool = False) -> list[ToolCall]:
+    """The calls of a reply. Ids that are missing or not unique are made up from `seed`."""
+    calls = list_calls(message)
+    taken: set[str] = set()
+    read: list[ToolCall] = []
+    for place, call in enumerate(calls):
+        id, name, arguments, native = call_fields(call, origin)
+        if not id or legal_id(id) in taken:
+            id = short_id(f"{seed} {id} {place}")
+        taken.add(legal_id(id))
+        read.append(ToolCall.read(id, name, arguments, truncated=cut and call is calls[-1], native=native))
+    return read
+
+
+def list_calls(message: dict[str, Any]) -> list[dict[str, Any]]:
+    """The calls as they stand, the deprecated single one included."""
+    calls = [obj(call) for call in arr(message.get("tool_calls"))]
+    old = obj(message.get("function_call"))
+    return calls or ([{"type": "function", "function": old}] if old else [])
+
+
+def call_fields(call: dict[str, Any], origin: Origin) -> tuple[str, str, object, Native | None]:
+    """Id, name, arguments, and the call itself where our own form of it would lose something."""
+    kind = string(call.get("type")) or "function"
+    function = obj(call.get("function")) or obj(call.get(kind))
+    name, arguments = string(function.get("name")), function.get("arguments")
+    if kind == "custom":
+        arguments = {"input": function.get("input", "")}
+    renamed = NAME.match(name) and ToolCall.read("id", name, {}).name != name
+    plain = kind == "function" and not renamed and is_plain(call, "id", "type", "function", "index")
+    native = None if plain else Native(origin, {k: v for k, v in call.items() if k != "index"})
+    return string(call.get("id")), name, "" if arguments is None else arguments, native
+
+
+def usage_of(data: dict[str, Any]) -> Usage:
+    """The tokens of a response, in the words of OpenAI and of those who add their own."""
+    usage = obj(data.get("usage")) or obj(obj(data.get("x_groq")).get("usage"))
+    prompt, completion = obj(usage.get("prompt_tokens_details")), obj(usage.get("completion_tokens_details"))
+    given, made = number(usage.get("prompt_tokens")), number(usage.get("completion_tokens"))
+    reasoning = number(completion.get("reasoning_tokens"))
+    if None not in (given, made, reasoning) and number(usage.get("total_tokens")) == given + made + reasoning:  # type: ignore[operator]
+        # xAI counts the reasoning apart.
+        made = made + reasoning  # type: ignore[operator]
+    cached = (prompt.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens"))
+    return Usage(
+        input_tokens=given,
+        output_tokens=made,
+        cache_read_tokens=next((n for value in cached if (n := number(value)) is not None), None),
+        cache_write_tokens=number(prompt.get("cache_write_tokens")),
+        reasoning_tokens=reasoning,
+    )
+
+
+def error_text(data: object) -> ErrorText:
+    """What an error body says, in OpenAI's shape or one of those that other servers use."""
+    top = obj(data)
+    error = obj(top.get("error")) or top
+    detail = top.get("detail")
+    message = error.get("message") or top.get("error") or detail
+    if isinstance(detail, list) and message is detail:
+        message = "; ".join(string(obj(fault).get("msg")) for fault in arr(detail))
+    kind = string(error.get("code")) or string(error.get("type"))
+    return ErrorText(string(message), kind, string(top.get("request_id")))
+
+
+def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:
+    """Raise what an error object in place of an answer means."""
+    said, status = error_text(data), _status(data)
+    kinds: dict[int, type[StatusError]] = {
+        401: AuthenticationFailed,
+        403: AuthenticationFailed,
+        404: NotFound,
+        429: RateLimited,
+    }
+    kind = kinds.get(status, RequestRejected if status < 500 else ServerFailed)
+    text = said.message or said.kind
+    message = f"{origin.provider} {did}: {text}"
+    raise kind(message, provider=origin.provider, status=status, text=text, request_id=said.request_id)
+
+
+def _status(data: dict[str, Any]) -> int:
+    error = obj(data.get("error")) or data
+    for value in (error.get("code"), error.get("status"), error.get("status_code")):
+        code = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else number(value)
+        if code is not None and 400 <= code < 600:
+            return code
+    words = f"{error.get('type')} {error.get('code')}".lower()
+    if any(word in words for word in ("rate_limit", "ratelimit", "quota", "too_many")):
+        return 429
+    return 400 if any(word in words for word in _REFUSED) else 500

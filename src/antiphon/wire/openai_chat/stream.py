@@ -1,0 +1,230 @@
+"""Streamed answers of the Chat Completions API, also of servers that stream in their own way."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon._json import loads
+from antiphon.conversation import Origin
+from antiphon.errors import MalformedJSONError, StreamCut
+from antiphon.wire.openai_chat.reasoning import fields_of, merged_details, readable, thought
+from antiphon.wire.openai_chat.response import decode, fail
+from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
+from antiphon.wire.shape import arr, number, obj, string
+from antiphon.wire.sse import Event, EventParser
+
+#: Strings that are names, not pieces of a longer text.
+_LABELS = ("role", "id", "type", "name", "format")
+
+
+@dataclass(slots=True)
+class _Call:
+    """A call while its pieces arrive."""
+
+    id: str = ""
+    name: str = ""
+    pieces: list[str] = field(default_factory=list[str])
+    more: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def is_complete(self) -> bool:
+        text = "".join(self.pieces).strip()
+        try:
+            return text.endswith("}") and isinstance(loads(text), dict)
+        except MalformedJSONError:
+            return False
+
+    def repeated_by(self, id: str, name: str, arguments: str) -> bool:
+        """Whether a piece is this call once more, which some servers send at the end."""
+        same = bool(id) and id == self.id and name == self.name and bool(arguments.strip())
+        return same and arguments.strip() == "".join(self.pieces).strip() and self.is_complete()
+
+    def whole(self) -> dict[str, Any]:
+        function = {"name": self.name, "arguments": "".join(self.pieces)}
+        return {"id": self.id, "type": "function", "function": function} | self.more
+
+
+class _Calls:
+    """The calls of a stream. Which one a piece belongs to is told by its index, its id, or neither."""
+
+    def __init__(self) -> None:
+        self.list: list[_Call] = []
+        self._at: dict[int, _Call] = {}
+
+    def take(self, piece: dict[str, Any]) -> CallDelta | None:
+        kind = string(piece.get("type")) or ("custom" if "custom" in piece else "function")
+        function = obj(piece.get("function")) or obj(piece.get(kind))
+        id, name = string(piece.get("id")), string(function.get("name"))
+        arguments = string(function.get("arguments"))
+        index = number(piece.get("index"))
+        call = self._home(index, id, name, arguments)
+        if call is None:
+            call = _Call()
+            self.list.append(call)
+        elif call.repeated_by(id, name, arguments):
+            return None
+        if index is not None:
+            self._at[index] = call
+        # Names and ids are repeated by some servers, and sent late by others.
+        news = name if not call.name else ""
+        call.id, call.name = call.id or id, call.name or name
+        if kind == "custom":
+            arguments = string(function.get("input"))
+            inner = {"name": call.name, "input": string(obj(call.more.get("custom")).get("input")) + arguments}
+            call.more |= {"type": "custom", "custom": inner}
+        elif arguments:
+            call.pieces.append(arguments)
+        rest = {k: v for k, v in piece.items() if k not in ("index", "id", "function", "custom") and v is not None}
+        call.more |= {k: v for k, v in rest.items() if k != "type" or v != "function"}
+        place = next(n for n, known in enumerate(self.list) if known is call)
+        return CallDelta(place, news, arguments) if news or arguments else None
+
+    def _home(self, index: int | None, id: str, name: str, arguments: str) -> _Call | None:
+        """The call that a piece continues, or nothing where it begins one."""
+        known = next((call for call in self.list if id and call.id == id), None)
+        call = self._at.get(index) if index is not None else None
+        if call is None and (known or not name):
+            # Without an index, or with one nobody has seen, a piece that begins nothing continues something.
+            call = known or (self.list[-1] if self.list else None)
+        elif call is None and index is None and not id and self.list:
+            call = self.list[-1]
+        if call is None:
+            return None
+        if id and call.id and id != call.id:
+            # The same index with another id is another call (B7), unless it has no name: a server that makes up an
+            # id for every piece.
+            if known:
+                return known
+            return None if name or call.is_complete() else call
+        if not name or not call.name or call.repeated_by(id, name, arguments):
+            return call
+        # Some servers send whole calls, all with the same index or none: another name begins another call, and so does
+        # what comes after complete arguments. The same name alone does not, since others repeat it in every piece.
+        if (name != call.name and not id) or (arguments.strip() and call.is_complete()):
+            return None
+        return call
+
+
+class Decoder:
+    """Builds the whole response from its chunks, then decodes it like any other."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._events = EventParser()
+        self._response: dict[str, Any] = {}
+        self._choice: dict[str, Any] | None = None
+        self._texts: dict[str, list[str]] = {}
+        self._blocks: list[dict[str, Any]] = []
+        self._more: dict[str, Any] = {}
+        self._calls = _Calls()
+        self._done = False
+
+    def feed(self, chunk: bytes) -> list[Delta]:
+        """The deltas that these bytes complete."""
+        return [delta for event in self._events.feed(chunk) for delta in self._event(event)]
+
+    def reply(self) -> Reply:
+        """The whole reply; StreamCut if the stream ended too early."""
+        for event in self._events.end():
+            # Some servers do not close their last event; half of one matters only if the answer is not complete.
+            if not self._finished():
+                self._event(event)
+        if not self._finished():
+            raise self._cut("the stream ended before the answer did")
+        choices = [] if self._choice is None else [self._choice | {"message": self._message()}]
+        return decode(self._response | {"choices": choices}, self._origin)
+
+    def _finished(self) -> bool:
+        # Servers leave out one or the other.
+        return self._done or bool((self._choice or {}).get("finish_reason"))
+
+    def _cut(self, message: str) -> StreamCut:
+        text = "".join(self._texts.get("content", [])) + "".join(string(block.get("text")) for block in self._blocks)
+        return StreamCut(message, provider=self._origin.provider, partial=text)
+
+    def _message(self) -> dict[str, Any]:
+        message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()} | self._more
+        if self._blocks:
+            before = string(message.get("content"))
+            message["content"] = [{"type": "text", "text": before}, *self._blocks] if before else self._blocks
+        if self._calls.list:
+            message["tool_calls"] = [call.whole() for call in self._calls.list]
+        return message
+
+    def _event(self, event: Event) -> list[Delta]:
+        text = event.data.strip()
+        if self._done or not text:
+            return []
+        if text == "[DONE]":
+            self._done = True
+            return []
+        try:
+            data = obj(loads(text, "an event"))
+        except MalformedJSONError as error:
+            raise self._cut(f"the stream is broken: {error}") from None
+        if data.get("error") or data.get("object") == "error" or event.name == "error":
+            fail(data, self._origin, "broke off the stream")
+        self._response |= {k: v for k, v in data.items() if k != "choices" and v is not None}
+        for choice in map(obj, arr(data.get("choices"))):
+            if not choice.get("index"):
+                return self._grow(choice)
+        return []
+
+    def _grow(self, choice: dict[str, Any]) -> list[Delta]:
+        self._choice = self._choice or {}
+        if choice.get("finish_reason"):
+            self._choice["finish_reason"] = choice["finish_reason"]
+        if usage := obj(choice.get("usage")):
+            # Moonshot's place for it.
+            self._response["usage"] = usage
+        # A server that was asked for a stream and answers with a whole message.
+        delta = obj(choice.get("delta")) or obj(choice.get("message"))
+        deltas: list[Delta] = []
+        if thinking := readable(fields_of(delta)):
+            deltas.append(ReasoningDelta(thinking))
+        for name, value in delta.items():
+            if name == "content" and isinstance(value, list):
+                deltas += [piece for block in arr(value) if (piece := self._add_block(obj(block)))]
+            elif name == "content" and isinstance(value, str) and self._blocks:
+                deltas += [piece for piece in (self._add_block({"type": "text", "text": value}),) if piece]
+            elif name == "tool_calls":
+                deltas += [piece for call in arr(value) if (piece := self._calls.take(obj(call)))]
+            elif name == "function_call":
+                deltas += [piece for piece in (self._calls.take({"index": 0, "function": value}),) if piece]
+            elif name == "reasoning_details":
+                self._more[name] = merged_details(arr(self._more.get(name)), arr(value))
+            elif isinstance(value, str) and name not in _LABELS:
+                self._texts.setdefault(name, []).append(value)
+                deltas += [TextDelta(value)] if name == "content" and value else []
+            else:
+                self._more[name] = _grown(self._more.get(name), value)
+        return deltas
+
+    def _add_block(self, block: dict[str, Any]) -> Delta | None:
+        """Mistral's reasoning models stream lists of content parts; neighbours of a kind are one part."""
+        kind, last = block.get("type"), self._blocks[-1] if self._blocks else {}
+        if last and kind in ("text", "thinking") and last.get("type") == kind:
+            self._blocks[-1] = _grown(last, block)
+        else:
+            self._blocks.append(block)
+        if kind == "thinking":
+            return ReasoningDelta(thought(block)) if thought(block) else None
+        piece = string(block.get("text")) if kind == "text" else ""
+        return TextDelta(piece) if piece else None
+
+
+def _grown(old: Any, new: Any) -> Any:
+    """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
+    if old is None or new is None:
+        return old if new is None else new
+    if isinstance(old, dict) and isinstance(new, dict):
+        grown = dict(obj(old))
+        for name, value in obj(new).items():
+            before = grown.get(name)
+            grown[name] = before + value if _goes_on(before, value) and name not in _LABELS else value
+        return grown
+    return old + new if _goes_on(old, new) else new
+
+
+def _goes_on(old: Any, new: Any) -> bool:
+    return (isinstance(old, str) and isinstance(new, str)) or (isinstance(old, list) and isinstance(new, list))

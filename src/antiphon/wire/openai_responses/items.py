@@ -1,0 +1,183 @@
+"""Turns as input items of the Responses API."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from antiphon._json import dumps
+from antiphon.conversation import (
+    AssistantPart,
+    AssistantTurn,
+    Chat,
+    Foreign,
+    Image,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    Turn,
+    UserPart,
+    UserTurn,
+)
+from antiphon.wire import body
+from antiphon.wire.openai_responses.terms import Terms, kind_of
+from antiphon.wire.shape import arr, obj, string
+
+_NOTHING = {"type": "input_text", "text": "(Content that only another provider can show.)"}
+_NO_OUTPUT = "(no output)"
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+
+
+def segments(turn: Turn, terms: Terms) -> list[body.Segment]:
+    """A turn's items. Only what a user says in neighbouring turns becomes one message."""
+    if isinstance(turn, UserTurn):
+        return [_user_segment(part, terms) for part in turn.parts if _has_form(part, terms)] or [_user(_NOTHING)]
+    items = [*_assistant_items(turn, terms), *(_result(result, terms) for result in turn.results)]
+    return [body.Segment("", dumps(item).encode()) for item in items]
+
+
+def message(segment: body.Segment) -> bytes:
+    """A finished segment as an item."""
+    if not segment.role:
+        return segment.blocks
+    return f'{{"role":"{segment.role}","content":['.encode() + segment.blocks + b"]}"
+
+
+def _user(block: dict[str, Any]) -> body.Segment:
+    return body.Segment("user", dumps(block).encode())
+
+
+def is_content(data: Mapping[str, Any]) -> bool:
+    """Whether this is a piece of a message or of an output, not an item of its own."""
+    return string(data.get("type")).startswith("input_")
+
+
+def _has_form(part: UserPart, terms: Terms) -> bool:
+    return not isinstance(part, Foreign) or terms.sends(part) or bool(part.text.strip())
+
+
+def _user_segment(part: UserPart, terms: Terms) -> body.Segment:
+    if isinstance(part, Foreign) and terms.sends(part) and not is_content(part.native.data):
+        return body.Segment("", dumps(part.native.data).encode())
+    return _user(_content(part, terms))
+
+
+def _content(part: UserPart, terms: Terms) -> dict[str, Any]:
+    """A part as a piece of a user's message or of a function's output."""
+    match part:
+        case Chat():
+            return {"type": "input_text", "text": part.attributed}
+        case Image() if not terms.target.profile.images:
+            return {"type": "input_text", "text": "[image]"}
+        case Text() | Image() if is_content(data := terms.ours(part.native) or {}):
+            return data
+        case Image():
+            url = part.url or f"data:{part.media_type};base64,{part.data}"
+            return {"type": "input_image", "image_url": url, "detail": "auto"}
+        case Foreign() if terms.sends(part):
+            return part.native.data
+        case Text() | Foreign():
+            return {"type": "input_text", "text": part.text}
+
+
+def _assistant_items(turn: AssistantTurn, terms: Terms) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = []
+    for part in reversed(turn.parts):
+        item = _item(part, terms)
+        if item is None:
+            continue
+        # R3: reasoning goes only with what it led to. Read from the end, that is the item found last.
+        if isinstance(part, Reasoning) and not any(_may_follow(follower, terms) for follower in _nearest(items)):
+            continue
+        items.append(item)
+    return items[::-1]
+
+
+def _nearest(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [item for item in items if kind_of(item) != "reasoning"][-1:]
+
+
+def _may_follow(item: dict[str, Any], terms: Terms) -> bool:
+    kind = kind_of(item)
+    if kind != "message":
+        return not kind.endswith("_call_output") and kind != "mcp_approval_response"
+    # A server that stored the real message takes no plain text in its place.
+    return not terms.stored or "id" in item or not isinstance(item.get("content"), str)
+
+
+def _item(part: AssistantPart, terms: Terms) -> dict[str, Any] | None:
+    """The part as an item, or nothing where this target cannot have it."""
+    match part:
+        case Reasoning():
+            return _reasoning(part, terms)
+        case ToolCall():
+            return _call(part, terms)
+        case Foreign() if terms.sends(part) and not is_content(part.native.data):
+            return part.native.data
+        case Text() if (data := terms.ours(part.native) or {}).get("role") == "assistant":
+            return _said(part, data, terms)
+        case Text() | Foreign():
+            return {"role": "assistant", "content": part.text} if part.text.strip() else None
+
+
+def _reasoning(part: Reasoning, terms: Terms) -> dict[str, Any] | None:
+    if part.native is None or part.native.origin != terms.target.origin:
+        return None
+    data = part.native.data
+    # R11: what the server did not store must carry its content.
+    known = terms.stored or bool(data.get("encrypted_content"))
+    return data if known and string(data.get("id")) not in terms.repeated else None
+
+
+def _said(part: Text, data: dict[str, Any], terms: Terms) -> dict[str, Any] | None:
+    if part.native and (terms.keeps_id(part.native, "msg") or (terms.stored and "id" not in data)):
+        return data
+    if not part.text.strip():
+        return None
+    blocks = [obj(block) for block in arr(data.get("content"))]
+    if all(block.get("type") == "output_text" and not block.get("annotations") for block in blocks):
+        # An output message is documented with an id only; the short form is for those without.
+        phase = {"phase": data["phase"]} if data.get("phase") else {}
+        return {"role": "assistant", "content": part.text, **phase}
+    return {k: v for k, v in data.items() if k not in ("id", "status")}
+
+
+def _call(call: ToolCall, terms: Terms) -> dict[str, Any]:
+    data = terms.ours(call.native) or {}
+    name = string(data.get("name"))
+    item: dict[str, Any] = {
+        "type": "function_call",
+        "call_id": call.id,
+        "name": name if _NAME.fullmatch(name) else call.name,
+        "arguments": call.arguments_json,
+    }
+    left_out = ["id", "status"]
+    if call.native and terms.keeps_id(call.native, "fc") and data.get("call_id") == call.id:
+        left_out.remove("id")
+    if terms.stored and not call.problem:
+        left_out.remove("status")
+    return item | {k: v for k, v in data.items() if k not in item and k not in left_out}
+
+
+def _result(result: ToolResult, terms: Terms) -> dict[str, Any]:
+    if result.native and (data := terms.ours(result.native)) is not None:
+        kept = data if terms.keeps_id(result.native, "fc") else {k: v for k, v in data.items() if k != "id"}
+        return kept | {"call_id": result.call_id}
+    return {"type": "function_call_output", "call_id": result.call_id, "output": _output(result, terms)}
+
+
+def _output(result: ToolResult, terms: Terms) -> str | list[dict[str, Any]]:
+    # The API has no flag for errors, so the text says it.
+    mark = "Error: " if result.is_error else ""
+    if isinstance(result.content, str):
+        return mark + (result.content if result.content.strip() else _NO_OUTPUT)
+    parts = [part for part in result.content if not isinstance(part, Text) or part.text.strip()]
+    blocks = [_content(part, terms) for part in parts if _has_form(part, terms)]
+    if not blocks:
+        return mark + _NO_OUTPUT
+    if not mark:
+        return blocks
+    first = string(blocks[0].get("text")) if blocks[0].get("type") == "input_text" else ""
+    return [{"type": "input_text", "text": mark + (first or "the tool failed")}, *blocks[1 if first else 0 :]]

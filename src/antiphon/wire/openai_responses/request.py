@@ -1,0 +1,117 @@
+"""A conversation as a request to OpenAI's Responses API.
+
+A request is stateless unless `extra` says otherwise: it sets `store` to false and asks for encrypted reasoning. Any
+`store` or `include` in `extra` takes the place of ours, `None` leaves the field out (so `read` tells of a request that
+had none), and `previous_response_id` or `conversation` leave `store` to the provider.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from antiphon._json import dumps, loads
+from antiphon.conversation import Conversation, ToolSpec
+from antiphon.errors import OptionError
+from antiphon.wire import body
+from antiphon.wire.openai_responses import items
+from antiphon.wire.openai_responses.terms import API, Terms, continues, terms_for
+from antiphon.wire.options import Options, Target
+from antiphon.wire.shape import arr, obj
+
+# These answer "Encrypted content is not supported with this model." to the question for it.
+_NO_REASONING = re.compile(r"(?:^|[/:])(?:chatgpt-|gpt-3|gpt-4|gpt-5-chat)")
+
+
+def path(target: Target, stream: bool) -> str:  # noqa: ARG001
+    """Where requests go, below the base URL."""
+    return "/responses"
+
+
+def encode(conversation: Conversation, target: Target, options: Options) -> bytes:
+    """The request body."""
+    fields: dict[str, Any] = {"model": target.model}
+    _answering(fields, target, options)
+    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
+    if tools and options.tool_choice:
+        fields["tool_choice"] = _tool_choice(options.tool_choice, conversation)
+    if tools and options.parallel_tool_calls is not None:
+        fields["parallel_tool_calls"] = options.parallel_tool_calls
+    if not continues(options.extra):
+        fields["store"] = False
+    if not _NO_REASONING.search(target.model):
+        fields["include"] = ["reasoning.encrypted_content"]
+    fields |= options.extra
+    fields = {k: v for k, v in fields.items() if v is not None or k not in ("store", "include")}
+    raw: dict[str, str | bytes] = {}
+    if conversation.system:
+        raw["instructions"] = dumps(conversation.system)
+    if tools:
+        raw["tools"] = f"[{tools}]"
+    # A stored prompt or response may be all there is to ask about.
+    if conversation.turns:
+        raw["input"] = b"[" + _input(conversation, terms_for(conversation, target, fields)) + b"]"
+    return body.assemble(fields, **{name: value for name, value in raw.items() if name not in options.extra})
+
+
+def history(conversation: Conversation, target: Target) -> dict[str, Any]:
+    """The conversation in this API's shape, as data."""
+    data: dict[str, Any] = {"instructions": conversation.system} if conversation.system else {}
+    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
+    if tools:
+        data["tools"] = loads(f"[{tools}]")
+    return data | {
+        "input": loads(b"[" + _input(conversation, terms_for(conversation, target, {"store": False})) + b"]")
+    }
+
+
+def _input(conversation: Conversation, terms: Terms) -> bytes:
+    return body.messages(conversation, terms.key, lambda turn: items.segments(turn, terms), items.message)
+
+
+def _answering(fields: dict[str, Any], target: Target, options: Options) -> None:
+    """How to answer, as far as it is not about tools."""
+    if options.stop:
+        raise OptionError("the Responses API has no stop sequences; leave `stop` out, or use the Chat API")
+    if isinstance(options.reasoning, int):
+        raise OptionError("the Responses API takes no number of reasoning tokens; give `reasoning` a word like 'low'")
+    if options.temperature is not None or options.top_p is not None:
+        if not target.profile.sampling:
+            raise OptionError(
+                f"{target.provider} takes no `temperature` or `top_p`; leave them out, or put them into `extra` for a"
+                " model that does"
+            )
+        fields |= {k: v for k in ("temperature", "top_p") if (v := getattr(options, k)) is not None}
+    if options.max_tokens is not None:
+        fields["max_output_tokens"] = options.max_tokens
+    if options.reasoning:
+        fields["reasoning"] = {"effort": options.reasoning}
+    if options.stream:
+        fields["stream"] = True
+
+
+def _tool_choice(asked: str, conversation: Conversation) -> str | dict[str, str]:
+    if asked in ("auto", "none", "required"):
+        return asked
+    natives = [tool.native.data for tool in conversation.tools if tool.name == asked and tool.native]
+    custom = any(data.get("type") == "custom" for data in natives)
+    return {"type": "custom" if custom else "function", "name": asked}
+
+
+def _tool(tool: ToolSpec, target: Target) -> str | None:
+    if tool.native and tool.native.origin.api == API and tool.native.origin.provider == target.provider:
+        return dumps(tool.native.data)
+    # Another provider's own tool has nothing to call it with; another provider's function has.
+    return dumps(tool_data(tool)) if tool.native is None or tool.parameters else None
+
+
+def tool_data(tool: ToolSpec) -> dict[str, Any]:
+    """The declaration of a plain function."""
+    schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any]()} | tool.parameters
+    # The API takes no alternatives at the top. The properties of all of them are offered instead, none required.
+    for word in ("anyOf", "oneOf", "allOf"):
+        for variant in arr(schema.pop(word, None)):
+            schema["properties"] = obj(obj(variant).get("properties")) | obj(schema["properties"])
+    described = {"description": tool.description} if tool.description else {}
+    # Without the word the API would rewrite the schema to its strict form.
+    return {"type": "function", "name": tool.name, **described, "parameters": schema, "strict": False}
