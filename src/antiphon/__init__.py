@@ -1,0 +1,59 @@
+"""Conversations with language models in which every tool call and its result stay paired.
+
+The names below are what most programs need; each is imported when it is first used, so that `import antiphon` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
+    from antiphon.errors import AntiphonError
+    from antiphon.providers import Model, connect
+    from antiphon.wire import Reply
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AntiphonError": "antiphon.errors",
+    "Chat": "antiphon.conversation",
+    "Conversation": "antiphon.conversation",
+    "Image": "antiphon.conversation",
+    "Model": "antiphon.providers",
+    "Reasoning": "antiphon.conversation",
+    "Reply": "antiphon.wire",
+    "Text": "antiphon.conversation",
+    "ToolCall": "antiphon.conversation",
+    "ToolResult": "antiphon.conversation",
+    "ToolSpec": "antiphon.conversation",
+    "connect": "antiphon.providers",
+}
+
+__all__ = [
+    "AntiphonError",
+    "Chat",
+    "Conversation",
+    "Image",
+    "Model",
+    "Reasoning",
+    "Reply",
+    "Text",
+    "ToolCall",
+    "ToolResult",
+    "ToolSpec",
+    "connect",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'antiphon' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

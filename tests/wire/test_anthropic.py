@@ -116,7 +116,7 @@ def test_a_conversation_may_begin_with_the_assistant():
     conversation = Conversation()
     conversation.add_assistant("Hello! How can I help?")
     conversation.add_user("hi")
-    assert [m["role"] for m in body(conversation)["messages"]] == ["user", "assistant", "user"]
+    assert [m["role"] for m in body(conversation)["messages"]] == ["assistant", "user"]
 
 
 def test_thinking_goes_back_to_its_origin_alone_unchanged():
@@ -142,7 +142,8 @@ def test_calls_made_without_thinking_are_continued_without_it():
     conversation = conversation_with_calls()
     conversation.add_tool_result("tool-1", "x")
     assert "thinking" not in body(conversation, reasoning=2048)
-    assert "thinking" not in body(conversation, reasoning="high", tool_choice="required")
+    assert "thinking" not in body(conversation, reasoning=2048, tool_choice="required")
+    assert "thinking" in body(conversation, reasoning="high", tool_choice="required")
     conversation.add_assistant("There.")
     conversation.add_user("thanks")
     assert "thinking" in body(conversation, reasoning=2048)
@@ -485,8 +486,9 @@ def normal(request: dict[str, Any]) -> dict[str, Any]:
             messages.append({"role": message["role"], "content": blocks})
     data["messages"] = messages
     for tool in data.get("tools", []):
-        if tool.get("type") == "custom":
-            del tool["type"]
+        for name, value in (("type", "custom"), ("description", "")):
+            if tool.get(name) == value:
+                del tool[name]
         if "input_schema" in tool:
             tool["input_schema"].setdefault("properties", {})
     if not data.get("tools"):

@@ -38,8 +38,9 @@ class _Draft:
 
 
 class _Assembly:
-    def __init__(self, by_id: bool) -> None:
+    def __init__(self, by_id: bool, merges: bool) -> None:
         self.by_id = by_id
+        self.merges = merges or by_id
         self.drafts: list[_Draft] = []
         self.changes: list[Change] = []
         # For each id as the file has it: the calls that bear it, newest last, under our own unique ids.
@@ -72,7 +73,7 @@ class _Assembly:
         if last and last.role == "assistant" and last.results:
             # Answered calls end a turn even where no user message follows them.
             self.drafts.append(_Draft("assistant", item.where))
-        elif last and last.role == "assistant" and last.calls and not self.by_id:
+        elif last and last.role == "assistant" and last.calls and not self.merges:
             names = ", ".join(repr(call.id) for call in last.calls)
             found = f"the model speaks before call {names} is answered"
             self.note("split-calls", item.where, found, "both are one turn")
@@ -147,15 +148,20 @@ class _Assembly:
 
 
 def assemble(
-    items: Iterable[Item], system: str = "", tools: Iterable[ToolSpec] = (), *, by_id: bool = False
+    items: Iterable[Item],
+    system: str = "",
+    tools: Iterable[ToolSpec] = (),
+    *,
+    by_id: bool = False,
+    merges: bool = False,
 ) -> tuple[Conversation, list[Change]]:
     """A conversation from loose messages, and what had to be repaired for it.
 
     Every result goes to its own call, wherever it stood; calls left behind are answered as interrupted, except those
-    of the model's last turn, which may still be answered. `by_id` is for histories that pair by id alone, in which
-    neither the place of a result nor a split turn is a fault.
+    of the model's last turn, which may still be answered. `merges` is for APIs that take neighbours of the same role as
+    one message; `by_id` for those that pair by id alone, where the place of a result is no fault either.
     """
-    assembly = _Assembly(by_id)
+    assembly = _Assembly(by_id, merges)
     for item in items:
         assembly.add(item)
     assembly.place_early()

@@ -67,9 +67,9 @@ class Reader:
                 number += 1
             self.tools.append(ToolSpec(f"tool_{number}", description, {}, native))
 
-    def done(self, rest: dict[str, Any], *, by_id: bool = False) -> Reading:
-        """The conversation these messages make."""
+    def done(self, rest: dict[str, Any], *, by_id: bool = False, merges: bool = False) -> Reading:
+        """The conversation these messages make; `assemble` says what the flags mean."""
         unique = {tool.name: tool for tool in self.tools}
         system = "\n\n".join(text for text in self.system if text.strip())
-        conversation, changes = assemble(self.items, system, unique.values(), by_id=by_id)
+        conversation, changes = assemble(self.items, system, unique.values(), by_id=by_id, merges=merges)
         return Reading(conversation, self.changes + changes, rest)

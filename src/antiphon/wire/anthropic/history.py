@@ -35,7 +35,7 @@ def read(data: object, origin: Origin) -> Reading:
     for index, message in enumerate(arr(top.get("messages"))):
         _read_message(reader, f"message {index}", obj(message))
     rest = {k: v for k, v in top.items() if k not in ("messages", "system", "tools")}
-    return reader.done(rest)
+    return reader.done(rest, merges=True)
 
 
 def _read_message(reader: Reader, where: str, message: dict[str, Any]) -> None:

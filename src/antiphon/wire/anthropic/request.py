@@ -30,7 +30,6 @@ API = "anthropic"
 #: The API wants a limit in every request.
 DEFAULT_MAX_TOKENS = 16_000
 
-_OPENING = b'{"role":"user","content":[{"type":"text","text":"(The conversation begins with the assistant.)"}]},'
 _NOTHING = '{"type":"text","text":"(Content that only another provider can show.)"}'
 _CACHE = {"type": "ephemeral"}
 
@@ -74,8 +73,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
 
 def messages(conversation: Conversation, target: Target) -> bytes:
     """The messages, separated by commas."""
-    joined = body.messages(conversation, target.key, lambda turn: _segments(turn, target), _message)
-    return _OPENING + joined if joined.startswith(b'{"role":"assistant"') else joined
+    return body.messages(conversation, target.key, lambda turn: _segments(turn, target), _message)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
@@ -110,12 +108,14 @@ def _tool_choice(options: Options) -> dict[str, Any] | None:
 
 
 def _drop_impossible_thinking(fields: dict[str, Any], conversation: Conversation, target: Target) -> None:
-    """Thinking is refused (A20) with a forced tool, and (A15) when calls under way were made without it."""
-    kind = obj(fields.get("thinking")).get("type")
-    if kind not in ("enabled", "adaptive"):
+    """A thinking budget is refused (A20) with a forced tool, and (A15) when calls under way were made without it.
+
+    Adaptive thinking is not: there the model itself decides.
+    """
+    if obj(fields.get("thinking")).get("type") != "enabled":
         return
     forced = obj(fields.get("tool_choice")).get("type") in ("any", "tool")
-    if forced or (kind == "enabled" and _calls_without_thinking(conversation, target)):
+    if forced or _calls_without_thinking(conversation, target):
         del fields["thinking"]
 
 

@@ -9,7 +9,7 @@ from antiphon._json import dumps
 from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolCall, ToolResult, UserPart, legal_id
 from antiphon.conversation import short_id as made_up_id
 from antiphon.wire.openai_chat.messages import NAME
-from antiphon.wire.openai_chat.request import plain_tool
+from antiphon.wire.openai_chat.request import plain_tool, without_null_required
 from antiphon.wire.openai_chat.response import call_fields, is_plain, list_calls, said
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
@@ -20,12 +20,11 @@ _MAX_ID = 40
 
 def read(data: object, origin: Origin) -> Reading:
     """A list of messages, or a whole request, as a conversation."""
-    top = obj(data) if isinstance(data, dict) else {"messages": data}
+    top = obj(data) or {"messages": data}
     reader = _ChatReader(Reader(origin))
-    for tool in arr(top.get("tools")):
-        reader.read_tool(obj(tool))
-    for function in arr(top.get("functions")):
-        reader.read_tool({"type": "function", "function": obj(function)})
+    old_tools = [{"type": "function", "function": function} for function in arr(top.get("functions"))]
+    for index, tool in enumerate([*arr(top.get("tools")), *old_tools]):
+        reader.read_tool(f"tool {index}", obj(tool))
     for index, message in enumerate(arr(top.get("messages"))):
         reader.read_message(f"message {index}", message)
     reader.let_system_speak()
@@ -50,16 +49,23 @@ class _ChatReader:
     def native(self, data: dict[str, Any]) -> Native:
         return Native(self.reader.origin, data)
 
-    def read_tool(self, tool: dict[str, Any]) -> None:
+    def read_tool(self, where: str, tool: dict[str, Any]) -> None:
         kind = string(tool.get("type")) or "function"
         function = obj(tool.get(kind))
         name, description = string(function.get("name")), string(function.get("description"))
         if kind != "function":
-            self.reader.tool(name or "_", description, {}, self.native(tool))
+            self.reader.tool(name, description, {}, self.native(tool))
             return
-        plain = plain_tool(name, description, obj(function.get("parameters")))
-        same = plain == tool and ToolCall.read("id", name, {}).name == name
-        self.reader.tool(name, description, plain["function"]["parameters"], None if same else self.native(tool))
+        schema = function.get("parameters")
+        if not NAME.match(name) or (schema is not None and not isinstance(schema, dict)):
+            self.note("unreadable", where, f"{dumps(tool)[:80]} instead of a tool", "it is left out")
+            return
+        clean = without_null_required(tool)
+        if clean != tool:
+            self.note("unreadable", where, f"`required: null` in the schema of `{name}`", "it is left out")
+        plain = plain_tool(name, description, obj(obj(clean["function"]).get("parameters")))
+        same = plain == clean and ToolCall.read("id", name, {}).name == name
+        self.reader.tool(name, description, plain["function"]["parameters"], None if same else self.native(clean))
 
     def read_message(self, where: str, message: object) -> None:
         data = obj(message)
@@ -85,8 +91,8 @@ class _ChatReader:
     def read_system(self, where: str, message: dict[str, Any]) -> None:
         content = message.get("content")
         texts = [content] if isinstance(content, str) else [string(obj(part).get("text")) for part in arr(content)]
-        if not texts:
-            self.note("empty-message", where, "a system message without content", "it is dropped")
+        if not texts or not _is_sound(content):
+            self.note("empty-message", where, "a system message without content to read", "it is dropped")
         elif not self.reader.items and not self.waiting and is_plain(message, "role", "content"):
             self.reader.system += texts
         else:
@@ -100,22 +106,16 @@ class _ChatReader:
 
     def read_user(self, where: str, message: dict[str, Any]) -> None:
         content = message.get("content")
-        parts: tuple[UserPart, ...]
-        if isinstance(content, str) and content:
-            parts = (Text(content),)
-        elif isinstance(content, list) and content:
-            parts = tuple(self.read_parts(where, arr(content)))
-        elif content == "" and isinstance(content, str):
-            parts = ()
-        else:
+        if not isinstance(content, str) and not arr(content):
             self.note("empty-message", where, "a message without content", "it is dropped")
             return
-        blank = not any(not isinstance(part, Text) or part.text.strip() for part in parts)
-        if not is_plain(message, "role", "content") or (blank and isinstance(content, str)):
+        parts: list[UserPart] = [Text(content)] if isinstance(content, str) else [*self.read_parts(where, arr(content))]
+        blank = isinstance(content, str) and not content.strip()
+        if blank or (not is_plain(message, "role", "content") and _is_sound(content)):
             # The API takes empty text, and names of users; nobody else does.
             text = "\n".join(part.text for part in parts if isinstance(part, Text | Foreign))
-            parts = (Foreign(self.native(message), text.strip()),)
-        self.reader.items.append(Item("user", where, parts))
+            parts = [Foreign(self.native(message), text.strip())]
+        self.reader.items.append(Item("user", where, tuple(parts)))
 
     def read_parts(self, where: str, blocks: list[Any]) -> list[Text | Image | Foreign]:
         only_text = len(blocks) > 1 and all(obj(block).get("type") == "text" for block in blocks)
@@ -152,12 +152,11 @@ class _ChatReader:
     # The model's messages, and what its calls gave
 
     def read_assistant(self, where: str, message: dict[str, Any]) -> None:
-        content = message.get("content")
-        blocks = arr(content)
-        if not isinstance(content, str | list | None) or not all(isinstance(block, dict) for block in blocks):
+        content: object = message.get("content")
+        if content is not None and not _is_sound(content):
             found = f"{dumps(content)[:40]} as the content of a message"
             self.note("unreadable", where, found, "what is no content part is dropped")
-            message = message | {"content": [block for block in blocks if isinstance(block, dict)]}
+            message = message | {"content": [block for block in arr(content) if string(obj(block).get("type"))]}
         if message.get("tool_calls") is not None and not arr(message["tool_calls"]):
             self.note("empty-message", where, "an empty list of calls", "it is left out")
         parts = said(message, self.reader.origin)
@@ -207,8 +206,8 @@ class _ChatReader:
             if message.get("role") == "tool":
                 found = f"{dumps(content)[:40]} as the result of call {id!r}"
                 self.note("bad-result", where, found, "it is written as text", id)
-        sound = isinstance(content, str) or all(isinstance(block, dict) for block in blocks)
-        native = None if plain or not sound or message.get("role") != "tool" else self.native(message)
+        keep = not plain and _is_sound(content) and message.get("role") == "tool"
+        native = self.native(message) if keep else None
         return ToolResult(legal_id(id), parts, native=native)
 
     def oldest_nameless(self, where: str, message: dict[str, Any]) -> str:
@@ -218,3 +217,9 @@ class _ChatReader:
         if message.get("role") == "tool":
             self.note("bad-id", where, "a result without the id of its call", f"it is read as that of {id!r}", id)
         return id
+
+
+def _is_sound(content: object) -> bool:
+    """Whether it is text or a list of content parts, of whatever kinds."""
+    blocks = arr(content)
+    return isinstance(content, str) or (bool(blocks) and all(string(obj(block).get("type")) for block in blocks))

@@ -43,8 +43,7 @@ def sent_back(reasoning: list[dict[str, Any]], profile: Profile) -> dict[str, An
     for native in reasoning:
         for name in _OPAQUE:
             if name in native:
-                more = native[name]
-                fields[name] = [*arr(fields.get(name)), *arr(more)] if isinstance(more, list) else more
+                fields[name] = [*arr(fields.get(name)), *arr(native[name])] or native[name]
         texts.append(_plain(native, profile.reasoning_field))
     texts = [text for text in texts if text]
     if texts or not fields:

@@ -11,7 +11,7 @@ from antiphon.wire import body
 from antiphon.wire.openai_chat.messages import API, is_ours, messages
 from antiphon.wire.options import Options, Target
 
-__all__ = ["API", "encode", "history", "path", "plain_tool"]
+__all__ = ["API", "encode", "history", "path", "plain_tool", "without_null_required"]
 
 _NO_ARGUMENTS: dict[str, Any] = {"type": "object", "properties": {}}
 
@@ -98,21 +98,22 @@ def _tool(tool: ToolSpec, target: Target) -> str | None:
 
 def plain_tool(name: str, description: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """The declaration of an ordinary function."""
-    schema = _NO_ARGUMENTS | parameters
-    if '"required":null' in dumps(schema):
-        schema = _without_null_required(schema)
     described = {"description": description} if description else {}
-    return {"type": "function", "function": {"name": name, **described, "parameters": schema}}
+    function = {"name": name, **described, "parameters": _NO_ARGUMENTS | parameters}
+    return without_null_required({"type": "function", "function": function})
 
 
-def _without_null_required(schema: Any) -> Any:
+def without_null_required(tool: dict[str, Any]) -> dict[str, Any]:
     """O12: some generators write `required: null` where nothing is required, which the API refuses."""
-    if isinstance(schema, list):
-        return [_without_null_required(item) for item in cast(list[Any], schema)]
-    if not isinstance(schema, dict):
-        return schema
-    items = cast(dict[str, Any], schema).items()
-    return {k: _without_null_required(v) for k, v in items if k != "required" or v is not None}
+    return _stripped(tool) if '"required":null' in dumps(tool) else tool
+
+
+def _stripped(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_stripped(item) for item in cast(list[Any], value)]
+    if not isinstance(value, dict):
+        return value
+    return {k: _stripped(v) for k, v in cast(dict[str, Any], value).items() if k != "required" or v is not None}
 
 
 def _stubs(conversation: Conversation) -> str:

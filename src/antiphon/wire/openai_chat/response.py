@@ -17,7 +17,7 @@ from antiphon.errors import (
 from antiphon.wire.openai_chat.messages import NAME
 from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import arr, number, obj, reply_object, string
+from antiphon.wire.shape import arr, number, obj, reply_object, string, total
 
 _STOPS: dict[str, Stop] = {
     "": "end",
@@ -40,13 +40,13 @@ _REFUSED = ("invalid", "bad_request", "badrequest", "context_length", "content_f
 def decode(response: object, origin: Origin) -> Reply:
     """A response body as a reply; of several choices the first counts."""
     data = reply_object(response, origin.provider)
-    choices = data.get("choices")
-    if data.get("error") and not arr(choices):
+    choices = [obj(choice) for choice in arr(data.get("choices"))]
+    if data.get("error") and not choices:
         # Gateways report the failure of the server behind them with status 200.
         fail(data, origin, "answered with an error")
-    if not isinstance(choices, list):
+    if not choices and not isinstance(data.get("choices"), list):
         raise BadReply(f"{origin.provider} answered without `choices`", provider=origin.provider)
-    choice = next((c for c in map(obj, arr(choices)) if not c.get("index")), {})
+    choice = next((choice for choice in choices if not choice.get("index")), obj(None))
     message = obj(choice.get("message"))
     reason = string(choice.get("finish_reason"))
     calls = read_calls(message, origin, string(data.get("id")), cut=_STOPS.get(reason) == "length")
@@ -139,9 +139,9 @@ def usage_of(data: dict[str, Any]) -> Usage:
     prompt, completion = obj(usage.get("prompt_tokens_details")), obj(usage.get("completion_tokens_details"))
     given, made = number(usage.get("prompt_tokens")), number(usage.get("completion_tokens"))
     reasoning = number(completion.get("reasoning_tokens"))
-    if None not in (given, made, reasoning) and number(usage.get("total_tokens")) == given + made + reasoning:  # type: ignore[operator]
+    if reasoning and made is not None and number(usage.get("total_tokens")) == total(given, made, reasoning):
         # xAI counts the reasoning apart.
-        made = made + reasoning  # type: ignore[operator]
+        made += reasoning
     cached = (prompt.get("cached_tokens"), usage.get("prompt_cache_hit_tokens"), usage.get("cached_tokens"))
     return Usage(
         input_tokens=given,
@@ -156,12 +156,11 @@ def error_text(data: object) -> ErrorText:
     """What an error body says, in OpenAI's shape or one of those that other servers use."""
     top = obj(data)
     error = obj(top.get("error")) or top
-    detail = top.get("detail")
-    message = error.get("message") or top.get("error") or detail
-    if isinstance(detail, list) and message is detail:
-        message = "; ".join(string(obj(fault).get("msg")) for fault in arr(detail))
+    faults = "; ".join(string(obj(fault).get("msg")) for fault in arr(top.get("detail")))
+    texts = (error.get("message"), top.get("error"), top.get("detail"), faults)
+    message = next((text for text in texts if isinstance(text, str) and text), "")
     kind = string(error.get("code")) or string(error.get("type"))
-    return ErrorText(string(message), kind, string(top.get("request_id")))
+    return ErrorText(message, kind, string(top.get("request_id")))
 
 
 def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:

@@ -183,7 +183,7 @@ class Decoder:
         if thinking := readable(fields_of(delta)):
             deltas.append(ReasoningDelta(thinking))
         for name, value in delta.items():
-            if name == "content" and isinstance(value, list):
+            if name == "content" and arr(value):
                 deltas += [piece for block in arr(value) if (piece := self._add_block(obj(block)))]
             elif name == "content" and isinstance(value, str) and self._blocks:
                 deltas += [piece for piece in (self._add_block({"type": "text", "text": value}),) if piece]
@@ -217,7 +217,7 @@ def _grown(old: Any, new: Any) -> Any:
     """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
     if old is None or new is None:
         return old if new is None else new
-    if isinstance(old, dict) and isinstance(new, dict):
+    if obj(old) and obj(new):
         grown = dict(obj(old))
         for name, value in obj(new).items():
             before = grown.get(name)
