@@ -10,8 +10,8 @@ import pytest
 from antiphon.fakes import Answer, Fake, call
 
 TOOL = {"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
-ASK: dict[str, Any] = {"model": "claude-sonnet-4-5", "max_tokens": 2000, "tools": [TOOL]}
-THINKING = {"type": "enabled", "budget_tokens": 1024}
+ASK: dict[str, Any] = {"model": "claude-opus-4-8", "max_tokens": 2000, "tools": [TOOL]}
+THINKING = {"type": "adaptive"}
 QUESTION = {"role": "user", "content": "Weather?"}
 
 
@@ -35,7 +35,7 @@ def test_a_plain_answer(client: anthropic.Anthropic, fake: Fake) -> None:
     assert message.content[0].text == "Hello."
     assert (message.stop_reason, message.usage.input_tokens, message.usage.output_tokens) == ("end_turn", 11, 7)
     assert message._request_id.startswith("req_")
-    assert fake.requests[0].model == "claude-sonnet-4-5"
+    assert fake.requests[0].model == "claude-opus-4-8"
 
 
 def test_parallel_calls_and_their_results(client: anthropic.Anthropic, fake: Fake) -> None:

@@ -48,9 +48,7 @@ def test_chat_takes_the_results_of_parallel_calls(client: openai.OpenAI, fake: F
 def test_chat_streams_what_it_says_whole(client: openai.OpenAI, fake: Fake) -> None:
     fake.play(TWO, TWO)
     whole = client.chat.completions.create(**CHAT, messages=[QUESTION]).choices[0]
-    with client.chat.completions.stream(
-        **CHAT, messages=[QUESTION], stream_options={"include_usage": True}
-    ) as stream:
+    with client.chat.completions.stream(**CHAT, messages=[QUESTION], stream_options={"include_usage": True}) as stream:
         chunks = [event.chunk for event in stream if event.type == "chunk"]
         final = stream.get_final_completion()
     streamed = final.choices[0]

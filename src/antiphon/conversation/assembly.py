@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from antiphon.conversation.conversation import Conversation
-from antiphon.conversation.parts import AssistantPart, Chat, Text, ToolCall, ToolResult, ToolSpec, UserPart
+from antiphon.conversation.parts import AssistantPart, Chat, Text, ToolCall, ToolResult, ToolSpec, UserPart, legal_id
 from antiphon.conversation.repair import Change, interrupted, unanswered
 
 
@@ -96,14 +96,15 @@ class _Assembly:
         return id
 
     def add_result(self, where: str, result: ToolResult) -> None:
-        for draft, call in reversed(self.calls.get(result.call_id, [])):
+        homes = self.calls.get(legal_id(result.call_id), [])
+        for draft, call in reversed(homes):
             if call.id not in draft.results:
                 if not self.by_id and draft is not self.drafts[-1]:
                     found = f"the result of call {result.call_id!r} is not right behind it"
                     self.note("misplaced-result", where, found, "it is put behind its call", result.call_id)
                 draft.results[call.id] = replace(result, call_id=call.id)
                 return
-        if result.call_id in self.calls:
+        if homes:
             found = f"a second result for call {result.call_id!r}"
             self.note("duplicate-result", where, found, "the first one is kept", result.call_id)
         else:
@@ -112,7 +113,8 @@ class _Assembly:
     def place_early(self) -> None:
         """Results that came before any call of their id: paired with a later call, or dropped."""
         for where, result in self.early:
-            home = next((pair for pair in self.calls.get(result.call_id, []) if pair[1] in pair[0].open_calls), None)
+            homes = self.calls.get(legal_id(result.call_id), [])
+            home = next((pair for pair in homes if pair[1] in pair[0].open_calls), None)
             if home:
                 draft, call = home
                 draft.results[call.id] = replace(result, call_id=call.id)

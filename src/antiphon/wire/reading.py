@@ -72,4 +72,6 @@ class Reader:
         unique = {tool.name: tool for tool in self.tools}
         system = "\n\n".join(text for text in self.system if text.strip())
         conversation, changes = assemble(self.items, system, unique.values(), by_id=by_id, merges=merges)
-        return Reading(conversation, self.changes + changes, rest)
+        places = {item.where: place for place, item in enumerate(self.items)}
+        found = sorted(self.changes + changes, key=lambda change: places.get(change.where, -1))
+        return Reading(conversation, found, rest)

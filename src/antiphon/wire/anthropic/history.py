@@ -15,7 +15,6 @@ from antiphon.conversation import (
     ToolCall,
     ToolResult,
     UserPart,
-    legal_id,
 )
 from antiphon.wire.anthropic.response import is_plain, read_part
 from antiphon.wire.reading import Reader, Reading
@@ -119,7 +118,7 @@ def _read_result(reader: Reader, where: str, block: dict[str, Any]) -> ToolResul
     # An empty result is kept as it is; our own would say "(no output)".
     plain = is_plain(block, "tool_use_id", "content", "is_error") and content not in (None, "", [])
     native = None if plain or broken else Native(reader.origin, block)
-    return ToolResult(legal_id(id), parts, is_error, native=native)
+    return ToolResult(id, parts, is_error, native=native)
 
 
 def _unmarked(block: dict[str, Any]) -> dict[str, Any]:

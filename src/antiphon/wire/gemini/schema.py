@@ -97,8 +97,9 @@ class _Preparation:
         """One schema that says what all of them say, as far as fields and what is required go."""
         merged = {k: v for k, v in schema.items() if k != "allOf"}
         waiting = [obj(member) for member in reversed(arr(schema["allOf"]))]
-        if len(waiting) == 1 and "$ref" not in merged:
-            return {k: v for k, v in waiting[0].items() if k != "allOf"} | merged
+        if len(waiting) == 1 and "allOf" not in waiting[0] and "$ref" not in merged:
+            # So older generators write a reference with a description: the reference itself can stay.
+            return waiting[0] | merged
         while waiting and self._inlined <= _MAX_INLINED:
             member = waiting.pop()
             self._inlined += 1

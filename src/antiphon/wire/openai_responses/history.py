@@ -173,6 +173,9 @@ class _Reader(Reader):
         if kind in _TEXTS:
             if kind != "input_text":
                 self.note("unreadable", where, f"content of type {kind!r}", "it is read as 'input_text'")
+            if message and not string(block.get("text")).strip():
+                # This API takes empty text, others and our own turns do not.
+                return Foreign(Native(self.origin, {"type": "input_text", "text": string(block.get("text"))}))
             plain = kind != "input_text" or is_plain(block, "text")
             return Text(string(block.get("text")), None if plain else Native(self.origin, block))
         if kind == "input_image" and block.get("file_id") is None:

@@ -1,0 +1,35 @@
+"""`antiphon fake`: provider servers on this machine that cost nothing and enforce the rules."""
+
+from __future__ import annotations
+
+import logging
+import socket
+
+import click
+
+from antiphon.errors import ConfigurationError
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 picks a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--script", type=click.Path(), help="A JSON file of answers to play; without one it echoes.")
+def fake(port: int, host: str, script: str | None) -> None:
+    """Serve fake Anthropic, OpenAI and Gemini APIs.
+
+    They answer from a script, or by echo, and reject what the real ones reject, in the same words.
+    """
+    from antiphon.fakes import Fake, load_script
+
+    app = Fake(load_script(script) if script else ()).app
+    import uvicorn
+
+    try:
+        listener = socket.create_server((host, port))
+    except OSError as error:
+        raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+    url = f"http://{host}:{listener.getsockname()[1]}"
+    click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key will do. Ctrl-C stops.")
+    server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1))
+    logging.getLogger("uvicorn.access").setLevel(logging.INFO)
+    server.run(sockets=[listener])
