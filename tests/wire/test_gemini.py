@@ -817,6 +817,11 @@ def test_media_in_responses():
     assert written == body
     result = reading.conversation.turns[1].results[0]
     assert [type(part) for part in result.parts] == [Text, Image, Foreign]
+    older = replace(TWO, model="gemini-2.0-flash")
+    assert contents(reading.conversation, older)[2:] == [
+        user(response("f", {"result": "x\n[application/pdf]"})),
+        user("[What `f` returned:]", media[0]),
+    ]
 
 
 def test_pairs_are_found_by_id_and_else_by_name_and_order():
@@ -908,11 +913,10 @@ def test_broken_histories_are_repaired_and_reported(body: list[Any], codes: list
 
 # Anything at all
 
-keys = st.sampled_from(
-    "candidates content parts text thought thoughtSignature functionCall functionResponse function_call name args id"
-    " response role contents tools functionDeclarations systemInstruction finishReason error inlineData mimeType data"
-    " parameters parametersJsonSchema googleSearch promptFeedback usageMetadata fileData fileUri partialArgs".split()
-)
+KEYS = """candidates content parts text thought thoughtSignature functionCall functionResponse function_call name args
+id response role contents tools functionDeclarations systemInstruction finishReason error inlineData mimeType data
+parameters parametersJsonSchema googleSearch promptFeedback usageMetadata fileData fileUri partialArgs"""
+keys = st.sampled_from(KEYS.split())
 leaves = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=6)
 )

@@ -69,7 +69,7 @@ _OPENAI_CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limi
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A no before it is put into an API's envelope. `code` is OpenAI's, `details` are Gemini's."""
+    """A no before it is put into an API's envelope. `param` and `code` are OpenAI's words for it."""
 
     message: str
     status: int = 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from antiphon._json import dumps, loads
@@ -48,6 +48,7 @@ _NO_JSON = {
     "library correctly. The OpenAI API expects a JSON payload, but what was sent was not valid JSON.)",
     "gemini": "Invalid JSON payload received. Unexpected token.",
 }
+_JSON = {"anthropic": "application/json", "openai": "application/json", "gemini": "application/json; charset=UTF-8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class Sending:
     status: int = 200
     length: int | None = None
     is_cut: bool = False
-    delay: float = field(default=0.0)
+    delay: float = 0.0
 
 
 def receive(
@@ -131,9 +132,6 @@ def answered(step: Answer | Fail, received: Received, memory: Memory, *, as_arra
     chunks = gemini.as_array(events) if as_array else events
     media_type = _JSON["gemini"] if as_array else "text/event-stream; charset=utf-8"
     return Sending(chunks[: step.cut_after], media_type, headers, is_cut=step.cut_after is not None, delay=step.delay)
-
-
-_JSON = {"anthropic": "application/json", "openai": "application/json", "gemini": "application/json; charset=UTF-8"}
 
 
 def _json(body: dict[str, Any]) -> bytes:

@@ -35,7 +35,9 @@ def call(name: str, /, **arguments: Any) -> Call:
 class Answer:
     """One scripted reply.
 
-    `usage` is (input, output) tokens; without it they are estimated. The faults: `cut_after` breaks the connection
+    `reasoning` is always shown, also where the real API shows it only to those who ask; OpenAI's chat has no place for
+    it, so there it is the `reasoning_content` of compatible servers. `usage` is (input, output) tokens; without it they
+    are estimated. The faults: `cut_after` breaks the connection
     after so many stream events, or in the middle of a body that is not streamed; `malformed` leaves the last call's
     arguments unclosed; `same_index` streams all calls of a chat completion at index 0; `stop="length"` cuts the last
     call off. Where an API has no text to break, it does what the real one does: Anthropic's whole bodies lack the last

@@ -26,7 +26,7 @@ class _Server(uvicorn.Server):
         await self._stop.wait()
 
     def stop(self) -> None:
-        self.should_exit = True
+        self.should_exit = self.force_exit = True
         if self._loop:
             self._loop.call_soon_threadsafe(self._stop.set)
 
@@ -50,7 +50,6 @@ class Service:
             log_level="critical",
             access_log=False,
             server_header=False,
-            timeout_graceful_shutdown=1,
         )
         self._server = _Server(config)
         self._thread = threading.Thread(
@@ -60,7 +59,7 @@ class Service:
         self._server.ready.wait(10)
 
     def stop(self) -> None:
-        """Stop serving; requests still open have a second to end."""
+        """Stop serving at once; whoever still waits for an answer gets none."""
         self._server.stop()
         self._thread.join(5)
         self._socket.close()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from antiphon._json import loads
 from antiphon.conversation import Conversation, Turn
-from antiphon.errors import BadReply, MalformedJSONError, NotReadyError, ProviderError, StreamCut
+from antiphon.errors import BadReply, MalformedJSONError, NotReadyError, ProviderError, StreamCut, TimedOut
 from antiphon.providers.failures import redact, request_id, status_error
 from antiphon.providers.retry import Retry
 from antiphon.wire import Decoder, Delta, Reply, Target, Wire
@@ -119,15 +119,17 @@ class Exchange:
                 self._finish(self._decoded(answer.content), answer.headers)
                 return emitted
             decoder = self.wire.Decoder(self.target.origin)
+            broken: ProviderError | None = None
             while (chunk := (yield Read())) is not None:
                 if isinstance(chunk, ProviderError):
-                    raise self._cut(decoder, chunk)
+                    broken = chunk
+                    break
                 assert isinstance(chunk, bytes)
                 self._log("->", chunk)
                 for delta in decoder.feed(chunk):
                     emitted = True
                     yield Emit(delta)
-            self._finish(decoder.reply(), answer.headers)
+            self._finish(self._whole(decoder, broken), answer.headers)
         except ProviderError as error:
             raise _Failed(error, emitted) from None
         return emitted
@@ -139,15 +141,16 @@ class Exchange:
         except MalformedJSONError as error:
             raise BadReply(f"{provider} answered 200, but {error}", provider=provider) from None
 
-    def _cut(self, decoder: Decoder, error: ProviderError) -> ProviderError:
-        """A broken connection in mid-stream, with what had come."""
+    def _whole(self, decoder: Decoder, broken: ProviderError | None) -> Reply:
+        """The reply, even if the connection broke after its end; else what had come of it."""
         try:
-            decoder.reply()
+            return decoder.reply()
         except StreamCut as cut:
-            return StreamCut(str(error), provider=error.provider, partial=cut.partial)
-        except ProviderError:
-            pass
-        return error
+            if broken is None:
+                raise
+            kind = TimedOut if isinstance(broken, TimedOut) else StreamCut
+            more = {} if kind is TimedOut else {"partial": cut.partial}
+            raise kind(str(broken), provider=broken.provider, **more) from None
 
     def _finish(self, reply: Reply, headers: Mapping[str, str]) -> None:
         turn = self.conversation.add_reply(reply.parts, seen=self.seen)

@@ -130,12 +130,21 @@ def _results(turn: AssistantTurn, target: Target) -> list[str]:
 
 
 def _result(result: ToolResult, call: ToolCall, target: Target) -> str:
-    own = result.native.data if result.native and is_ours(result.native, target) else {}
+    own = _own_result(result, target)
     data: dict[str, Any] = obj(own.get("functionResponse")) or _response(result, target)
     data = {k: v for k, v in data.items() if k != "id"} | {"name": _name(call, target)}
     if "id" in obj((_own(call.native, target) or {}).get("functionCall")):
         data = {"id": call.id} | data
     return dumps(own | {"functionResponse": data})
+
+
+def _own_result(result: ToolResult, target: Target) -> dict[str, Any]:
+    """The result as this API had it; media inside of it are only for models known to take them there."""
+    if result.native is None or not is_ours(result.native, target):
+        return {}
+    media = "parts" in obj(result.native.data.get("functionResponse"))
+    fits = not media or target.profile.signatures or _same_model(result.native, target)
+    return result.native.data if fits else {}
 
 
 def _response(result: ToolResult, target: Target) -> dict[str, Any]:
@@ -156,7 +165,7 @@ def _images_of_results(turn: AssistantTurn, target: Target) -> list[str]:
     parts: list[str] = []
     calls = {call.id: call for call in turn.calls}
     for result in () if target.profile.signatures else turn.results:
-        if result.call_id in calls and not is_ours(result.native, target) and (media := _media(result, target)):
+        if result.call_id in calls and not _own_result(result, target) and (media := _media(result, target)):
             name = _name(calls[result.call_id], target)
             parts += [dumps({"text": f"[What `{name}` returned:]"}), *map(dumps, media)]
     return parts

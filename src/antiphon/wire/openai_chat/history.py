@@ -56,7 +56,7 @@ class _ChatReader:
         if kind != "function":
             self.reader.tool(name, description, {}, self.native(tool))
             return
-        schema = function.get("parameters")
+        schema: object = function.get("parameters")
         if not NAME.match(name) or (schema is not None and not isinstance(schema, dict)):
             self.note("unreadable", where, f"{dumps(tool)[:80]} instead of a tool", "it is left out")
             return
@@ -64,7 +64,8 @@ class _ChatReader:
         if clean != tool:
             self.note("unreadable", where, f"`required: null` in the schema of `{name}`", "it is left out")
         plain = plain_tool(name, description, obj(obj(clean["function"]).get("parameters")))
-        same = plain == clean and ToolCall.read("id", name, {}).name == name
+        legal = ToolCall.read("id", name, {}).name == name and plain["function"]["parameters"]["type"] == "object"
+        same = legal and plain == clean
         self.reader.tool(name, description, plain["function"]["parameters"], None if same else self.native(clean))
 
     def read_message(self, where: str, message: object) -> None:

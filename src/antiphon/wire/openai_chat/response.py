@@ -123,7 +123,7 @@ def list_calls(message: dict[str, Any]) -> list[dict[str, Any]]:
 def call_fields(call: dict[str, Any], origin: Origin) -> tuple[str, str, object, Native | None]:
     """Id, name, arguments, and the call itself where our own form of it would lose something."""
     kind = string(call.get("type")) or "function"
-    function = obj(call.get("function")) or obj(call.get(kind))
+    function = obj(call.get(kind)) or obj(call.get("function"))
     name, arguments = string(function.get("name")), function.get("arguments")
     if kind == "custom":
         arguments = {"input": function.get("input", "")}

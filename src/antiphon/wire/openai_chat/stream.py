@@ -40,6 +40,8 @@ class _Call:
         return same and arguments.strip() == "".join(self.pieces).strip() and self.is_complete()
 
     def whole(self) -> dict[str, Any]:
+        if self.more.get("type") == "custom":
+            return {"id": self.id} | self.more
         function = {"name": self.name, "arguments": "".join(self.pieces)}
         return {"id": self.id, "type": "function", "function": function} | self.more
 
@@ -196,7 +198,7 @@ class Decoder:
             elif isinstance(value, str) and name not in _LABELS:
                 self._texts.setdefault(name, []).append(value)
                 deltas += [TextDelta(value)] if name == "content" and value else []
-            else:
+            elif value is not None:
                 self._more[name] = _grown(self._more.get(name), value)
         return deltas
 
@@ -215,8 +217,6 @@ class Decoder:
 
 def _grown(old: Any, new: Any) -> Any:
     """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
-    if old is None or new is None:
-        return old if new is None else new
     if obj(old) and obj(new):
         grown = dict(obj(old))
         for name, value in obj(new).items():

@@ -90,15 +90,16 @@ def continues(fields: Mapping[str, Any]) -> bool:
 
 @dataclass(slots=True)
 class _Facts:
-    """What some turns hold: calls and outputs by their call id with their item id, and all item ids."""
+    """What some turns hold: calls and outputs as pairs of call id and item id, and all item ids."""
 
     count: int = 0
     last: Turn | None = None
-    calls: dict[str, str] = field(default_factory=dict[str, str])
-    outputs: dict[str, str] = field(default_factory=dict[str, str])
+    calls: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
+    outputs: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     ids: set[str] = field(default_factory=set[str])
     repeated: set[str] = field(default_factory=set[str])
-    kinds: set[str] = field(default_factory=set[str])
+    #: Items that stand for others, which the server knows: their kind and id.
+    hints: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def add(self, turns: Iterable[Turn], terms: Terms) -> None:
         for turn in turns:
@@ -114,10 +115,11 @@ class _Facts:
                     self.add_foreign(part, data, terms)
 
     def add_foreign(self, part: Foreign, data: dict[str, Any], terms: Terms) -> None:
-        if terms.sends(part):
-            self.kinds.add(kind_of(data))
+        kind, item_id = kind_of(data), string(data.get("id"))
+        if kind in ("item_reference", "compaction") and terms.sends(part):
+            self.hints.add((kind, item_id))
         if id := call_id(data):
-            (self.calls if kind_of(data) in OUTPUTS else self.outputs)[id] = string(data.get("id"))
+            (self.calls if kind in OUTPUTS else self.outputs).add((id, item_id))
 
 
 def terms_for(conversation: Conversation, target: Target, fields: Mapping[str, Any]) -> Terms:
@@ -140,9 +142,9 @@ def terms_for(conversation: Conversation, target: Target, fields: Mapping[str, A
 
 def _unpaired(known: _Facts, fresh: _Facts, repeated: frozenset[str], fields: Mapping[str, Any]) -> frozenset[str]:
     """R1 and R2 for items that are not functions': an item that cannot go takes its other half along."""
-    calls = {id for id, item in (known.calls | fresh.calls).items() if item not in repeated}
-    outputs = {id for id, item in (known.outputs | fresh.outputs).items() if item not in repeated}
-    kinds = known.kinds | fresh.kinds
+    calls = {id for id, item in known.calls | fresh.calls if item not in repeated}
+    outputs = {id for id, item in known.outputs | fresh.outputs if item not in repeated}
+    kinds = {kind for kind, item in known.hints | fresh.hints if item not in repeated}
     if "item_reference" in kinds:
         return frozenset()
     if continues(fields) or "compaction" in kinds:
