@@ -71,7 +71,7 @@ def reasonings(draw: st.DrawFn) -> Reasoning:
         "openai-chat": {"reasoning_content": text},
         "openai-responses": {
             "type": "reasoning",
-            "id": f"rs_{len(text)}",
+            "id": f"rs_{draw(st.uuids()).hex}",
             "summary": [{"type": "summary_text", "text": text}],
             "encrypted_content": signature,
         },

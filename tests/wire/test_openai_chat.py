@@ -525,7 +525,7 @@ class TestDecoding:
 
 def events(chunks: list[Any], done: bool = True) -> bytes:
     lines = [f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in chunks]
-    return "".join([": keep-alive\n\n", *lines, "data: [DONE]\n\n" if done else ""]).encode()
+    return "".join([": keep-alive\n\n", *lines, "data: [DONE]\n\n" if done else ""]).encode("utf-8", "replace")
 
 
 def chunk(reason: str | None = None, **delta: Any) -> dict[str, Any]:
@@ -819,6 +819,7 @@ class TestForeignHistories:
             ([{"role": "user", "content": []}], ["empty-message"]),
             ([USER, {"role": "assistant", "content": None}], ["empty-message"]),
             ([{"role": "system", "content": None}, USER], ["empty-message"]),
+            ([{"role": "system", "content": [PNG_BLOCK, {"type": "text", "text": "s"}]}, USER], ["unreadable"]),
             ([USER, {**ANSWER, "tool_calls": []}], ["empty-message"]),
             ([{"role": "robot", "content": "x"}], ["unknown-role"]),
             (["x"], ["unreadable"]),
@@ -877,11 +878,9 @@ class TestForeignHistories:
         turn = reading.conversation.turns[1]
         assert [result.text for result in turn.results] == ["first", "second"]
 
-    def test_images_in_a_tool_message_move_out_of_it_for_other_models(self):
+    def test_images_in_a_tool_message_move_out_of_it(self):
         messages = [USER, ONE, tool_message("t1", [{"type": "text", "text": "see"}, PNG_BLOCK])]
-        target = Target("openai", "openai-chat", "gpt-5")
-        conversation = openai_chat.read(messages, target.origin).conversation
-        assert sent(conversation, target) == messages
+        conversation = read(messages).conversation
         assert sent(conversation)[2:] == [
             tool_message("t1", "see"),
             {
@@ -941,7 +940,7 @@ loose_messages = st.builds(
 
 class TestAnything:
     @given(messages=st.lists(loose_messages, max_size=5), tools=st.lists(parts | json_values, max_size=2))
-    @settings(max_examples=300)
+    @settings(max_examples=120)
     def test_any_history_is_read_or_refused_and_then_legal(self, messages: list[Any], tools: list[Any]):
         with suppress(AntiphonError):
             reading = read({"messages": messages, "tools": tools})
@@ -951,18 +950,19 @@ class TestAnything:
             assert rules.check(data, "openai-chat") == []
 
     @given(message=loose_messages, reason=json_values)
-    @settings(max_examples=200)
+    @settings(max_examples=120)
     def test_any_message_is_decoded_or_refused_and_then_legal(self, message: dict[str, Any], reason: Any):
         with suppress(AntiphonError):
             reply = openai_chat.decode(response(reason, **message), ORIGIN)
             sent(after(*reply.parts))
 
     @given(deltas=st.lists(st.dictionaries(fields | st.text(max_size=5), values, max_size=3), max_size=4))
-    @settings(max_examples=300)
+    @settings(max_examples=120)
     def test_any_deltas_make_a_reply_or_an_error_of_ours(self, deltas: list[dict[str, Any]]):
         with suppress(AntiphonError):
             reply, pieces = fed(events([*(chunk(**{"reason": None, **delta}) for delta in deltas), chunk("stop")]))
-            assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == reply.text
+            text = "".join(piece.text for piece in pieces if isinstance(piece, TextDelta))
+            assert text.replace("\0", "\ufffd") == reply.text
 
 
 class TestRecordings:

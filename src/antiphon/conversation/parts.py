@@ -164,9 +164,13 @@ class ToolCall:
                 text = arguments if isinstance(value, dict) and "\\u" not in arguments else ""
             except MalformedJSONError as error:
                 problem, value = str(error), {"_malformed": clean(arguments)}
-        if not isinstance(value, dict):
-            problem = f"the arguments are a JSON object, not {dumps(value)[:40]}"
-            value = {"_malformed": value}
+        try:
+            if not isinstance(value, dict):
+                problem = f"the arguments are a JSON object, not {dumps(value)[:40]}"
+                value = {"_malformed": value}
+            dumps(value, "the arguments")
+        except ContentError as error:
+            problem, value = str(error), {"_malformed": f"a {type(arguments).__name__}"}
         legal = name if _NAME.match(name) else (re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64].lstrip("-0123456789") or "_")
         if legal != name:
             problem = f"there is no tool named {name[:80]!r}"
@@ -233,7 +237,10 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as a model is told of it: name, description and the JSON Schema of its arguments."""
+    """A tool as a model is told of it: name, description and the JSON Schema of its arguments.
+
+    `native` is a provider's own declaration of it, for that provider alone.
+    """
 
     name: str
     description: str = ""
@@ -247,6 +254,11 @@ class ToolSpec:
             raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")
         object.__setattr__(self, "description", clean(self.description))
         dumps(self.parameters, f"the parameters of tool `{self.name}`")
+
+    @property
+    def is_provider_defined(self) -> bool:
+        """Whether this is no function but something a provider runs itself, such as a web search."""
+        return self.native is not None and not self.parameters
 
 
 UserPart = Text | Image | Chat | Foreign

@@ -27,7 +27,10 @@ def read(data: object, origin: Origin) -> Reading:
     reader = Reader(origin)
     reader.system.extend(_texts(top.get("system")))
     for tool in map(obj, arr(top.get("tools"))):
-        schema = obj(tool.get("input_schema"))
+        if not string(tool.get("name")) and not string(tool.get("type")):
+            reader.note("unreadable", "tools", "a tool without a name", "it is dropped")
+            continue
+        schema = obj(tool.get("input_schema")) or ({"type": "object"} if "input_schema" in tool else {})
         plain = is_plain(tool, "name", "description", "input_schema") and tool.get("type") in (None, "custom")
         native = Native(origin, _unmarked(tool))
         reader.tool(string(tool.get("name")), string(tool.get("description")), schema, None if plain else native)

@@ -129,8 +129,10 @@ def _calls_without_thinking(conversation: Conversation, target: Target) -> bool:
 
 
 def _tool(tool: ToolSpec, target: Target) -> str | None:
-    if tool.native:
-        return dumps(tool.native.data) if _is_ours(tool.native, target) else None
+    if tool.native and _is_ours(tool.native, target):
+        return dumps(tool.native.data)
+    if tool.is_provider_defined:
+        return None
     schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any](), **tool.parameters}
     # A23: no alternatives at the top. The properties of all of them are offered instead, none required.
     for word in ("anyOf", "oneOf", "allOf"):

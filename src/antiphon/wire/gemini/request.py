@@ -71,9 +71,8 @@ def _contents(conversation: Conversation, target: Target, cached: bool) -> bytes
     """The contents, separated by commas."""
     joined = body.messages(conversation, target.key, lambda turn: segments(turn, target), wrap)
     # G2: a history starts with the user, unless its start is in the cache.
-    if conversation.turns and isinstance(conversation.turns[0], AssistantTurn) and not cached:
-        return OPENING + b"," + joined
-    return joined
+    starts_with_model = conversation.turns and isinstance(conversation.turns[0], AssistantTurn)
+    return OPENING + b"," + joined if joined and starts_with_model and not cached else joined
 
 
 def _generation_config(target: Target, options: Options) -> dict[str, Any]:

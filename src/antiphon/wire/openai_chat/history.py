@@ -90,10 +90,15 @@ class _ChatReader:
             self.read_user(where, data)
 
     def read_system(self, where: str, message: dict[str, Any]) -> None:
-        content = message.get("content")
-        texts = [content] if isinstance(content, str) else [string(obj(part).get("text")) for part in arr(content)]
-        if not texts or not _is_sound(content):
-            self.note("empty-message", where, "a system message without content to read", "it is dropped")
+        content: object = message.get("content")
+        if not isinstance(content, str):
+            blocks = [block for block in arr(content) if isinstance(obj(block).get("text"), str)]
+            if len(blocks) < len(arr(content)):
+                self.note("unreadable", where, "a system message with more than text", "its text is kept")
+            message = message | {"content": blocks}
+        texts = [content] if isinstance(content, str) else [obj(block)["text"] for block in arr(message["content"])]
+        if not texts:
+            self.note("empty-message", where, "a system message without text", "it is dropped")
         elif not self.reader.items and not self.waiting and is_plain(message, "role", "content"):
             self.reader.system += texts
         else:

@@ -201,7 +201,7 @@ def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
             if target.profile.send_reasoning and part.native and part.native.origin == target.origin:
                 draft.content += [(None, dumps(block)) for block in arr(part.native.data.get("content"))]
                 draft.reasoning.append({k: v for k, v in part.native.data.items() if k != "content"})
-        case Foreign() if is_ours(part.native, target):
+        case Foreign() if is_ours(part.native, target) and not _has_image(part.native.data.get("content")):
             data = part.native.data
             draft.content += [(None, dumps(block)) for block in arr(data.get("content"))]
             draft.fields |= {k: v for k, v in data.items() if k != "content" or isinstance(v, str)}
@@ -210,6 +210,11 @@ def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
         case Text() | Foreign():
             if part.text.strip():
                 draft.content.append((part.text, _text_block(part.text)))
+
+
+def _has_image(content: object) -> bool:
+    """O9: images are the user's alone."""
+    return any(obj(block).get("type") == "image_url" for block in arr(content))
 
 
 def _call(call: ToolCall, target: Target) -> str:
@@ -236,8 +241,8 @@ def _result(result: ToolResult, target: Target) -> tuple[str, list[Image]]:
     """The tool message, and the images that cannot be in it (O9)."""
     id, images = _id(result.call_id, target), [part for part in result.parts if isinstance(part, Image)]
     native = result.native
-    # Some models take images in a tool message, others of the same provider do not.
-    if native and (native.origin == target.origin or (not images and is_ours(native, target))):
+    # Models that take images in a tool message do not see them there.
+    if native and not images and is_ours(native, target):
         return dumps(native.data | {"tool_call_id": id}), []
     if target.profile.images:
         text = result.text

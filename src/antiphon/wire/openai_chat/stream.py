@@ -185,10 +185,8 @@ class Decoder:
         if thinking := readable(fields_of(delta)):
             deltas.append(ReasoningDelta(thinking))
         for name, value in delta.items():
-            if name == "content" and arr(value):
-                deltas += [piece for block in arr(value) if (piece := self._add_block(obj(block)))]
-            elif name == "content" and isinstance(value, str) and self._blocks:
-                deltas += [piece for piece in (self._add_block({"type": "text", "text": value}),) if piece]
+            if name == "content":
+                deltas += self._add_content(value)
             elif name == "tool_calls":
                 deltas += [piece for call in arr(value) if (piece := self._calls.take(obj(call)))]
             elif name == "function_call":
@@ -197,13 +195,19 @@ class Decoder:
                 self._more[name] = merged_details(arr(self._more.get(name)), arr(value))
             elif isinstance(value, str) and name not in _LABELS:
                 self._texts.setdefault(name, []).append(value)
-                deltas += [TextDelta(value)] if name == "content" and value else []
             elif value is not None:
                 self._more[name] = _grown(self._more.get(name), value)
         return deltas
 
+    def _add_content(self, value: object) -> list[Delta]:
+        """The next piece of the content: text, or a list of parts, as Mistral's reasoning models have it."""
+        if isinstance(value, str) and not self._blocks:
+            self._texts.setdefault("content", []).append(value)
+            return [TextDelta(value)] if value else []
+        blocks = [{"type": "text", "text": value}] if isinstance(value, str) else [obj(block) for block in arr(value)]
+        return [delta for block in blocks if (delta := self._add_block(block))]
+
     def _add_block(self, block: dict[str, Any]) -> Delta | None:
-        """Mistral's reasoning models stream lists of content parts; neighbours of a kind are one part."""
         kind, last = block.get("type"), self._blocks[-1] if self._blocks else {}
         if last and kind in ("text", "thinking") and last.get("type") == kind:
             self._blocks[-1] = _grown(last, block)

@@ -17,6 +17,8 @@ from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
 
 _DATA_URL = re.compile(r"data:(image/[\w.+-]+);base64,(.+)", re.DOTALL)
+#: R14: what stands beside messages, never in them.
+_ITEMS = ("function_call", "function_call_output", "tool_call", "tool_calls", "tool_use", "tool_result")
 _TEXTS = ("input_text", "output_text", "text")
 # Items of the API's own that the client writes, besides the outputs of calls.
 _CLIENT = ("mcp_approval_response", "additional_tools", "configuration_update", "compaction_trigger")
@@ -180,6 +182,9 @@ class _Reader(Reader):
             return Text(string(block.get("text")), None if plain else Native(self.origin, block))
         if kind == "input_image" and block.get("file_id") is None:
             return self.read_image(where, block)
+        if message and kind in _ITEMS:
+            self.note("unreadable", where, f"a {kind!r} inside a message", "it is kept as text")
+            return Text(dumps(block))
         if message and not is_content(block):
             # By itself it would look like an item.
             block = {"role": "user", "content": [block]}

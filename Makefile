@@ -1,0 +1,38 @@
+# Everything sets itself up: the first run makes .venv, later ones reuse it until pyproject.toml changes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test lint bench clean
+
+demo: $(VENV)/.ready
+	@$(BIN)/python examples/four_apis.py
+
+test: $(VENV)/.ready-test lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.ready-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports --no-cache
+
+bench: $(VENV)/.ready-test
+	$(BIN)/python bench/loop.py
+	$(BIN)/python bench/tokens.py
+
+$(VENV)/.ready: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing antiphon into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]'
+	@touch $@
+
+$(VENV)/.ready-test: pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing what the tests need into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -U 'pip>=25.1'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' --group test
+	@touch $@ $(VENV)/.ready
+
+clean:
+	rm -rf $(VENV) .venv-bench build dist .pytest_cache .ruff_cache .hypothesis
