@@ -728,6 +728,12 @@ class TestStreams:
         assert (reply.reasoning, reply.text) == ("hm", "well")
         assert deltas == [ReasoningDelta("h"), ReasoningDelta("m"), TextDelta("we"), TextDelta("ll")]
 
+    def test_a_whole_message_in_place_of_a_stream(self):
+        assert fed(events([WHOLE]))[0] == openai_chat.decode(WHOLE, ORIGIN)
+        repeated = chunk("stop")
+        repeated["choices"][0]["message"] = {"content": "ab"}
+        assert fed(events([chunk(content="a"), chunk(content="b"), repeated]))[0].text == "ab"
+
     def test_usage_where_servers_put_it(self):
         usage = {"prompt_tokens": 1, "completion_tokens": 2}
         moonshot = chunk("stop")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import AssistantTurn, Conversation, ToolSpec
+from antiphon.conversation import Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
 from antiphon.wire.gemini.contents import API, OPENING, is_ours, segments, wrap
@@ -71,8 +71,7 @@ def _contents(conversation: Conversation, target: Target, cached: bool) -> bytes
     """The contents, separated by commas."""
     joined = body.messages(conversation, target.key, lambda turn: segments(turn, target), wrap)
     # G2: a history starts with the user, unless its start is in the cache.
-    starts_with_model = conversation.turns and isinstance(conversation.turns[0], AssistantTurn)
-    return OPENING + b"," + joined if joined and starts_with_model and not cached else joined
+    return OPENING + b"," + joined if joined.startswith(b'{"role":"model"') and not cached else joined
 
 
 def _generation_config(target: Target, options: Options) -> dict[str, Any]:

@@ -173,14 +173,15 @@ class Decoder:
         return []
 
     def _grow(self, choice: dict[str, Any]) -> list[Delta]:
+        # A server that was asked for a stream may answer with the whole message; one that repeats it (Perplexity) is
+        # not listened to twice.
+        delta = obj(choice.get("message" if self._choice is None and "delta" not in choice else "delta"))
         self._choice = self._choice or {}
         if choice.get("finish_reason"):
             self._choice["finish_reason"] = choice["finish_reason"]
         if usage := obj(choice.get("usage")):
             # Moonshot's place for it.
             self._response["usage"] = usage
-        # A server that was asked for a stream and answers with a whole message.
-        delta = obj(choice.get("delta")) or obj(choice.get("message"))
         deltas: list[Delta] = []
         if thinking := readable(fields_of(delta)):
             deltas.append(ReasoningDelta(thinking))
