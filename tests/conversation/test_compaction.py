@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.strategies import conversations
 
 from antiphon.conversation import AssistantTurn, Conversation, Image, Text, ToolCall, ToolResult, UserTurn
 from antiphon.errors import CompactionError
+from tests.strategies import conversations
 
 
 def long_conversation(rounds: int = 6, size: int = 400) -> Conversation:

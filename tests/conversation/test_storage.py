@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.strategies import conversations, json_values
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult, storage
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError, VersionError
+from tests.strategies import conversations, json_values
 
 
 def small() -> Conversation:

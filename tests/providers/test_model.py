@@ -161,7 +161,8 @@ class TestRetries:
         assert conversation.ready()
 
     @pytest.mark.parametrize(
-        ("status", "error"), [(400, RequestRejected), (401, AuthenticationFailed), (404, NotFound), (413, RequestRejected)]
+        ("status", "error"),
+        [(400, RequestRejected), (401, AuthenticationFailed), (404, NotFound), (413, RequestRejected)],
     )
     def test_what_does_not_pass_is_not(self, fake: Fake, status: int, error: type[ProviderError]):
         fake.play(Fail(status, "no"))
@@ -194,11 +195,10 @@ class TestRetries:
         cut = {"openai-chat": 4, "gemini": 1}.get(api, 8)
         fake.play(Answer("one two three four five six seven eight", cut_after=cut))
         conversation = asking()
-        seen = ""
-        with pytest.raises(StreamCut) as caught, model(fake, api).stream(conversation) as stream:
-            for delta in stream:
-                seen += delta.text if isinstance(delta, TextDelta) else ""
-        assert caught.value.partial == seen != ""
+        seen: list[str] = []
+        with model(fake, api).stream(conversation) as stream, pytest.raises(StreamCut) as caught:
+            seen.extend(delta.text for delta in stream if isinstance(delta, TextDelta))
+        assert caught.value.partial == "".join(seen) != ""
         assert len(fake.requests) == 1
         assert conversation.ready()
 
@@ -276,7 +276,9 @@ class TestCancellation:
         """Cancel after so many turns of the event loop, all in this thread; tells whether the answer was still out."""
         fake = Fake([Answer("Hm.", [call("weather", city="Oslo")], reasoning="Well.")])
         transport = _Hesitant(fake)
-        there = connect(MODELS[api], url="http://fake" + ("/v1" if "openai" in api else ""), key=KEY, transport=transport)
+        there = connect(
+            MODELS[api], url="http://fake" + ("/v1" if "openai" in api else ""), key=KEY, transport=transport
+        )
         conversation = asking("hello")
         before = conversation.turns
         async with there:

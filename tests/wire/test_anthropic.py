@@ -300,7 +300,7 @@ class TestDecoding:
 
     @pytest.mark.parametrize("nonsense", [None, 3, [], "x"])
     def test_what_is_no_object_is_a_bad_reply(self, nonsense: object):
-        with pytest.raises(BadReply, match="anthropic answered with .* instead of an object"):
+        with pytest.raises(BadReply, match=r"anthropic answered with .* instead of an object"):
             anthropic.decode(nonsense, ORIGIN)
 
 

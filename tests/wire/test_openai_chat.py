@@ -9,8 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from openai.types.chat import ChatCompletion, ChatCompletionChunk, completion_create_params
 from pydantic import TypeAdapter
-from tests.recordings import exchanges
-from tests.strategies import json_values
 
 from antiphon.conversation import (
     Chat,
@@ -37,6 +35,8 @@ from antiphon.errors import (
     StreamCut,
 )
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, openai_chat, rules
+from tests.recordings import exchanges
+from tests.strategies import json_values
 
 TARGET = Target("openai", "openai-chat", "gpt-4o")
 ORIGIN = TARGET.origin
@@ -443,8 +443,7 @@ class TestDecoding:
         "message",
         [
             {"refusal": "I cannot."},
-            {"content": "See x.", "annotations": [{"type": "url_citation", "url_citation": {"url": "https://x"}}]},
-            {"content": "hi", "name": "ann", "brand_new": {"a": [1]}},
+            {"content": "hi", "name": "ann"},
             {"content": [{"type": "text", "text": "a"}, {"type": "refusal", "refusal": "b"}]},
             {"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]},
             {"tool_calls": [{"id": "c", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}]},
@@ -453,6 +452,13 @@ class TestDecoding:
     def test_what_only_this_api_has_goes_back_as_it_came(self, message: dict[str, Any]):
         reply = openai_chat.decode(response(**message), ORIGIN)
         assert sent(after(*reply.parts))[1] == {"role": "assistant", "content": None, **message}
+
+    def test_fields_that_no_request_may_hold_are_kept_but_not_sent(self):
+        cited = {"annotations": [{"type": "url_citation"}], "executed_tools": [{"type": "search"}]}
+        reply = openai_chat.decode(response(content="See x.", **cited), ORIGIN)
+        assert sent(after(*reply.parts))[1] == {"role": "assistant", "content": "See x."}
+        (kept,) = (part for part in reply.parts if isinstance(part, Foreign))
+        assert kept.native.data == {"_received": cited}
 
     def test_other_providers_are_shown_what_can_be_read(self):
         refusal = openai_chat.decode(response(refusal="I cannot."), ORIGIN)

@@ -130,7 +130,7 @@ def _tools(conversation: Conversation, target: Target) -> list[str]:
 def _function(tool: ToolSpec, target: Target) -> str | None:
     if tool.native and is_ours(tool.native, target):
         return dumps(tool.native.data) if "name" in tool.native.data else None
-    if tool.native and not tool.parameters:
+    if tool.is_provider_defined:
         # A tool that another provider runs itself. What has parameters is a function and stays one everywhere.
         return None
     return dumps(declaration(tool.name, tool.description, tool.parameters))

@@ -37,6 +37,8 @@ _BETWEEN = b'{"role":"assistant","content":"Understood."}'
 # message that some servers want between the two is put there.
 _AFTER_TOOLS, _BEFORE_USER = b"\x1e", b"\x1f"
 _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}\Z")
+#: Where a reply keeps the fields that are not for sending.
+RECEIVED = "_received"
 #: O6: what the API takes as the name of a called function.
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -204,7 +206,7 @@ def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
         case Foreign() if is_ours(part.native, target) and not _has_image(part.native.data.get("content")):
             data = part.native.data
             draft.content += [(None, dumps(block)) for block in arr(data.get("content"))]
-            draft.fields |= {k: v for k, v in data.items() if k != "content" or isinstance(v, str)}
+            draft.fields |= {k: v for k, v in data.items() if k != RECEIVED and (k != "content" or isinstance(v, str))}
         case Text() if part.native and is_ours(part.native, target):
             draft.content.append((None, dumps(part.native.data)))
         case Text() | Foreign():

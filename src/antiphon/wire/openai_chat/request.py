@@ -90,8 +90,7 @@ def _tools(conversation: Conversation, target: Target) -> str:
 def _tool(tool: ToolSpec, target: Target) -> str | None:
     if tool.native and is_ours(tool.native, target):
         return dumps(tool.native.data)
-    if tool.native and not tool.parameters:
-        # Not a function with a schema but something its own provider runs.
+    if tool.is_provider_defined:
         return None
     return dumps(plain_tool(tool.name, tool.description, tool.parameters))
 

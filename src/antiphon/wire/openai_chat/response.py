@@ -14,7 +14,7 @@ from antiphon.errors import (
     ServerFailed,
     StatusError,
 )
-from antiphon.wire.openai_chat.messages import NAME
+from antiphon.wire.openai_chat.messages import NAME, RECEIVED
 from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string, total
@@ -34,6 +34,9 @@ _STOPS: dict[str, Stop] = {
     "sensitive": "refusal",
     "network_error": "error",
 }
+_OURS = frozenset({"role", "content", "tool_calls", "function_call", *FIELDS})
+#: What an assistant message may hold on the way back; servers refuse others of their own fields.
+_REQUEST_FIELDS = _OURS | {"refusal", "audio", "name"}
 _REFUSED = ("invalid", "bad_request", "badrequest", "context_length", "content_filter", "unsupported")
 
 
@@ -50,9 +53,16 @@ def decode(response: object, origin: Origin) -> Reply:
     message = obj(choice.get("message"))
     reason = string(choice.get("finish_reason"))
     calls = read_calls(message, origin, string(data.get("id")), cut=_STOPS.get(reason) == "length")
-    parts = (*said(message, origin), *calls)
+    parts = (*said(_sendable(message), origin), *calls)
     stop = _stop(reason, bool(calls), message) if choice else "other"
     return Reply(parts, stop, reason, usage_of(data), string(data.get("model")), string(data.get("id")))
+
+
+def _sendable(message: dict[str, Any]) -> dict[str, Any]:
+    """The message with what no request may hold (citations, a server's own statistics) set apart, but not lost."""
+    more = {k: v for k, v in message.items() if k not in _REQUEST_FIELDS and v not in (None, "", [])}
+    kept = {k: v for k, v in message.items() if k in _REQUEST_FIELDS}
+    return kept | {RECEIVED: more} if more else kept
 
 
 def _stop(reason: str, calls: bool, message: dict[str, Any]) -> Stop:
@@ -74,8 +84,7 @@ def said(message: dict[str, Any], origin: Origin) -> list[AssistantPart]:
     else:
         blocks = [obj(block) for block in arr(content)]
         parts += [_said_block(block, origin, len(blocks) > 1) for block in blocks]
-    ours = {"role", "content", "tool_calls", "function_call", *FIELDS}
-    more = {k: v for k, v in message.items() if k not in ours and v not in (None, "", [])}
+    more = {k: v for k, v in message.items() if k not in _OURS and v not in (None, "", [])}
     if more:
         transcript = string(obj(message.get("audio")).get("transcript"))
         parts.append(Foreign(Native(origin, more), string(message.get("refusal")) or transcript))

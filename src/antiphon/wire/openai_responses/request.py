@@ -102,7 +102,7 @@ def _tool(tool: ToolSpec, target: Target) -> str | None:
     if tool.native and tool.native.origin.api == API and tool.native.origin.provider == target.provider:
         return dumps(tool.native.data)
     # Another provider's own tool has nothing to call it with; another provider's function has.
-    return dumps(tool_data(tool)) if tool.native is None or tool.parameters else None
+    return None if tool.is_provider_defined else dumps(tool_data(tool))
 
 
 def tool_data(tool: ToolSpec) -> dict[str, Any]:
