@@ -170,10 +170,11 @@ class TestRetries:
             model(fake).chat(asking())
         assert len(fake.requests) == 1
 
-    def test_retry_after_is_honoured(self, fake: Fake):
+    @every_api
+    def test_retry_after_is_honoured(self, fake: Fake, api: str):
         fake.play(Fail(429, retry_after=0.4), "Now.")
         began = time.monotonic()
-        assert model(fake).chat(asking()).text == "Now."
+        assert model(fake, api).chat(asking()).text == "Now."
         assert time.monotonic() - began >= 0.4
 
     def test_a_retry_after_past_the_deadline_ends_the_tries_at_once(self, fake: Fake):

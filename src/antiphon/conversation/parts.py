@@ -8,7 +8,7 @@ import re
 import string
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from antiphon._json import clean, dumps, loads
 from antiphon.errors import ContentError, MalformedJSONError
@@ -155,28 +155,33 @@ class ToolCall:
         `arguments` is JSON text or an object. What cannot be read is kept under `_malformed`, so that nothing is lost
         and nobody runs the tool with empty arguments by mistake. An id that is not legal everywhere is replaced.
         """
-        problem: str | None = None
-        text = ""
-        value: Any = arguments
-        if isinstance(arguments, str):
-            try:
-                value = loads(arguments, "the argument text") if arguments.strip() else {}
-                text = arguments if isinstance(value, dict) and "\\u" not in arguments else ""
-            except MalformedJSONError as error:
-                problem, value = str(error), {"_malformed": clean(arguments)}
-        try:
-            if not isinstance(value, dict):
-                problem = f"the arguments are a JSON object, not {dumps(value)[:40]}"
-                value = {"_malformed": value}
-            dumps(value, "the arguments")
-        except ContentError as error:
-            problem, value = str(error), {"_malformed": f"a {type(arguments).__name__}"}
+        value, spelling, problem = _read_arguments(arguments)
         legal = name if _NAME.match(name) else (re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64].lstrip("-0123456789") or "_")
         if legal != name:
             problem = f"there is no tool named {name[:80]!r}"
         if truncated:
             problem = "cut off by the token limit before its arguments were complete"
-        return cls(legal_id(id), legal, value, problem, native, text.strip())  # pyright: ignore[reportUnknownArgumentType]
+        return cls(legal_id(id), legal, value, problem, native, spelling)
+
+
+def _read_arguments(arguments: object) -> tuple[dict[str, Any], str, str | None]:
+    """The arguments as an object, the text they came as where that can go out again, and what is wrong with them."""
+    value: object = arguments
+    spelling = ""
+    try:
+        if isinstance(arguments, str):
+            value = loads(arguments.strip() or "{}", "the argument text")
+            # An escaped surrogate may be a lone one, which `loads` has replaced.
+            spelling = "" if "\\ud" in arguments.lower() else arguments.strip()
+        if isinstance(value, dict):
+            readable = cast(dict[str, Any], value)
+            dumps(readable, "the arguments")
+            return readable, spelling, None
+        return {"_malformed": value}, "", f"the arguments are a JSON object, not {dumps(value)[:40]}"
+    except MalformedJSONError as error:
+        return {"_malformed": clean(str(arguments))}, "", str(error)
+    except ContentError as error:
+        return {"_malformed": f"a {type(arguments).__name__}"}, "", str(error)
 
 
 def legal_id(id: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from antiphon.fakes.server import Service
+    from antiphon.providers import Model
 
 Message = MutableMapping[str, Any]
 ASGIApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
@@ -64,6 +65,13 @@ class Fake:
         if api not in _PATHS:
             raise OptionError(f"a fake speaks {', '.join(f'`{name}`' for name in _PATHS)}, not {api!r}")
         return self.url + _PATHS[api]
+
+    def connect(self, model: str, **settings: Any) -> Model:
+        """`antiphon.connect`, to this fake: `fake.connect("anthropic/claude-sonnet-5")`."""
+        from antiphon.providers import connect, resolve
+
+        place, _ = resolve(model)
+        return connect(model, url=self.base_url(place.api), key="fake", **settings)
 
     def __enter__(self) -> Self:
         if self._service is None:

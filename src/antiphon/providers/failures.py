@@ -58,7 +58,7 @@ def status_error(
         status=status,
         request_id=id,
         text=text,
-        retry_after=retry_after(headers),
+        retry_after=retry_after(headers, said.retry_after if said else None),
     )
 
 

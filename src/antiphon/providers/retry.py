@@ -36,15 +36,15 @@ class Retry:
 NO_RETRY = Retry(attempts=1)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds a provider asks to wait, from any of the forms in use."""
+def retry_after(headers: Mapping[str, str], said: float | None = None) -> float | None:
+    """The seconds a provider asks to wait, from any of the forms in use, else what its error text `said`."""
     milliseconds = _positive(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return milliseconds / 1000
     value = headers.get("retry-after", "")
     seconds = _positive(value)
     if seconds is not None or not value:
-        return seconds
+        return said if seconds is None else seconds
     try:
         return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
     except (ValueError, OverflowError):

@@ -127,8 +127,9 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """What a provider's error body says."""
+    """What a provider's error body says; `retry_after` where it is told there and not in a header."""
 
     message: str
     kind: str = ""
     request_id: str = ""
+    retry_after: float | None = None

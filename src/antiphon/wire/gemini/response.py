@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from antiphon._json import dumps
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, short_id
 from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import number, obj, reply_object, string, total
+from antiphon.wire.shape import arr, number, obj, reply_object, string, total
 
+_DURATION = re.compile(r"\d{1,6}(\.\d{1,9})?s")
 _STOPS: dict[str, Stop] = {
     "STOP": "end",
     "MAX_TOKENS": "length",
@@ -99,4 +101,6 @@ def error_text(data: object) -> ErrorText:
     """What an error body says; for a stream it is a list of one."""
     errors = [obj(obj(item).get("error")) for item in several(data)]
     error = next(filter(None, errors), dict[str, Any]())
-    return ErrorText(string(error.get("message")), string(error.get("status")))
+    delays = (string(obj(detail).get("retryDelay")) for detail in arr(error.get("details")))
+    waits = [float(delay[:-1]) for delay in delays if _DURATION.fullmatch(delay)]
+    return ErrorText(string(error.get("message")), string(error.get("status")), retry_after=max(waits, default=None))

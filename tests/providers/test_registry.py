@@ -1,0 +1,125 @@
+"""Names, keys, addresses, sizes and prices."""
+
+import pytest
+
+from antiphon import connect
+from antiphon.errors import ConfigurationError
+from antiphon.providers import (
+    PROVIDERS,
+    Capabilities,
+    Provider,
+    capabilities,
+    register_model,
+    register_provider,
+    resolve,
+)
+from antiphon.wire import Usage
+
+
+@pytest.fixture(autouse=True)
+def no_keys(monkeypatch: pytest.MonkeyPatch):
+    for provider in PROVIDERS.values():
+        for name in (*provider.key_env, *provider.url_env):
+            monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "provider", "name"),
+    [
+        ("anthropic/claude-sonnet-5", "anthropic", "claude-sonnet-5"),
+        ("claude-sonnet-5", "anthropic", "claude-sonnet-5"),
+        ("gpt-5", "openai", "gpt-5"),
+        ("o3-mini", "openai", "o3-mini"),
+        ("openai-chat/gpt-4o", "openai-chat", "gpt-4o"),
+        ("gemini/gemini-3-pro", "google", "gemini-3-pro"),
+        ("gemini-2.5-flash", "google", "gemini-2.5-flash"),
+        ("openrouter/anthropic/claude-sonnet-5", "openrouter", "anthropic/claude-sonnet-5"),
+        ("ollama/qwen3:8b", "ollama", "qwen3:8b"),
+        ("mistral-large-latest", "mistral", "mistral-large-latest"),
+        ("deepseek/deepseek-reasoner", "deepseek", "deepseek-reasoner"),
+        ("groq/llama-3.3-70b", "groq", "llama-3.3-70b"),
+    ],
+)
+def test_a_name_tells_the_provider(model: str, provider: str, name: str):
+    place, there = resolve(model)
+    assert (place.name, there) == (provider, name)
+
+
+def test_any_name_at_any_url():
+    assert resolve("my-model", url="http://localhost:9/v1")[0].api == "openai-chat"
+    assert resolve("my/model", provider="http://localhost:9/v1")[1] == "my/model"
+    assert resolve("anthropic/my-model", url="http://localhost:9")[0].name == "anthropic"
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ("", "no model was named"),
+        ("nonsense", "no provider is known for model 'nonsense'; write 'provider/nonsense' with one of anthropic"),
+        (
+            "antropic/claude",
+            r"there is no provider 'antropic' \(for model 'antropic/claude'\); did you mean 'anthropic'",
+        ),
+        ("zzz/model", "there is no provider 'zzz'.*; there are anthropic"),
+    ],
+)
+def test_a_name_nobody_knows(model: str, message: str):
+    with pytest.raises(ConfigurationError, match=message):
+        resolve(model)
+
+
+def test_keys_come_from_the_usual_places(monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(ConfigurationError, match="no key for google: set GEMINI_API_KEY or GOOGLE_API_KEY, or pass"):
+        connect("gemini-3-pro")
+    monkeypatch.setenv("GOOGLE_API_KEY", "k1")
+    connect("gemini-3-pro")
+    connect("ollama/qwen3"), "a server on this machine needs none"
+
+
+def test_addresses_come_from_the_usual_places(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1/")
+    assert connect("gpt-5", key="k").url == "http://localhost:1/v1"
+    assert connect("gpt-5", key="k", url="http://localhost:2/v1").url == "http://localhost:2/v1"
+
+
+def test_a_key_is_not_sent_to_an_address_that_no_provider_was_named_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "secret")
+    assert "secret" not in str(vars(connect("my-model", url="http://localhost:9/v1")))
+
+
+def test_providers_can_be_added():
+    register_provider(Provider("mine", "openai-chat", "http://localhost:5/v1"))
+    try:
+        assert connect("mine/model").url == "http://localhost:5/v1"
+    finally:
+        del PROVIDERS["mine"]
+    with pytest.raises(ConfigurationError, match="there is no API 'smoke'"):
+        register_provider(Provider("mine", "smoke", "http://localhost"))
+
+
+def test_what_is_known_of_models_and_what_is_not():
+    known = capabilities("anthropic", "claude-sonnet-4-5")
+    assert known.images is True
+    assert known.context_tokens is not None
+    assert capabilities("openai-chat", "gpt-4o") == capabilities("openai", "gpt-4o")
+    assert capabilities("ollama", "something-new") == Capabilities()
+
+
+def test_what_is_known_can_be_overridden():
+    register_model("ollama/test-model*", Capabilities(context_tokens=8192))
+    assert capabilities("ollama", "test-model:1b") == Capabilities(context_tokens=8192)
+    assert connect("ollama/test-model:1b").capabilities.context_tokens == 8192
+    with pytest.raises(ConfigurationError, match="a pattern looks like"):
+        register_model("qwen*", Capabilities())
+
+
+def test_prices_and_unknown_prices():
+    usage = Usage(input_tokens=1_000_000, output_tokens=1_000_000)
+    price = connect("claude-sonnet-4-5", key="k").cost(usage)
+    assert price is not None
+    assert price > 1
+    assert connect("ollama/qwen3").cost(usage) is None
+    assert connect("claude-sonnet-4-5", key="k").cost(Usage()) is None
+    cached = connect("claude-sonnet-4-5", key="k").cost(Usage(1_000_000, 0, cache_read_tokens=1_000_000))
+    assert cached is not None
+    assert cached < price / 10

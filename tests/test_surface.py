@@ -1,0 +1,33 @@
+"""What `import antiphon` gives, and what it costs."""
+
+import subprocess
+import sys
+
+import antiphon
+from antiphon import errors
+
+
+def test_every_public_name_is_there():
+    for name in antiphon.__all__:
+        assert getattr(antiphon, name) is not None
+    assert set(antiphon.__all__) <= set(dir(antiphon))
+
+
+def test_importing_loads_nothing_heavy():
+    code = "import sys, antiphon; print([m for m in sys.modules if m.partition('.')[0] in sys.argv[1:]])"
+    heavy = ["httpx2", "pydantic", "click", "asyncio", "starlette", "uvicorn", "rich", "genai_prices", "json"]
+    done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_conversation_needs_no_client():
+    code = "import sys; from antiphon import Conversation; print('httpx2' in sys.modules, 'pydantic' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False False"
+
+
+def test_the_error_tree_in_the_documentation_is_the_real_one():
+    drawn = {word for line in (errors.__doc__ or "").splitlines() for word in line.split()[:3] if word[0].isupper()}
+    real = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
+    assert real <= drawn
+    assert all(issubclass(getattr(errors, name), errors.AntiphonError) for name in real)
