@@ -42,7 +42,6 @@ def _first(names: tuple[str, ...], environment: Mapping[str, str] | None) -> str
 
 
 _COMPATIBLE = Profile(max_tokens_field="max_tokens")
-_LOCAL = Profile(max_tokens_field="max_tokens", send_reasoning=False)
 
 PROVIDERS: dict[str, Provider] = {
     provider.name: provider
@@ -58,10 +57,16 @@ PROVIDERS: dict[str, Provider] = {
         ),
         Provider("openai", "openai-responses", "https://api.openai.com/v1", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL",)),
         Provider("openai-chat", "openai-chat", "https://api.openai.com/v1", ("OPENAI_API_KEY",), ("OPENAI_BASE_URL",)),
-        Provider("google", "gemini", "https://generativelanguage.googleapis.com", ("GEMINI_API_KEY", "GOOGLE_API_KEY")),
-        Provider("ollama", "openai-chat", "http://localhost:11434/v1", ("OLLAMA_API_KEY",), profile=_LOCAL),
-        Provider("vllm", "openai-chat", "http://localhost:8000/v1", ("VLLM_API_KEY",), profile=_LOCAL),
-        Provider("llamacpp", "openai-chat", "http://localhost:8080/v1", ("LLAMA_API_KEY",), profile=_LOCAL),
+        Provider(
+            "google",
+            "gemini",
+            "https://generativelanguage.googleapis.com",
+            ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+            ("GOOGLE_GEMINI_BASE_URL",),
+        ),
+        Provider("ollama", "openai-chat", "http://localhost:11434/v1", ("OLLAMA_API_KEY",), profile=_COMPATIBLE),
+        Provider("vllm", "openai-chat", "http://localhost:8000/v1", ("VLLM_API_KEY",), profile=_COMPATIBLE),
+        Provider("llamacpp", "openai-chat", "http://localhost:8080/v1", ("LLAMA_API_KEY",), profile=_COMPATIBLE),
         Provider(
             "openrouter",
             "openai-chat",

@@ -1,0 +1,86 @@
+"""Every Python block of the README and the guides runs, against the fake in place of the providers."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.fakes import Answer, Call, Fake, Received
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
+_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+
+
+def blocks() -> Iterator[Any]:
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for match in _BLOCK.finditer(text):
+            line = text.count("\n", 0, match.start()) + 2
+            yield pytest.param(page, line, match[1], id=f"{page.name}:{line}")
+
+
+def obliging(received: Received) -> Answer | Call:
+    """Call a tool if there is one and nothing was called since the user last spoke; else answer."""
+    body = received.body
+    tools = body.get("tools") or []
+    declared = [f for tool in tools for f in tool.get("functionDeclarations", [tool.get("function", tool)])]
+    names = [tool["name"] for tool in declared if "name" in tool]
+    last = str((body.get("messages") or body.get("input") or body.get("contents"))[-1])
+    if names and not re.search("tool_result|'tool'|function_call_output|functionResponse", last):
+        return Call(names[0], {"city": "Oslo"})
+    return Answer("Here is an answer.", reasoning="Let me think.")
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[Fake]:
+    def forever() -> Iterator[Any]:
+        while True:
+            yield obliging
+
+    with Fake(forever()) as fake:
+        yield fake
+
+
+@pytest.mark.parametrize(("page", "line", "code"), list(blocks()))
+def test_the_code_of_the_documentation_runs(
+    page: Path,
+    line: int,
+    code: str,
+    provider: Fake,
+    antiphon_fake: Fake,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    for name, key, url in (
+        ("ANTHROPIC", "ANTHROPIC_API_KEY", provider.url),
+        ("OPENAI", "OPENAI_API_KEY", f"{provider.url}/v1"),
+        ("GOOGLE_GEMINI", "GEMINI_API_KEY", provider.url),
+    ):
+        monkeypatch.setenv(f"{name}_BASE_URL", url)
+        monkeypatch.setenv(key, "any")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {"__name__": "example"}
+    exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+    for name, test in names.items():
+        if name.startswith("test_"):
+            test(antiphon_fake)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path):
+    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_demo_is_what_the_readme_shows(capsys: pytest.CaptureFixture[str]):
+    names: dict[str, Any] = {"__name__": "demo"}
+    path = ROOT / "examples" / "four_apis.py"
+    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
+    names["main"]()
+    shown = capsys.readouterr().out.split("\n\n4 requests")[0].strip()
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert shown in readme
