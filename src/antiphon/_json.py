@@ -16,6 +16,8 @@ _unsendable = re.compile("[\x00\ud800-\udfff]")
 
 def clean(text: str) -> str:
     """Replace what cannot travel as UTF-8 text (lone surrogates) or through databases (NUL) by U+FFFD."""
+    if not isinstance(text, str):
+        raise ContentError(f"text is a str, not {type(text).__name__}: {text!r:.60}")
     if text.isascii() and "\0" not in text:
         return text
     return _unsendable.sub("�", text)

@@ -50,7 +50,12 @@ class PairingError(AntiphonError):
 
 
 class NotReadyError(AntiphonError):
-    """A request was asked for while calls are open or there is nothing to answer."""
+    """A request was asked for while calls are open or there is nothing to answer.
+
+    Where a reply came but no longer fits into the conversation, `reply` holds it.
+    """
+
+    reply: object = None
 
 
 class CompactionError(AntiphonError):

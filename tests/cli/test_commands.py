@@ -180,7 +180,7 @@ class TestDoctor:
 class TestConvert:
     @pytest.mark.parametrize("target", [*HISTORIES, "antiphon"])
     def test_every_shape_into_every_other(self, broken: tuple[str, Path], target: str, tmp_path: Path):
-        name, path = broken
+        _, path = broken
         code, output, errors = run("convert", str(path), "--to", target)
         assert code == 0
         assert "has no result; it is answered as interrupted" in errors

@@ -307,6 +307,24 @@ class TestContent:
         with pytest.raises(AntiphonError, match=message):
             make()
 
+    @pytest.mark.parametrize(
+        "mistake",
+        [
+            lambda: Conversation(3),
+            lambda: Conversation(tools=["now"]),
+            lambda: Conversation().add_user("hi", author=3),
+            lambda: Conversation().add_tool_results([3]),
+            lambda: Conversation().add_tool_result(3, "x"),
+            lambda: ToolCall(3, "f"),
+            lambda: ToolCall("x", None),
+            lambda: Text(b"bytes"),
+            lambda: ToolSpec("f", 3),
+        ],
+    )
+    def test_values_of_the_wrong_type_are_our_own_errors(self, mistake):
+        with pytest.raises(AntiphonError):
+            mistake()
+
     def test_deep_and_cyclic_arguments(self):
         deep: dict[str, object] = {}
         for _ in range(100_000):

@@ -380,6 +380,22 @@ def test_headers_and_options_reach_the_server(fake: Fake):
     assert there.request(asking())
 
 
+def test_a_reply_that_no_longer_fits_is_not_lost(fake: Fake):
+    async def talk() -> NotReadyError:
+        fake.play(Answer("One.", delay=0.1))
+        conversation = asking("first")
+        async with model(fake) as there:
+            task = asyncio.create_task(there.achat(conversation))
+            await asyncio.sleep(0.03)
+            conversation.undo()
+            with pytest.raises(NotReadyError) as caught:
+                await task
+        assert conversation.turns == ()
+        return caught.value
+
+    assert asyncio.run(talk()).reply.text == "One."  # type: ignore[attr-defined]
+
+
 def test_what_users_say_meanwhile_comes_after_the_reply(fake: Fake):
     async def talk() -> list[str]:
         fake.play(Answer("One.", delay=0.1))

@@ -57,7 +57,8 @@ class Conversation:
 
     @system.setter
     def system(self, text: str) -> None:
-        self._system = clean(text) if text.strip() else ""
+        text = clean(text)
+        self._system = text if text.strip() else ""
 
     @property
     def tools(self) -> tuple[ToolSpec, ...]:
@@ -67,6 +68,9 @@ class Conversation:
     @tools.setter
     def tools(self, tools: Iterable[ToolSpec]) -> None:
         specs = tuple(tools)
+        for spec in specs:
+            if not isinstance(spec, ToolSpec):
+                raise ContentError(f"a tool is told to the model as a ToolSpec, not {type(spec).__name__}")
         names = [spec.name for spec in specs]
         for name in names:
             if names.count(name) > 1:
@@ -159,6 +163,8 @@ class Conversation:
         results = tuple(results)
         seen: set[str] = set()
         for result in results:
+            if not isinstance(result, ToolResult):
+                raise ContentError(f"a result is a ToolResult, not {type(result).__name__}")
             if result.call_id in seen:
                 raise PairingError(f"two results were given for call {result.call_id!r}", result.call_id)
             seen.add(result.call_id)

@@ -134,9 +134,9 @@ class ToolCall:
     arguments_json: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        if not _ID.match(self.id):
+        if not _ID.match(clean(self.id)):
             raise ContentError(f"a call id is 1 to 40 of A-Z a-z 0-9 _ -, not {self.id!r}")
-        if not _NAME.match(self.name):
+        if not _NAME.match(clean(self.name)):
             raise ContentError(f"a tool name is a letter or _ and up to 63 of A-Z a-z 0-9 _ -, not {self.name!r}")
         arguments: object = self.arguments
         if not isinstance(arguments, Mapping):
@@ -253,7 +253,7 @@ class ToolSpec:
     native: Native | None = None
 
     def __post_init__(self) -> None:
-        if not _NAME.match(self.name):
+        if not _NAME.match(clean(self.name)):
             raise ContentError(f"a tool name is a letter or _ and up to 63 of A-Z a-z 0-9 _ -, not {self.name!r}")
         if self.parameters.get("type", "object") != "object":
             raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")

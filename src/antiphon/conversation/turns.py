@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from antiphon._json import clean
 from antiphon.conversation.parts import (
     HUMAN,
     AssistantPart,
@@ -79,7 +80,7 @@ Turn = UserTurn | AssistantTurn
 
 def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str | None) -> tuple[UserPart, ...]:
     """What a user turn is given, as parts; `author` speaks the plain texts in it."""
-    human = author is None or author.removeprefix("@") == HUMAN.removeprefix("@")
+    human = author is None or clean(author).removeprefix("@") == HUMAN.removeprefix("@")
     parts: list[UserPart] = []
     for part in _listed(content):
         if isinstance(part, str):

@@ -153,7 +153,11 @@ class Exchange:
             raise kind(str(broken), provider=broken.provider, **more) from None
 
     def _finish(self, reply: Reply, headers: Mapping[str, str]) -> None:
-        turn = self.conversation.add_reply(reply.parts, seen=self.seen)
+        try:
+            turn = self.conversation.add_reply(reply.parts, seen=self.seen)
+        except NotReadyError as error:
+            error.reply = reply
+            raise
         # The conversation may have given calls other ids.
         reply.parts = turn.parts
         reply.conversation = self.conversation
