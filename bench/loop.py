@@ -83,9 +83,9 @@ class Measured:
 
 
 @contextmanager
-def server() -> Generator[str]:
+def server(delay: float) -> Generator[str]:
     """The fake, in a process of its own; gives its address."""
-    command = [sys.executable, str(BENCH / "loop_server.py")]
+    command = [sys.executable, str(BENCH / "loop_server.py"), str(delay)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(command, env=variables(own=True), **pipes) as process:
         try:
@@ -107,16 +107,23 @@ def run_client(contender: Contender, url: str, rounds: int, limit: float) -> dic
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure(contender: Contender, sizes: list[int], runs: int, limit: float) -> Measured:
+def measure(contender: Contender, sizes: list[int], options: argparse.Namespace) -> Measured:
     """All runs of one contender. Where one run takes a minute and more, one must do."""
     measured = Measured(contender)
-    with server() as url:
+    with server(options.delay) as url:
         for size in sizes:
-            results = measured.runs[size] = [run_client(contender, url, size, limit)]
-            while len(results) < runs and results[0]["loop"] < 60:
-                results.append(run_client(contender, url, size, limit))
+            results = measured.runs[size] = [run_client(contender, url, size, options.limit)]
+            while len(results) < options.runs and results[0]["loop"] < 60:
+                results.append(run_client(contender, url, size, options.limit))
             print(f"{contender.title}: {size} rounds, {measured.per_turn(size):.2f} ms per turn", file=sys.stderr)
     return measured
+
+
+def remembered(file: Path, chosen: list[Contender]) -> list[Measured]:
+    """The contenders of an earlier run that are not measured again."""
+    earlier = json.loads(file.read_text())
+    others = [c for c in CONTENDERS if c.module in earlier and c not in chosen]
+    return [Measured(c, {int(size): runs for size, runs in earlier[c.module].items()}) for c in others]
 
 
 def table(rows: list[Measured], sizes: list[int]) -> str:
@@ -182,7 +189,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--only", metavar="NAMES", help="contenders, by module: antiphon,httpx2,...")
     parser.add_argument("--sizes", default=",".join(map(str, SIZES)), help="numbers of tool rounds")
     parser.add_argument("--runs", type=int, default=3, help="processes for each, of which the median counts")
+    parser.add_argument("--delay", type=float, default=0, help="milliseconds for which the server thinks every time")
     parser.add_argument("--limit", type=float, default=180, help="CPU seconds after which a loop is stopped")
+    parser.add_argument(
+        "--from", type=Path, dest="earlier", metavar="FILE", help="take the others from what --json wrote"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the raw numbers")
     return parser.parse_args()
 
@@ -194,7 +205,9 @@ def main() -> None:
     sizes = [int(size) for size in options.sizes.split(",")]
     for home in dict.fromkeys(c.home for c in chosen if c.home):
         prepare(home)
-    rows = [measure(contender, sizes, options.runs, options.limit) for contender in chosen]
+    rows = [measure(contender, sizes, options) for contender in chosen]
+    if options.earlier:
+        rows = sorted(rows + remembered(options.earlier, chosen), key=lambda row: CONTENDERS.index(row.contender))
     print(table(rows, sizes), *goals(rows), sep="\n")
     if options.json:
         raw = {row.contender.module: row.runs for row in rows}

@@ -1,0 +1,57 @@
+"""Running asynchronous code for callers who are not: one event loop in a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from functools import cache
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+class Portal:
+    """An event loop that stays, so that connections and servers outlive single calls."""
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="antiphon", daemon=True).start()
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """The coroutine's result. Ctrl-C cancels it and waits until it has cleaned up."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result()
+        except KeyboardInterrupt:
+            self._loop.call_soon_threadsafe(future.cancel)
+            self._settle(future)
+            raise
+
+    def iterate(self, events: AsyncGenerator[T, None]) -> Iterator[T]:
+        """The generator's values, one at a time; leaving the iteration closes it."""
+        try:
+            while True:
+                try:
+                    yield self.run(_next(events))
+                except StopAsyncIteration:
+                    return
+        finally:
+            self.run(events.aclose())
+
+    def _settle(self, future: Any) -> None:
+        done = threading.Event()
+        future.add_done_callback(lambda _: done.set())
+        # The task itself ends a few turns of its loop after its future is cancelled.
+        done.wait(5)
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.01), self._loop).result(5)
+
+
+async def _next(events: AsyncGenerator[T, None]) -> T:
+    return await anext(events)
+
+
+@cache
+def portal() -> Portal:
+    """The one of this process."""
+    return Portal()

@@ -1,0 +1,59 @@
+"""What holds for all runs of a session: the model, the tools, who allows what, and how much may be used."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from antiphon.conversation import Conversation
+from antiphon.session.returns import Strategy
+from antiphon.tools import Approver, Policy, Tool
+from antiphon.wire import Reply, Usage
+
+
+class Replies(Protocol):
+    """An answer while it comes, as the providers' streams are."""
+
+    @property
+    def reply(self) -> Reply: ...
+    def __aiter__(self) -> AsyncIterator[Any]: ...
+    async def __aenter__(self) -> Any: ...
+    async def __aexit__(self, *_: Any) -> None: ...
+
+
+class Asks(Protocol):
+    """What a session needs of a model: `antiphon.connect` gives one; any object of this shape will do."""
+
+    @property
+    def name(self) -> str: ...
+    async def achat(self, conversation: Conversation, **options: Any) -> Reply: ...
+    def astream(self, conversation: Conversation, **options: Any) -> Replies: ...
+    def cost(self, usage: Usage) -> float | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a run may use; `None` is without limit. `turns` are requests, `seconds` is for the whole run."""
+
+    turns: int | None = 50
+    calls: int | None = 200
+    tokens: int | None = None
+    cost: float | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Settings:
+    """What holds for all runs of a session."""
+
+    model: Asks
+    tools: dict[str, Tool]
+    policy: Policy
+    approve: Approver | None = None
+    ask: Callable[[str], str | Awaitable[str]] | None = None
+    deps: Any = None
+    limits: Limits = field(default_factory=Limits)
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    strategy: Strategy | None = None
+    attempts: int = 3

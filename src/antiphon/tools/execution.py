@@ -1,0 +1,116 @@
+"""Running a call: every way it can go ends in a result the model can read."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import inspect
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from antiphon._json import dumps
+from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
+from antiphon.errors import ContentError
+from antiphon.tools.signature import InvalidArguments
+from antiphon.tools.tool import HumanNeeded, Tool, ToolContext, ToolFailure
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallRecord:
+    """One call of a run, as `AIResult.tool_calls` keeps it. `duration` is in milliseconds.
+
+    `result` is the text the model saw, `None` if the call failed; then `error` says why.
+    """
+
+    tool: str
+    args: dict[str, Any]
+    result: str | None
+    error: str | None
+    duration: float
+
+
+async def execute(
+    tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None
+) -> tuple[ToolResult, ToolCallRecord]:
+    """Run one call. Whatever goes wrong is an error result; only cancellation and `HumanNeeded` get out of here."""
+    began = time.perf_counter()
+    try:
+        async with asyncio.timeout(tool.timeout):
+            value = await _run(tool, ToolContext(call, conversation, deps))
+        result = as_result(call, value, tool.output_limit, conversation)
+    except TimeoutError:
+        limit = f"{tool.timeout:g} seconds" if tool.timeout else "its time"
+        result = failure(call, f"`{tool.name}` did not finish within {limit}")
+    except InvalidArguments as error:
+        result = failure(call, f"the arguments of `{tool.name}` do not fit: {error}")
+    except HumanNeeded:
+        raise
+    except ToolFailure as error:
+        result = failure(call, str(error))
+    except Exception as error:
+        result = failure(call, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    return result, record(call, result, (time.perf_counter() - began) * 1000)
+
+
+def record(call: ToolCall, result: ToolResult, duration: float = 0.0) -> ToolCallRecord:
+    """What is remembered of a call."""
+    text = result.text
+    return ToolCallRecord(
+        call.name, call.arguments, None if result.is_error else text, text if result.is_error else None, duration
+    )
+
+
+def failure(call: ToolCall, reason: str) -> ToolResult:
+    """An error result."""
+    return ToolResult(call.id, reason or "it failed without saying why", is_error=True)
+
+
+async def _run(tool: Tool, context: ToolContext) -> Any:
+    arguments = tool.arguments.read(context.call.arguments)
+    if tool.arguments.context:
+        arguments[tool.arguments.context] = context
+    if inspect.iscoroutinefunction(tool.function) or inspect.iscoroutinefunction(
+        getattr(tool.function, "__call__", None)  # noqa: B004
+    ):
+        return await tool.function(**arguments)
+    value = await asyncio.to_thread(tool.function, **arguments)
+    return await value if inspect.isawaitable(value) else value
+
+
+def as_result(call: ToolCall, value: object, limit: int, conversation: Conversation) -> ToolResult:
+    """A tool's value as its result: text and images as they are, other values as JSON."""
+    if isinstance(value, ToolResult):
+        return dataclasses.replace(value, call_id=call.id)
+    parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
+    shown = [Text(part) if isinstance(part, str) else part for part in parts]
+    if any(isinstance(part, Image) for part in shown) and all(isinstance(part, Text | Image) for part in shown):
+        return ToolResult(call.id, cast(tuple[Text | Image, ...], tuple(shown)))
+    return _cut(call, as_text(cast(object, value)), limit, conversation)
+
+
+def _cut(call: ToolCall, text: str, limit: int, conversation: Conversation) -> ToolResult:
+    """The result, or its beginning with a handle to the whole, which the conversation keeps."""
+    if len(text) <= limit:
+        return ToolResult(call.id, text)
+    handle = f"result:{call.id}"
+    conversation.keep(handle, text)
+    head = text[:limit]
+    head = head[: head.rfind("\n") + 1] or head
+    note = f"[{len(head):,} of {len(text):,} characters shown; `read_result` with handle {handle!r} reads on]"
+    return ToolResult(call.id, f"{head.rstrip()}\n{note}", handle=handle)
+
+
+def as_text(value: object) -> str:
+    """A value as text: nothing for None, JSON for what is no text; models, dataclasses and the like as objects."""
+    if value is None:
+        return ""
+    if isinstance(value, str | Text):
+        return value if isinstance(value, str) else value.text
+    from pydantic_core import PydanticSerializationError, to_jsonable_python
+
+    try:
+        return dumps(to_jsonable_python(value, serialize_unknown=True, inf_nan_mode="strings", bytes_mode="base64"))
+    except (PydanticSerializationError, ContentError, ValueError, RecursionError):
+        return f"a {type(value).__name__} that has no JSON form"

@@ -1,0 +1,140 @@
+"""What a function takes: the schema its annotations mean, and arguments checked and converted against it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from antiphon._json import dumps
+from antiphon.errors import AntiphonError, ContentError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+
+class InvalidArguments(AntiphonError):
+    """Arguments that do not fit; the message is for the model, and says for each what was expected and what came."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The parameters of a function."""
+
+    description: str
+    schema: dict[str, Any]
+    #: Our parameter names by the names of the model's fields, which may not be just anything.
+    fields: Mapping[str, str]
+    #: The parameter that is given the context, if there is one.
+    context: str | None
+    _model: type[BaseModel]
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], context_type: type) -> Arguments:
+        """Read a signature; TypeError says what a tool cannot have."""
+        from pydantic import ConfigDict, Field, create_model
+
+        said = _docstring(function)
+        hints = get_type_hints(function, include_extras=True)
+        definitions: dict[str, Any] = {}
+        fields: dict[str, str] = {}
+        context: str | None = None
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+                raise TypeError(f"`{parameter}` stands for any number of arguments; name each one")
+            annotation = hints.get(name, Any)
+            if annotation is context_type:
+                context = name
+                continue
+            # pydantic reserves names of its own, so fields are numbered and the parameter's name is an alias.
+            field_name = f"argument_{len(fields)}"
+            fields[field_name] = name
+            default = ... if parameter.default is parameter.empty else parameter.default
+            described: dict[str, Any] = {}
+            if name in said and not _is_described(annotation):
+                described["description"] = said[name]
+            definitions[field_name] = (annotation, Field(default, alias=name, **described))
+        title = getattr(function, "__name__", "arguments")
+        model = create_model(title, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **definitions)
+        schema = without_titles(model.model_json_schema(by_alias=True))
+        schema.pop("description", None)
+        return cls(said.get("", ""), schema, fields, context, model)
+
+    def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments, checked and converted as the annotations say."""
+        from pydantic import ValidationError
+
+        try:
+            checked = self._model.model_validate(dict(given))
+        except ValidationError as error:
+            raise InvalidArguments(explained(error)) from None
+        return {name: getattr(checked, field) for field, name in self.fields.items()}
+
+
+def _is_described(annotation: Any) -> bool:
+    return any(getattr(extra, "description", None) for extra in getattr(annotation, "__metadata__", ()))
+
+
+def explained(error: ValidationError) -> str:
+    """What is wrong with each value, in words a model can act on."""
+    lines: list[str] = []
+    for fault in error.errors(include_url=False, include_context=False):
+        place = ".".join(str(step) for step in fault["loc"] if not str(step).startswith("function-"))
+        text = fault["msg"][:1].lower() + fault["msg"][1:]
+        if fault["type"] == "missing":
+            lines.append(f"`{place}` is missing")
+        elif fault["type"] == "extra_forbidden":
+            lines.append(f"`{place}` is not a parameter")
+        else:
+            named = f"`{place}`: " if place else ""
+            lines.append(f"{named}{text}; got {_shown(fault['input'])}")
+    return "; ".join(lines)
+
+
+def _shown(value: object) -> str:
+    try:
+        text = dumps(value)
+    except ContentError:
+        text = repr(value)
+    kinds: dict[type, str] = {str: "text", bool: "a boolean", int: "a number", float: "a number"}
+    kinds |= {list: "a list", dict: "an object"}
+    short = text if len(text) <= 80 else f"{text[:80]}…"
+    return short if value is None else f"{short} ({kinds.get(type(value), type(value).__name__)})"
+
+
+def without_titles(schema: Any) -> Any:
+    """A schema without the titles that pydantic makes of every name: they cost tokens and say nothing."""
+    if isinstance(schema, list):
+        return [without_titles(item) for item in schema]  # type: ignore[misc]
+    if not isinstance(schema, dict):
+        return schema
+    out: dict[str, Any] = {}
+    for key, value in schema.items():  # type: ignore[misc]
+        if key == "title" and isinstance(value, str):
+            continue
+        if key in ("properties", "$defs") and isinstance(value, dict):
+            # Here the keys are names of the user's own, `title` among them perhaps.
+            out[key] = {name: without_titles(inner) for name, inner in value.items()}  # type: ignore[misc]
+        else:
+            out[key] = without_titles(value) if key not in ("default", "enum", "const", "examples") else value
+    return out
+
+
+def _docstring(function: Callable[..., Any]) -> dict[str, str]:
+    """The description under "", and what is said of each parameter, in whichever of the usual styles."""
+    text = inspect.getdoc(function) or ""
+    if not text:
+        return {}
+    from docstring_parser import parse
+
+    parsed = parse(text)
+    paragraphs = [parsed.short_description, parsed.long_description]
+    said = {"": "\n\n".join(paragraph for paragraph in paragraphs if paragraph)}
+    for parameter in parsed.params:
+        if parameter.description:
+            said[parameter.arg_name] = parameter.description
+    returns = parsed.returns
+    if returns and returns.description:
+        said[""] = f"{said['']}\n\nReturns: {returns.description}".strip()
+    return said

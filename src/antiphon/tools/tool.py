@@ -1,0 +1,117 @@
+"""A Python function as a tool: its schema from its signature, its words from its docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, overload
+
+from antiphon.conversation import Conversation, ToolCall, ToolSpec
+from antiphon.errors import AntiphonError
+from antiphon.tools.signature import Arguments
+
+
+class ToolDefinitionError(AntiphonError, TypeError):
+    """A function that cannot become a tool; the message says why and what to change."""
+
+
+class ToolFailure(AntiphonError):
+    """Raised by a tool to tell the model, in these words, that and why it failed."""
+
+
+class HumanNeeded(ToolFailure):
+    """Raised by a tool to put a question to the human; the answer becomes the call's result."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may know of the call it serves: a parameter annotated with this class is given it.
+
+    It is no part of the schema. `deps` is whatever the session was given for its tools.
+    """
+
+    call: ToolCall
+    conversation: Conversation
+    deps: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """Something a model may call. Made by `@tool`, or from any function by `as_tool`.
+
+    `concurrent` says that calls may run at the same time as others. `timeout` is in seconds. `output_limit` is how many
+    characters of a result the model is shown at once; the rest is kept and can be read through a handle.
+    """
+
+    spec: ToolSpec
+    function: Callable[..., Any]
+    arguments: Arguments
+    timeout: float | None = None
+    concurrent: bool = True
+    read_only: bool = False
+    destructive: bool = False
+    needs_approval: bool = False
+    output_limit: int = 40_000
+
+    @property
+    def name(self) -> str:
+        """The name the model calls it by."""
+        return self.spec.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function itself: a tool can be used like any other function."""
+        return self.function(*args, **kwargs)
+
+
+@overload
+def tool(function: Callable[..., Any], /) -> Tool: ...
+@overload
+def tool(
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    timeout: float | None = None,
+    concurrent: bool = True,
+    read_only: bool = False,
+    destructive: bool = False,
+    needs_approval: bool = False,
+    output_limit: int = 40_000,
+) -> Callable[[Callable[..., Any]], Tool]: ...
+def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+    """Make a function a tool: `@tool`, or `@tool(timeout=5, read_only=True)`."""
+    if function is not None:
+        return as_tool(function)
+
+    def made(function: Callable[..., Any]) -> Tool:
+        return as_tool(function, **settings)
+
+    return made
+
+
+def as_tool(
+    function: Callable[..., Any] | Tool, *, name: str | None = None, description: str | None = None, **settings: Any
+) -> Tool:
+    """A tool from a function, sync or async; a tool is returned as it is."""
+    if isinstance(function, Tool):
+        return function
+    if not callable(function):
+        raise ToolDefinitionError(f"a tool is a function, not {type(function).__name__}")
+    own_name = name or getattr(function, "__name__", "")
+    if own_name == "<lambda>" or not own_name:
+        raise ToolDefinitionError("a tool needs a name: write `tool(name=...)` for a function that has none")
+    try:
+        arguments = Arguments.of(function, ToolContext)
+        spec = ToolSpec(own_name, description or arguments.description, arguments.schema)
+    except (AntiphonError, TypeError, ValueError, NameError) as error:
+        raise ToolDefinitionError(f"`{own_name}` cannot be a tool: {error}") from None
+    return Tool(spec, function, arguments, **settings)
+
+
+def as_tools(functions: Iterable[Callable[..., Any] | Tool]) -> list[Tool]:
+    """Tools from functions and tools, which must differ in their names."""
+    tools = [as_tool(function) for function in functions]
+    names = [tool.name for tool in tools]
+    for name in names:
+        if names.count(name) > 1:
+            raise ToolDefinitionError(f"two tools are named `{name}`; `renamed` or `prefixed` gives one another name")
+    return tools
