@@ -13,7 +13,7 @@ AntiphonError
 └── ProviderError            the provider, or the way to it, failed
     ├── ConnectionFailed     no connection, or it broke
     │   └── StreamCut        a stream ended before its reply was complete
-    ├── TimedOut             a time-out or the deadline passed
+    ├── TimedOut             the server was silent for too long
     ├── BadReply             an answer that is not what the API promises
     └── StatusError          an HTTP status that says no
         ├── RequestRejected  400, 413, 422: the request itself
@@ -99,7 +99,7 @@ class StreamCut(ConnectionFailed):
 
 
 class TimedOut(ProviderError):
-    """A time-out or the deadline of the whole exchange passed."""
+    """The server was silent for longer than `timeout`; it may still be working, so it was not asked again."""
 
 
 class BadReply(ProviderError):

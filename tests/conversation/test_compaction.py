@@ -69,7 +69,12 @@ def test_without_a_summary_a_note_says_what_is_missing():
     assert "[3 earlier turns were left out here.]" in compacted.turns[0].text
 
 
-@pytest.mark.parametrize("summary", [lambda _: 1 / 0, lambda _: "  ", ""])
+def test_a_summary_that_is_itself_too_long_is_refused():
+    with pytest.raises(CompactionError, match=r"with its summary the conversation needs about \d+ tokens"):
+        long_conversation(6, 4000).compact(3200, summary="x" * 9000)
+
+
+@pytest.mark.parametrize("summary", [lambda _: 1 / 0, lambda _: "  ", "", lambda _: None])
 def test_a_failed_summary_changes_nothing(summary):
     conversation = long_conversation(6, 4000)
     before = conversation.turns

@@ -65,6 +65,10 @@ def test_chat_of_other_agents_is_attributed_and_the_humans_is_not():
     conversation.add_user("I am on it", author="coder-2")
     (turn,) = conversation.turns
     assert turn.parts == (Text("Which file?"), Chat("@coder-2", "I am on it"))
+    picture = Image(url="https://example.com/x.png")
+    other = Conversation()
+    other.add_user([Text("look"), picture], author="@coder-2")
+    assert other.turns[0].parts == (Chat("@coder-2", "look"), picture)
     assert turn.text == "Which file?\n\n[Chat from @coder-2]: I am on it"
 
 
@@ -293,9 +297,16 @@ class TestContent:
             (lambda: ToolCall("x", "f", [1]), "the arguments of call 'x' are an object, not list"),  # type: ignore[arg-type]
             (lambda: ToolCall("x", "f", {"a": float("nan")}), "the arguments of call 'x' to `f` has no JSON form"),
             (lambda: ToolCall("x", "f", {"a": {1}}), "has no JSON form"),
-            (lambda: ToolResult("x", 3), "the result of call 'x' is text or parts, not int"),  # type: ignore[arg-type]
+            (lambda: ToolResult("x", 3), "the result of call 'x' is text or a list of parts, not int"),  # type: ignore[arg-type]
             (lambda: ToolResult("x", (3,)), "holds text and images, not int"),  # type: ignore[arg-type]
             (lambda: ToolResult("x", (Image(url="https://x"),), True), "error result of call 'x' holds text only"),
+            (lambda: ToolResult("x", {"temp": 4}), "is text or a list of parts, not dict"),  # type: ignore[arg-type]
+            (lambda: Image(data="not base64!!", media_type="image/png"), "an image's `data` is base64"),
+            (lambda: ToolSpec("f", "", [1]), "a JSON Schema of type object"),  # type: ignore[arg-type]
+            (lambda: Conversation(tools=ToolSpec("f")), "a list of ToolSpec is wanted, not ToolSpec"),  # type: ignore[arg-type]
+            (lambda: Conversation().add_assistant(""), "an assistant turn needs text or a call"),
+            (lambda: Conversation().add_assistant([]), "an assistant turn needs text or a call"),
+            (lambda: Conversation().add_assistant_tool_calls("x"), "a list of ToolCall is wanted, not str"),  # type: ignore[arg-type]
             (lambda: Image(), "either `data`"),
             (lambda: Image(data="x", url="y"), "either `data`"),
             (lambda: Image(data="x", media_type="text/html"), "media_type"),

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult, storage
-from antiphon.errors import AntiphonError, FormatError, MalformedJSONError, VersionError
+from antiphon.errors import AntiphonError, FormatError, VersionError
 from tests.strategies import conversations, json_values
 
 
@@ -76,11 +76,11 @@ def test_a_link_is_followed_not_replaced(tmp_path: Path):
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        (b"", MalformedJSONError, "is not JSON"),
-        (b'{"format": "antiphon/conv', MalformedJSONError, "is not JSON"),
-        (b"\xff\xfe{}", MalformedJSONError, "is not UTF-8: byte 0 is 0xff"),
-        (b"[" * 100_000, MalformedJSONError, "is nested too deeply"),
-        (b'{"a": NaN}', MalformedJSONError, "NaN is not JSON"),
+        (b"", FormatError, "is not JSON"),
+        (b'{"format": "antiphon/conv', FormatError, "is not JSON"),
+        (b"\xff\xfe{}", FormatError, "is not UTF-8: byte 0 is 0xff"),
+        (b"[" * 100_000, FormatError, "is nested too deeply"),
+        (b'{"a": NaN}', FormatError, "NaN is not JSON"),
         (b"[]", FormatError, "the file is an object, not list"),
         (b"{}", FormatError, "this is not a saved conversation"),
         (b'{"format": "antiphon/conversation", "version": 2}', VersionError, "version 2; this release reads version 1"),
@@ -89,8 +89,18 @@ def test_a_link_is_followed_not_replaced(tmp_path: Path):
 def test_files_that_are_no_conversation(tmp_path: Path, content: bytes, error: type[Exception], message: str):
     path = tmp_path / "c.json"
     path.write_bytes(content)
-    with pytest.raises(error, match=message):
+    with pytest.raises(error, match=message) as caught:
         Conversation.load(path)
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+def test_bare_results_may_come_after_loading_too(tmp_path: Path):
+    conversation = Conversation(auto_assistant_tool_calls=True)
+    conversation.add_user("hi")
+    conversation.save(tmp_path / "c.json")
+    loaded = Conversation.load(tmp_path / "c.json")
+    loaded.add_tool_result("x", "y")
+    assert loaded.ready()
 
 
 def test_no_file(tmp_path: Path):

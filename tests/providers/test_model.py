@@ -11,9 +11,11 @@ import pytest
 
 from antiphon import Conversation, ToolResult, ToolSpec, connect
 from antiphon.errors import (
+    AntiphonError,
     AuthenticationFailed,
     BadReply,
     ConnectionFailed,
+    ContentError,
     NotFound,
     NotReadyError,
     OptionError,
@@ -205,7 +207,9 @@ class TestRetries:
 
     def test_no_connection(self):
         conversation = asking()
-        there = connect("claude-x", url="http://127.0.0.1:9", key=KEY, retry=Retry(attempts=2, first_wait=0.01))
+        there = connect(
+            "anthropic/claude-x", url="http://127.0.0.1:9", key=KEY, retry=Retry(attempts=2, first_wait=0.01)
+        )
         with pytest.raises(ConnectionFailed, match=r"the connection to anthropic at http://127\.0\.0\.1:9 failed"):
             there.chat(conversation)
 
@@ -346,7 +350,9 @@ class TestErrors:
         def answer(_: httpx2.Request) -> httpx2.Response:
             return httpx2.Response(200, content=content)
 
-        there = connect("claude-x", url="http://fake", key=KEY, transport=httpx2.MockTransport(answer), retry=NO_RETRY)
+        there = connect(
+            "anthropic/claude-x", url="http://fake", key=KEY, transport=httpx2.MockTransport(answer), retry=NO_RETRY
+        )
         conversation = asking()
         with pytest.raises(BadReply):
             there.chat(conversation)
@@ -356,13 +362,55 @@ class TestErrors:
         def answer(_: httpx2.Request) -> httpx2.Response:
             return httpx2.Response(502, content=b"<html>Bad gateway \xff</html>")
 
-        there = connect("gpt-5", url="http://fake/v1", key=KEY, transport=httpx2.MockTransport(answer), retry=NO_RETRY)
+        there = connect(
+            "openai/gpt-5", url="http://fake/v1", key=KEY, transport=httpx2.MockTransport(answer), retry=NO_RETRY
+        )
         with pytest.raises(ServerFailed, match="openai answered 502: <html>Bad gateway"):
             there.chat(asking())
 
     def test_not_ready(self, fake: Fake):
         with pytest.raises(NotReadyError, match="the conversation is empty"):
             model(fake).chat(Conversation())
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"max_tokens": "x"}, "`max_tokens` is a number of tokens, not 'x'"),
+            ({"max_tokens": -3}, "`max_tokens` is at least 1, not -3"),
+            ({"max_tokens": True}, "`max_tokens` is a number of tokens, not True"),
+            ({"temperature": "hot"}, "`temperature` is a number, not 'hot'"),
+            ({"reasoning": "lots"}, "`reasoning` is one of none, minimal, low"),
+            ({"tool_choice": "any"}, "`tool_choice` is .* or a tool in force, not 'any'; tools: weather"),
+            ({"extra": [1]}, "`extra` is an object"),
+            ({"stop": 3}, "`stop` is a text or a list of texts"),
+        ],
+    )
+    @every_api
+    def test_options_of_the_wrong_kind(self, fake: Fake, api: str, options: dict, message: str):
+        with pytest.raises(OptionError, match=message):
+            model(fake, api).chat(asking(), **options)
+        assert fake.requests == []
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"key": "ключ"},
+            {"key": "a\nb"},
+            {"retry": 3},
+            {"headers": ["x"]},
+            {"timeout": "soon"},
+            {"proxy": "localhost"},
+            {"model": None},
+            {"model": 3},
+        ],
+    )
+    def test_settings_of_the_wrong_kind(self, settings: dict):
+        with pytest.raises(AntiphonError):
+            connect(**{"model": "anthropic/claude-x", "key": KEY, **settings})
+
+    def test_something_else_than_a_conversation(self, fake: Fake):
+        with pytest.raises(ContentError, match="a model is asked with a Conversation, not str"):
+            model(fake).chat("hello")  # type: ignore[arg-type]
 
     def test_an_option_that_does_not_exist(self, fake: Fake):
         with pytest.raises(OptionError, match=r"there is no option `max_token`; did you mean `max_tokens`\?"):

@@ -79,12 +79,15 @@ def test_keys_come_from_the_usual_places(monkeypatch: pytest.MonkeyPatch):
 def test_addresses_come_from_the_usual_places(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1/")
     assert connect("gpt-5", key="k").url == "http://localhost:1/v1"
-    assert connect("gpt-5", key="k", url="http://localhost:2/v1").url == "http://localhost:2/v1"
+    assert connect("openai/gpt-5", key="k", url="http://localhost:2/v1").url == "http://localhost:2/v1"
 
 
 def test_a_key_is_not_sent_to_an_address_that_no_provider_was_named_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
-    assert "secret" not in str(vars(connect("my-model", url="http://localhost:9/v1")))
+    for model in ("my-model", "gpt-oss:20b"):
+        there = connect(model, url="http://localhost:9/v1")
+        assert there.provider.api == "openai-chat"
+        assert "secret" not in str([getattr(value, "headers", value) for value in vars(there).values()])
 
 
 def test_providers_can_be_added():

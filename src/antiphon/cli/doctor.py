@@ -38,7 +38,7 @@ def doctor(file: str, format_name: str | None, write: bool, as_json: bool) -> No
 def _report(history: History, backup: Path | None) -> dict[str, object]:
     return {
         "file": str(history.path),
-        "format": history.format,
+        "format": history.format_name,
         "turns": len(history.conversation.turns),
         "problems": [asdict(change) for change in history.changes],
         "backup": str(backup) if backup else None,
@@ -47,12 +47,12 @@ def _report(history: History, backup: Path | None) -> dict[str, object]:
 
 def _tell(history: History, backup: Path | None) -> None:
     name = printable(str(history.path))
-    turns = len(history.conversation.turns)
     if not history.changes:
-        click.echo(f"{name}: {history.format}, {turns} turns, nothing to repair")
+        click.echo(
+            f"{name}: {history.format_name}, {_count(len(history.conversation.turns), 'turn')}, nothing to repair"
+        )
         return
-    count = len(history.changes)
-    click.echo(f"{name}: {history.format}, {count} problem{'s' if count > 1 else ''}")
+    click.echo(f"{name}: {history.format_name}, {_count(len(history.changes), 'problem')}")
     for change in history.changes:
         click.echo(f"  {printable(change.where)}: {printable(change.found)}")
         click.echo(f"    {'done' if backup else 'repair'}: {printable(change.action)}")
@@ -60,3 +60,7 @@ def _tell(history: History, backup: Path | None) -> None:
         click.echo(f"repaired; the old file is {printable(str(backup))}")
     else:
         click.echo("`--write` repairs the file")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import socket
+from contextlib import suppress
 
 import click
 
@@ -32,4 +33,5 @@ def fake(port: int, host: str, script: str | None) -> None:
     click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key will do. Ctrl-C stops.")
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1))
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
-    server.run(sockets=[listener])
+    with suppress(KeyboardInterrupt):
+        server.run(sockets=[listener])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +43,21 @@ class History:
         if format is None:
             format = "antiphon" if obj(data).get("format") == FORMAT else detect(data)
         if format == "antiphon":
-            conversation, changes = from_json(data)
+            (conversation, changes), last = from_json(data), ""
         else:
             model = obj(data).get("model")
             target = Target(APIS[format], format, model if isinstance(model, str) else "")
             reading = wire(format).read(data, target.origin)
-            conversation, changes = reading.conversation, reading.changes
+            conversation, changes, last = reading.conversation, reading.changes, reading.last
         repaired, more = conversation.repair()
+        if last:
+            more = [replace(change, where=last) for change in more]
         return cls(Path(path), format, data, text, repaired, [*changes, *more])
+
+    @property
+    def format_name(self) -> str:
+        """What the format is called on the command line."""
+        return next(name for name, api in FORMATS.items() if api == self.format)
 
     def rewrite(self) -> Path:
         """Put the repaired history in the file's place, in the format it had, and return where the old one is now."""

@@ -124,8 +124,7 @@ class _Assembly:
                 found = f"a result for call {result.call_id!r}, which nobody made: {result.text[:60]!r}"
                 self.note("orphan-result", where, found, "it is dropped", result.call_id)
 
-    def conversation(self, system: str, tools: Iterable[ToolSpec]) -> Conversation:
-        conversation = Conversation(system, tools)
+    def conversation(self, conversation: Conversation) -> Conversation:
         last_assistant = max((n for n, draft in enumerate(self.drafts) if draft.role == "assistant"), default=-1)
         for place, draft in enumerate(self.drafts):
             if draft.role == "user":
@@ -156,6 +155,7 @@ def assemble(
     *,
     by_id: bool = False,
     merges: bool = False,
+    auto: bool = False,
 ) -> tuple[Conversation, list[Change]]:
     """A conversation from loose messages, and what had to be repaired for it.
 
@@ -167,4 +167,4 @@ def assemble(
     for item in items:
         assembly.add(item)
     assembly.place_early()
-    return assembly.conversation(system, tools), assembly.changes
+    return assembly.conversation(Conversation(system, tools, auto_assistant_tool_calls=auto)), assembly.changes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 from antiphon._json import dumps
 from antiphon.conversation.parts import Chat, Foreign, Image, Reasoning, Text, ToolCall, ToolResult
@@ -43,6 +44,13 @@ class Compaction:
             parts, rest = parts + rest[0].parts, rest[1:]
         return (UserTurn(parts), *rest)
 
+    def added(self, turns: Sequence[Turn], count: Callable[[str], int]) -> int:
+        """What the note or summary in these turns adds to `after`."""
+        if not self.dropped:
+            return 0
+        first = turns[0].parts[len(self.first[0].parts) if self.first else 0]
+        return _part_tokens(cast(Text, first), count)
+
     def _summarize(self, summary: Callable[[Sequence[Turn]], str] | str | None) -> str:
         note = f"[{len(self.dropped)} earlier turns were left out here"
         if summary is None:
@@ -51,7 +59,7 @@ class Compaction:
             text = summary if isinstance(summary, str) else summary(self.dropped)
         except Exception as error:
             raise CompactionError(f"the summary failed, so nothing was left out: {error}") from error
-        if not text.strip():
+        if not isinstance(text, str) or not text.strip():
             raise CompactionError("the summary is empty, so nothing was left out")
         return f"{note}. Summary: {text}]"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from antiphon._json import clean
 from antiphon.conversation.compact import Compaction, estimate_tokens, plan
@@ -14,6 +14,8 @@ from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, To
 from antiphon.conversation.repair import Change, interrupted, unanswered
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, assistant_parts, user_parts
 from antiphon.errors import CompactionError, ContentError, NotReadyError, PairingError
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +69,17 @@ class Conversation:
 
     @tools.setter
     def tools(self, tools: Iterable[ToolSpec]) -> None:
-        specs = tuple(tools)
-        for spec in specs:
-            if not isinstance(spec, ToolSpec):
-                raise ContentError(f"a tool is told to the model as a ToolSpec, not {type(spec).__name__}")
+        specs = _all(tools, ToolSpec)
         names = [spec.name for spec in specs]
         for name in names:
             if names.count(name) > 1:
                 raise ContentError(f"two tools are named `{name}`; rename one of them")
         self._tools = specs
+
+    @property
+    def auto_assistant_tool_calls(self) -> bool:
+        """Whether a result that comes without its call brings the call along."""
+        return self._auto
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -105,6 +109,8 @@ class Conversation:
     def add_assistant(self, content: str | AssistantPart | Sequence[str | AssistantPart]) -> None:
         """Add what the model said: text, or its parts in order. Calls in it are open until they get their results."""
         parts = assistant_parts(content)
+        if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
+            raise ContentError("an assistant turn needs text or a call")
         self._reject_open_calls()
         fresh: dict[str, None] = {}
         for part in parts:
@@ -139,7 +145,7 @@ class Conversation:
 
     def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> None:
         """Add the assistant turn that makes these calls. Calls that are open already are not added twice."""
-        calls = tuple(calls)
+        calls = _all(calls, ToolCall)
         if not calls:
             raise ContentError("no calls were given; use `add_assistant` for a turn without calls")
         if calls == self.open_calls:
@@ -155,16 +161,13 @@ class Conversation:
         name: str = "",
     ) -> None:
         """Answer one open call. `name` is used only where `auto_assistant_tool_calls` must invent the call."""
-        parts = content if isinstance(content, str) else tuple(Text(p) if isinstance(p, str) else p for p in content)
-        self.add_tool_results([ToolResult(call_id, parts, is_error, name)])
+        self.add_tool_results([ToolResult(call_id, cast(Any, content), is_error, name)])
 
     def add_tool_results(self, results: Iterable[ToolResult]) -> None:
         """Answer several open calls, in any order: all of them, or none if one does not fit."""
-        results = tuple(results)
+        results = _all(results, ToolResult)
         seen: set[str] = set()
         for result in results:
-            if not isinstance(result, ToolResult):
-                raise ContentError(f"a result is a ToolResult, not {type(result).__name__}")
             if result.call_id in seen:
                 raise PairingError(f"two results were given for call {result.call_id!r}", result.call_id)
             seen.add(result.call_id)
@@ -274,6 +277,12 @@ class Conversation:
                 f" more than the budget of {budget}; nothing was changed"
             )
         compacted = self._with_turns(compaction.apply(summary))
+        size = compaction.after + compaction.added(compacted.turns, count)
+        if size > budget:
+            raise CompactionError(
+                f"with its summary the conversation needs about {size} tokens, more than the budget of {budget};"
+                " nothing was changed"
+            )
         compacted._kept.update(compaction.kept)
         return compacted
 
@@ -394,3 +403,14 @@ class Conversation:
             while len(self._ids) > ids:
                 self._ids.popitem()
             raise
+
+
+def _all(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
+    """The values, each of which must be of this kind."""
+    if not isinstance(values, Iterable) or isinstance(values, str):
+        raise ContentError(f"a list of {kind.__name__} is wanted, not {type(values).__name__}")
+    given = tuple(values)
+    for value in given:
+        if not isinstance(value, kind):
+            raise ContentError(f"a {kind.__name__} is wanted, not {type(value).__name__}")
+    return given

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import hashlib
 import re
 import string
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -65,6 +66,11 @@ class Image:
             raise ContentError("an image has either `data` (base64) or a `url`")
         if self.data and not self.media_type.startswith("image/"):
             raise ContentError(f"an image's `media_type` looks like 'image/png', not {self.media_type!r}")
+        if self.data:
+            try:
+                binascii.a2b_base64(self.data.encode(), strict_mode=True)
+            except (binascii.Error, UnicodeEncodeError) as error:
+                raise ContentError(f"an image's `data` is base64: {error}; see `Image.from_bytes`") from None
 
     @classmethod
     def from_bytes(cls, content: bytes, media_type: str) -> Image:
@@ -215,8 +221,9 @@ class ToolResult:
         if isinstance(content, str):
             object.__setattr__(self, "content", clean(content))
             return
-        if not isinstance(content, Iterable):
-            raise ContentError(f"the result of call {self.call_id!r} is text or parts, not {type(content).__name__}")
+        if not isinstance(content, list | tuple):
+            kind = type(content).__name__
+            raise ContentError(f"the result of call {self.call_id!r} is text or a list of parts, not {kind}")
         parts = tuple(Text(part) if isinstance(part, str) else part for part in content)  # pyright: ignore[reportUnknownVariableType]
         for part in parts:  # pyright: ignore[reportUnknownVariableType]
             if not isinstance(part, Text | Image | Foreign):
@@ -255,7 +262,8 @@ class ToolSpec:
     def __post_init__(self) -> None:
         if not _NAME.match(clean(self.name)):
             raise ContentError(f"a tool name is a letter or _ and up to 63 of A-Z a-z 0-9 _ -, not {self.name!r}")
-        if self.parameters.get("type", "object") != "object":
+        parameters: object = self.parameters
+        if not isinstance(parameters, dict) or self.parameters.get("type", "object") != "object":
             raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")
         object.__setattr__(self, "description", clean(self.description))
         dumps(self.parameters, f"the parameters of tool `{self.name}`")

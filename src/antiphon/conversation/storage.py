@@ -43,6 +43,7 @@ def to_json(conversation: Conversation) -> dict[str, Any]:
         "tools": [_fields(tool, "name", "description", "parameters", "native") for tool in conversation.tools],
         "turns": [_turn(turn) for turn in conversation.turns],
         "kept": conversation.kept,
+        **({"auto_assistant_tool_calls": True} if conversation.auto_assistant_tool_calls else {}),
     }
 
 
@@ -53,9 +54,16 @@ def save(conversation: Conversation, path: str | PathLike[str]) -> None:
 
 def load(path: str | PathLike[str]) -> Conversation:
     """Read a saved conversation; anything broken in it is a FormatError, not repaired here."""
-    conversation, changes = from_json(loads(read_bytes(path), f"{path}"))
+    content = read_bytes(path)
+    try:
+        conversation, changes = from_json(loads(content, "the file"))
+    except VersionError as error:
+        raise VersionError(f"{path}: {error}") from None
+    except (FormatError, ContentError) as error:
+        raise FormatError(f"{path}: {error}") from None
     if changes:
-        raise FormatError(f"{path}: {changes[0]} ({len(changes)} in all); `antiphon doctor --write {path}` repairs it")
+        first, more = changes[0], f" (and {len(changes) - 1} more)" if len(changes) > 1 else ""
+        raise FormatError(f"{path}: {first.where}: {first.found}{more}; `antiphon doctor --write {path}` repairs it")
     return conversation
 
 
@@ -70,7 +78,8 @@ def from_json(data: object) -> tuple[Conversation, list[Change]]:
     turns = enumerate(_list(top, "turns", "the file"), 1)
     items = [item for number, turn in turns for item in _items(turn, f"turn {number}")]
     try:
-        conversation, changes = assemble(items, _text(top, "system", "the file"), tools)
+        auto = top.get("auto_assistant_tool_calls") is True
+        conversation, changes = assemble(items, _text(top, "system", "the file"), tools, auto=auto)
     except ContentError as error:
         raise FormatError(str(error)) from None
     kept = _object(top.get("kept", {}), "`kept`")

@@ -84,7 +84,9 @@ def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str |
     parts: list[UserPart] = []
     for part in _listed(content):
         if isinstance(part, str):
-            part = Text(part) if human else Chat(author or "", part)
+            part = Text(part)
+        if isinstance(part, Text) and not human:
+            part = Chat(author or "", part.text)
         if not isinstance(part, Text | Image | Chat | Foreign):
             raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
         if isinstance(part, Text | Chat) and not part.text.strip():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Message = MutableMapping[str, Any]
 ASGIApp = Callable[[Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]]
 
-_PATHS = {"anthropic": "", "openai": "/v1", "openai-chat": "/v1", "openai-responses": "/v1", "gemini": ""}
+_PATHS = {"anthropic": "", "openai": "/v1", "openai-chat": "/v1", "openai-responses": "/v1", "gemini": "", "google": ""}
 
 
 class Fake:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from antiphon._json import loads
+from antiphon.conversation.storage import read_bytes
 from antiphon.errors import AntiphonError, FormatError
 from antiphon.fakes.script import Answer, Call, Fail, Step
 
@@ -38,8 +39,8 @@ def load_script(path: str | Path) -> list[Step]:
     failure such as `{"fail": 429, "retry_after": 2}`. FormatError says what is wrong and where.
     """
     try:
-        content = loads(Path(path).read_bytes(), f"the script {path}")
-    except (AntiphonError, OSError) as error:
+        content = loads(read_bytes(path), f"the script {path}")
+    except AntiphonError as error:
         raise FormatError(str(error)) from None
     if not isinstance(content, list):
         raise FormatError(f"the script {path} is a list of steps, not {_described(content)}")

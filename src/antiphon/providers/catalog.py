@@ -32,7 +32,7 @@ _overrides: dict[str, Capabilities] = {}
 def register_model(pattern: str, capabilities: Capabilities) -> None:
     """Say what models are like whose `provider/name` matches a pattern such as `ollama/qwen3*`.
 
-    It comes before what this package knows; fields that are `None` leave that as it is.
+    It comes before what this package knows and what was registered earlier; fields that are `None` leave that as it is.
     """
     if "/" not in pattern:
         raise ConfigurationError(f"a pattern looks like 'ollama/qwen3*', not {pattern!r}")
@@ -40,7 +40,7 @@ def register_model(pattern: str, capabilities: Capabilities) -> None:
 
 
 def capabilities(provider: str, model: str) -> Capabilities:
-    """What is known of a model, the most specific statement first."""
+    """What is known of a model."""
     known = Capabilities()
     for statement in _statements(provider, model):
         missing = {
@@ -71,7 +71,7 @@ def cost(provider: str, model: str, usage: Usage) -> float | None:
 
 def _statements(provider: str, model: str) -> Iterator[Capabilities]:
     name = f"{_family(provider)}/{model}".lower()
-    for pattern, statement in _overrides.items():
+    for pattern, statement in reversed(_overrides.items()):
         if fnmatchcase(f"{provider}/{model}".lower(), pattern.lower()):
             yield statement
     for pattern, statement in _shipped().items():

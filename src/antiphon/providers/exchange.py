@@ -88,7 +88,7 @@ class Exchange:
         attempt = 0
         while True:
             attempt += 1
-            self._log("<-", self.body)
+            self._log("sent", self.body)
             emitted = False
             try:
                 answer = yield Send(self.body, self.stream)
@@ -115,7 +115,7 @@ class Exchange:
         emitted = False
         try:
             if not self.stream:
-                self._log("->", answer.content)
+                self._log("received", answer.content)
                 self._finish(self._decoded(answer.content), answer.headers)
                 return emitted
             decoder = self.wire.Decoder(self.target.origin)
@@ -125,7 +125,7 @@ class Exchange:
                     broken = chunk
                     break
                 assert isinstance(chunk, bytes)
-                self._log("->", chunk)
+                self._log("received", chunk)
                 for delta in decoder.feed(chunk):
                     emitted = True
                     yield Emit(delta)
@@ -153,6 +153,7 @@ class Exchange:
             raise kind(str(broken), provider=broken.provider, **more) from None
 
     def _finish(self, reply: Reply, headers: Mapping[str, str]) -> None:
+        reply.request_id = request_id(headers)
         try:
             turn = self.conversation.add_reply(reply.parts, seen=self.seen)
         except NotReadyError as error:
@@ -161,7 +162,6 @@ class Exchange:
         # The conversation may have given calls other ids.
         reply.parts = turn.parts
         reply.conversation = self.conversation
-        reply.request_id = request_id(headers)
         self._reply = reply
 
     def _log(self, direction: str, content: bytes) -> None:

@@ -10,13 +10,14 @@ from typing import Any, Self
 import httpx2
 
 from antiphon.conversation import Conversation
-from antiphon.errors import ConfigurationError, NotReadyError, OptionError
+from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError
 from antiphon.providers import catalog
 from antiphon.providers.client import Client
 from antiphon.providers.exchange import Exchange
 from antiphon.providers.registry import Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
 from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
+from antiphon.wire.shape import arr
 
 _OPTIONS = tuple(field.name for field in fields(Options) if field.name != "stream")
 _KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
@@ -123,10 +124,13 @@ class Model:
         await self.aclose()
 
     def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> Exchange:
+        if not isinstance(conversation, Conversation):
+            raise ContentError(f"a model is asked with a Conversation, not {type(conversation).__name__}")
         ready = conversation.ready()
         if not ready:
             raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
         options = replace(changed(self.options, changes), stream=stream) if changes or stream else self.options
+        _check_tool_choice(options, conversation)
         body = self._wire.encode(conversation, self.target, options)
         seen = conversation.turns
         return Exchange(self._wire, self.target, self.retry, (self._key,), conversation, seen, body, stream)
@@ -192,7 +196,7 @@ def connect(
     key: str | None = None,
     headers: Mapping[str, str] | None = None,
     retry: Retry | None = None,
-    timeout: float = 600.0,
+    timeout: float | None = 600.0,
     proxy: str | None = None,
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
     **options: Any,
@@ -210,8 +214,9 @@ def connect(
             f"no key for {place.name}: set {' or '.join(place.key_env)}, or pass `key`; to try things out without one,"
             " see `antiphon fake`"
         )
+    _check_settings(found, headers or {}, retry or Retry(), timeout, proxy)
     settings: dict[str, Any] = {
-        "timeout": httpx2.Timeout(timeout, connect=min(timeout, 20.0), pool=None),
+        "timeout": httpx2.Timeout(timeout, connect=20.0 if timeout is None else min(timeout, 20.0), pool=None),
         "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
         "proxy": proxy,
     }
@@ -236,6 +241,30 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
             near = difflib.get_close_matches(name, _OPTIONS, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(_OPTIONS)}"
             raise OptionError(f"there is no option `{name}`; {hint}")
-    stop = changes.get("stop")
-    fixed = {"stop": (stop,)} if isinstance(stop, str) else {"stop": tuple(stop)} if stop is not None else {}
+    stop: Any = changes.get("stop")
+    fixed: dict[str, Any] = {}
+    if stop is not None:
+        fixed["stop"] = (stop,) if isinstance(stop, str) else tuple(arr(stop)) or stop
     return replace(options, **{**changes, **fixed})
+
+
+def _check_tool_choice(options: Options, conversation: Conversation) -> None:
+    choice = options.tool_choice
+    if choice in (None, "auto", "none", "required") or any(tool.name == choice for tool in conversation.tools):
+        return
+    known = ", ".join(tool.name for tool in conversation.tools) or "none"
+    raise OptionError(f"`tool_choice` is 'auto', 'none', 'required' or a tool in force, not {choice!r}; tools: {known}")
+
+
+def _check_settings(key: str, headers: object, retry: object, timeout: object, proxy: str | None) -> None:
+    """What httpx2 would tell only later, or in words of its own."""
+    if not key.isascii() or not key.isprintable():
+        raise ConfigurationError("the key holds characters that no HTTP header takes; was it copied whole?")
+    if not isinstance(headers, Mapping):
+        raise OptionError(f"`headers` is an object of texts, not {type(headers).__name__}")
+    if not isinstance(retry, Retry):
+        raise OptionError(f"`retry` is a Retry, such as Retry(attempts=3), not {retry!r}")
+    if timeout is not None and not isinstance(timeout, int | float):
+        raise OptionError(f"`timeout` is a number of seconds or None, not {timeout!r}")
+    if proxy is not None and "://" not in proxy:
+        raise OptionError(f"`proxy` is a URL such as 'http://localhost:3128', not {proxy!r}")

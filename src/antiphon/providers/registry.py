@@ -131,10 +131,11 @@ def register_provider(provider: Provider) -> None:
 def resolve(model: str, provider: str | None = None, url: str | None = None) -> tuple[Provider, str]:
     """The provider and the model's own name there.
 
-    `model` is `provider/name`, or a bare name whose family tells the provider. `provider` is a known name or the URL of
-    a server that speaks OpenAI's Chat Completions; `url` replaces a provider's address, and by itself means the same.
+    `model` is `provider/name`, or a bare name whose family tells the provider. `url` is another address for the
+    provider that is named; where none is, it is a server that speaks OpenAI's Chat Completions. `provider` may be such
+    a URL too.
     """
-    if not model.strip():
+    if not isinstance(model, str) or not model.strip():
         raise ConfigurationError("no model was named; a name looks like 'anthropic/claude-sonnet-5' or 'gpt-5'")
     if provider and "://" in provider:
         provider, url = None, provider
@@ -144,11 +145,12 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
     prefix = _ALIASES.get(prefix, prefix)
     if slash and name and prefix in PROVIDERS:
         return PROVIDERS[prefix], name
+    if url:
+        # A family says who made a model, not who serves it here: no key of theirs goes to this address.
+        return Provider("custom", "openai-chat", url, profile=_COMPATIBLE), model
     for pattern, family in _FAMILIES.items():
         if not slash and re.match(pattern, model, re.IGNORECASE):
             return PROVIDERS[family], model
-    if url:
-        return Provider("custom", "openai-chat", url, profile=_COMPATIBLE), model
     if slash:
         _known(prefix, model)
     raise ConfigurationError(

@@ -28,7 +28,8 @@ class Arguments:
     fields: Mapping[str, str]
     #: The parameter that is given the context, if there is one.
     context: str | None
-    _model: type[BaseModel]
+    #: What checks them; nothing, where somebody else will.
+    _model: type[BaseModel] | None
 
     @classmethod
     def of(cls, function: Callable[..., Any], context_type: type) -> Arguments:
@@ -61,8 +62,15 @@ class Arguments:
         schema.pop("description", None)
         return cls(said.get("", ""), schema, fields, context, model)
 
+    @classmethod
+    def passthrough(cls, schema: dict[str, Any], description: str = "") -> Arguments:
+        """Arguments that are handed on as the model gave them, to a function of `**arguments` whose own side checks."""
+        return cls(description, schema, {}, None, None)
+
     def read(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The arguments, checked and converted as the annotations say."""
+        if self._model is None:
+            return dict(given)
         from pydantic import ValidationError
 
         try:

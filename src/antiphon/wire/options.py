@@ -5,11 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from antiphon.conversation import Origin
+from antiphon.errors import OptionError
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+
+
+_KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
+    ("max_tokens", (int,), "a number of tokens"),
+    ("temperature", (int, float), "a number"),
+    ("top_p", (int, float), "a number"),
+    ("stop", (tuple,), "a text or a list of texts"),
+    ("tool_choice", (str,), "'auto', 'none', 'required' or a tool's name"),
+    ("parallel_tool_calls", (bool,), "true or false"),
+    ("reasoning", (str, int), "a word such as 'low' or a number of tokens"),
+    ("extra", (Mapping,), "an object of fields"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,17 @@ class Options:
     stream: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def __post_init__(self) -> None:
+        for name, kinds, wanted in _KINDS:
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds)):
+                raise OptionError(f"`{name}` is {wanted}, not {value!r:.60}")
+        for name in ("max_tokens", "reasoning"):
+            if isinstance(value := getattr(self, name), int) and value < 1:
+                raise OptionError(f"`{name}` is at least 1, not {value}")
+        if isinstance(self.reasoning, str) and self.reasoning not in get_args(Effort):
+            raise OptionError(f"`reasoning` is one of {', '.join(get_args(Effort))}, or a number of tokens")
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -49,7 +73,7 @@ class Profile:
     stream_usage: bool = True
     #: Chat: the system text's role.
     system_role: str = "system"
-    #: Whether images may be sent; others become a line of text.
+    #: Chat: whether images may be sent; otherwise a line of text takes their place.
     images: bool = True
     #: Whether `temperature` and `top_p` are taken.
     sampling: bool = True

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon.conversation import Change, Conversation, Image, Item, Native, Origin, Text, ToolCall, assemble
@@ -18,6 +19,8 @@ class Reading:
     conversation: Conversation
     changes: list[Change]
     rest: dict[str, Any]
+    #: Where the model's last message stands, whose calls may still be open.
+    last: str = ""
 
 
 @dataclass(slots=True)
@@ -38,14 +41,17 @@ class Reader:
         """The block itself, where our own encoding of it would not say the same."""
         return None if data == plain else Native(self.origin, data)
 
-    def call(self, where: str, id: str, name: str, arguments: object, native: Native | None) -> ToolCall:
-        """A call as the file has it, made legal."""
+    def call(
+        self, where: str, id: str, name: str, arguments: object, native: Native | None, legal: re.Pattern[str]
+    ) -> ToolCall:
+        """A call as the file has it, made legal; a name that is `legal` in its own API is no fault."""
         call = ToolCall.read(id, name, arguments, native=native)
-        if call.name != name:
+        fault = ToolCall.read(id, call.name, arguments).problem
+        if not legal.fullmatch(name):
             found = f"a call to {name[:80]!r}, which is no legal name"
             self.note("bad-name", where, found, f"it becomes `{call.name}`")
-        elif call.problem:
-            self.note("bad-arguments", where, f"call {id!r}: {call.problem}", "they are kept as `_malformed`", id)
+        elif fault:
+            self.note("bad-arguments", where, f"call {id!r}: {fault}", "they are kept as `_malformed`", id)
         return call
 
     def image(self, where: str, native: dict[str, Any], **source: str) -> Image | Text:
@@ -61,17 +67,33 @@ class Reader:
         try:
             self.tools.append(ToolSpec(name, description, parameters, native))
         except ContentError:
-            taken = {tool.name for tool in self.tools}
-            number = len(self.tools) + 1
-            while f"tool_{number}" in taken:
-                number += 1
-            self.tools.append(ToolSpec(f"tool_{number}", description, {}, native))
+            self.tools.append(ToolSpec(self.new_name(), description, {}, native))
+
+    def new_name(self) -> str:
+        """A name for a tool that has none, or none that is legal everywhere."""
+        taken = {tool.name for tool in self.tools}
+        number = len(self.tools) + 1
+        while f"tool_{number}" in taken:
+            number += 1
+        return f"tool_{number}"
+
+    def settle_tools(self) -> None:
+        """Leave no two tools of one name: one that is kept as its provider knows it can have another name for us."""
+        owners: dict[str, ToolSpec] = {}
+        for tool in self.tools:
+            if tool.native is None or owners.get(tool.name, tool).native:
+                owners[tool.name] = tool
+        self.tools = [tool for tool in self.tools if tool.native or owners[tool.name] is tool]
+        for place, tool in enumerate(self.tools):
+            if owners[tool.name] is not tool:
+                self.tools[place] = replace(tool, name=self.new_name())
 
     def done(self, rest: dict[str, Any], *, by_id: bool = False, merges: bool = False) -> Reading:
         """The conversation these messages make; `assemble` says what the flags mean."""
-        unique = {tool.name: tool for tool in self.tools}
         system = "\n\n".join(text for text in self.system if text.strip())
-        conversation, changes = assemble(self.items, system, unique.values(), by_id=by_id, merges=merges)
+        self.settle_tools()
+        conversation, changes = assemble(self.items, system, self.tools, by_id=by_id, merges=merges)
         places = {item.where: place for place, item in enumerate(self.items)}
         found = sorted(self.changes + changes, key=lambda change: places.get(change.where, -1))
-        return Reading(conversation, found, rest)
+        last = next((item.where for item in reversed(self.items) if item.role == "assistant"), "")
+        return Reading(conversation, found, rest, last)

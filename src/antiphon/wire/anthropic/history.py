@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, cast
 
 from antiphon.conversation import (
     AssistantPart,
@@ -17,8 +18,12 @@ from antiphon.conversation import (
     UserPart,
 )
 from antiphon.wire.anthropic.response import is_plain, read_part
+from antiphon.wire.anthropic.request import ID
+from antiphon.wire.naming import is_universal
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 def read(data: object, origin: Origin) -> Reading:
@@ -32,6 +37,7 @@ def read(data: object, origin: Origin) -> Reading:
             continue
         schema = obj(tool.get("input_schema")) or ({"type": "object"} if "input_schema" in tool else {})
         plain = is_plain(tool, "name", "description", "input_schema") and tool.get("type") in (None, "custom")
+        plain = plain and is_universal("id", string(tool.get("name")))
         native = Native(origin, _unmarked(tool))
         reader.tool(string(tool.get("name")), string(tool.get("description")), schema, None if plain else native)
     for index, message in enumerate(arr(top.get("messages"))):
@@ -84,8 +90,8 @@ def _read_assistant(reader: Reader, where: str, block: dict[str, Any]) -> Assist
     part = read_part(block, reader.origin)
     if isinstance(part, ToolCall):
         id = string(block.get("id"))
-        part = reader.call(where, id, string(block.get("name")), block.get("input", {}), part.native)
-        if part.id != id:
+        part = reader.call(where, id, string(block.get("name")), block.get("input", {}), part.native, _NAME)
+        if not ID.fullmatch(id):
             reader.note("bad-id", where, f"call id {id!r} is not legal", f"the call becomes {part.id!r}", id)
     return part
 
@@ -118,15 +124,20 @@ def _read_result(reader: Reader, where: str, block: dict[str, Any]) -> ToolResul
         reader.note("bad-result", where, f"the error result of call {id!r} holds an image", "the image is dropped", id)
         parts = tuple(Text("[image]") if isinstance(part, Image) else part for part in parts)
         broken = True
-    # An empty result is kept as it is; our own would say "(no output)".
-    plain = is_plain(block, "tool_use_id", "content", "is_error") and content not in (None, "", [])
+    # Where our own encoding would put words in place of nothing, or leave it out, theirs is kept.
+    texts = [content] if isinstance(content, str) else [part.text for part in parts if isinstance(part, Text)]
+    blank = not content or any(not text.strip() for text in texts)
+    plain = is_plain(block, "tool_use_id", "content", "is_error") and not blank
     native = None if plain or broken else Native(reader.origin, block)
     return ToolResult(id, parts, is_error, native=native)
 
 
 def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
-    """Without its cache marker: the encoder places those, and the API takes only four."""
-    return {k: v for k, v in block.items() if k != "cache_control"} if "cache_control" in block else block
+    """Without its cache markers, also those in a result: the encoder places them, and the API takes only four."""
+    bare = {k: v for k, v in block.items() if k != "cache_control"}
+    if isinstance(content := block.get("content"), list):
+        bare["content"] = [_unmarked(cast(dict[str, Any], b)) if isinstance(b, dict) else b for b in arr(content)]
+    return block if bare == block else bare
 
 
 def _texts(content: object) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from antiphon._json import dumps, loads
@@ -23,10 +24,14 @@ from antiphon.conversation import (
 )
 from antiphon.errors import OptionError
 from antiphon.wire import body
+from antiphon.wire.naming import own_id
 from antiphon.wire.options import Options, Target
+from antiphon.wire.rules.anthropic import model_version
 from antiphon.wire.shape import arr, obj, string
 
 API = "anthropic"
+#: A6: what the API takes as the id of a call.
+ID = re.compile(r"[A-Za-z0-9_-]+")
 #: The API wants a limit in every request.
 DEFAULT_MAX_TOKENS = 16_000
 
@@ -110,7 +115,7 @@ def _tool_choice(options: Options) -> dict[str, Any] | None:
 def _drop_impossible_thinking(fields: dict[str, Any], conversation: Conversation, target: Target) -> None:
     """A thinking budget is refused (A20) with a forced tool, and (A15) when calls under way were made without it.
 
-    Adaptive thinking is not: there the model itself decides.
+    Adaptive thinking is not: there the model itself decides. Nor do models since 4.6 mind the calls.
     """
     if obj(fields.get("thinking")).get("type") != "enabled":
         return
@@ -120,12 +125,23 @@ def _drop_impossible_thinking(fields: dict[str, Any], conversation: Conversation
 
 
 def _calls_without_thinking(conversation: Conversation, target: Target) -> bool:
+    version = model_version(target.model)
+    if version is not None and version >= (4, 6):
+        return False
+    # The model thinks at the start of a row of calls and not again before each of them.
+    starts: list[AssistantPart] = []
     for turn in reversed(conversation.turns):
         if isinstance(turn, AssistantTurn):
             sent = [part for part in turn.parts if _block(part, target) is not None]
-            if sent:
-                return bool(turn.calls) and not isinstance(sent[0], Reasoning)
-    return False
+            if sent and not turn.calls:
+                break
+            starts += sent[:1]
+    ordinary = starts and (isinstance(starts[0], Text | ToolCall) or not _native_block(starts[0], target))
+    return bool(ordinary) and not any(isinstance(part, Reasoning) for part in starts)
+
+
+def _native_block(part: AssistantPart, target: Target) -> bool:
+    return part.native is not None and _is_ours(part.native, target)
 
 
 def _tool(tool: ToolSpec, target: Target) -> str | None:
@@ -147,6 +163,17 @@ def _is_ours(native: Native, target: Target) -> bool:
     return native.origin.api == API and native.origin.provider == target.provider
 
 
+def _is_taken(native: Native, target: Target) -> bool:
+    """Whether it is ours and goes as it is. A13: only newer models take a system message in the conversation."""
+    version = model_version(target.model)
+    return _is_ours(native, target) and (native.data.get("role") != "system" or version is None or version >= (4, 8))
+
+
+def _id(call: ToolCall, target: Target) -> str:
+    theirs = call.native.data.get("id") if call.native and _is_ours(call.native, target) else ""
+    return own_id(call, string(theirs), ID)
+
+
 def _message(segment: body.Segment) -> bytes:
     if not segment.role:
         return segment.blocks
@@ -156,14 +183,15 @@ def _message(segment: body.Segment) -> bytes:
 def _segments(turn: Turn, target: Target) -> list[body.Segment]:
     if isinstance(turn, AssistantTurn):
         blocks = [block for part in turn.parts if (block := _block(part, target)) is not None]
-        results = [_result(result, target) for result in turn.results]
+        ids = {call.id: _id(call, target) for call in turn.calls}
+        results = [_result(result, ids[result.call_id], target) for result in turn.results]
         segments = [body.Segment("assistant", ",".join(blocks).encode())] if blocks else []
         return [*segments, body.Segment("user", ",".join(results).encode())] if results else segments
     segments: list[body.Segment] = []
     for part in turn.parts:
         block = _block(part, target)
         if block is not None:
-            whole = isinstance(part, Foreign) and "role" in part.native.data and _is_ours(part.native, target)
+            whole = isinstance(part, Foreign) and "role" in part.native.data and _is_taken(part.native, target)
             segments.append(body.Segment("" if whole else "user", block.encode()))
     return segments or [body.Segment("user", _NOTHING.encode())]
 
@@ -176,10 +204,12 @@ def _block(part: UserPart | AssistantPart, target: Target) -> str | None:
         case ToolCall():
             more = part.native.data if part.native and _is_ours(part.native, target) else {}
             rest = {k: v for k, v in more.items() if k not in ("type", "id", "name", "input")}
-            name = string(more.get("name")) or part.name
+            id, name = _id(part, target), string(more.get("name")) or part.name
             tail = "," + dumps(rest)[1:-1] if rest else ""
-            return f'{{"type":"tool_use","id":"{part.id}","name":{dumps(name)},"input":{part.arguments_json}{tail}}}'
-        case Text() | Foreign() | Image() if part.native and _is_ours(part.native, target):
+            return f'{{"type":"tool_use","id":"{id}","name":{dumps(name)},"input":{part.arguments_json}{tail}}}'
+        case Text() if not part.text.strip():
+            return None
+        case Text() | Foreign() | Image() if part.native and _is_taken(part.native, target):
             return dumps(part.native.data)
         case Text() | Foreign():
             return dumps({"type": "text", "text": part.text}) if part.text.strip() else None
@@ -195,13 +225,13 @@ def _source(image: Image) -> dict[str, str]:
     return {"type": "base64", "media_type": image.media_type, "data": image.data}
 
 
-def _result(result: ToolResult, target: Target) -> str:
+def _result(result: ToolResult, id: str, target: Target) -> str:
     if result.native and _is_ours(result.native, target):
-        return dumps(result.native.data | {"tool_use_id": result.call_id})
+        return dumps(result.native.data | {"tool_use_id": id})
     content: Any = result.content
     if not isinstance(content, str):
         content = [loads(block) for part in result.content if (block := _block(part, target)) is not None]  # type: ignore[union-attr]
     if not content or (isinstance(content, str) and not content.strip()):
         content = "(no output)"
-    data = {"type": "tool_result", "tool_use_id": result.call_id, "content": content}
+    data = {"type": "tool_result", "tool_use_id": id, "content": content}
     return dumps(data | {"is_error": True} if result.is_error else data)

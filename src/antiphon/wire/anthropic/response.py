@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import loads
-from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, legal_id
+from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import MalformedJSONError, RateLimited, ServerFailed, StreamCut
+from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import CallDelta, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string, total
 from antiphon.wire.sse import Event, EventParser
@@ -44,7 +45,7 @@ def read_part(block: dict[str, Any], origin: Origin, cut: bool = False) -> Assis
         case "thinking" | "redacted_thinking":
             return Reasoning(string(block.get("thinking")), Native(origin, block))
         case "tool_use":
-            plain = is_plain(block, "id", "name", "input") and legal_id(_id(block)) == _id(block)
+            plain = is_plain(block, "id", "name", "input") and is_universal(_id(block), string(block.get("name")))
             native = None if plain else Native(origin, block)
             arguments = block.get("input", {})
             return ToolCall.read(_id(block), string(block.get("name")), arguments, truncated=cut, native=native)
@@ -98,7 +99,8 @@ class Decoder:
         if not self._ended:
             raise self._cut("the stream ended before the message did")
         for index, pieces in self._inputs.items():
-            self._blocks[index]["input"] = _parsed("".join(pieces))
+            if (text := "".join(pieces)).strip():
+                self._blocks[index]["input"] = _parsed(text)
         content = [block for _, block in sorted(self._blocks.items())]
         return decode(self._message | {"content": content}, self._origin)
 
@@ -180,6 +182,6 @@ class Decoder:
 def _parsed(text: str) -> Any:
     """The input of a call: its object, or its text as it is where that is no JSON; `ToolCall.read` knows what to do."""
     try:
-        return loads(text) if text.strip() else {}
+        return loads(text)
     except MalformedJSONError:
         return text

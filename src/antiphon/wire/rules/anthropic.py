@@ -67,7 +67,7 @@ class Turn:
 def violations(body: object, model: str) -> Iterator[Violation]:
     """Yield what the Messages API would reject in `body`."""
     request = mapping(body)
-    version = _version(model or string(request.get("model")))
+    version = model_version(model or string(request.get("model")))
     turns = _turns(request)
     blocks = [block for turn in turns for block in turn.blocks]
     yield from shape_violations(body, has_model=bool(model))
@@ -88,7 +88,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     yield from _cache_markers(request, blocks)
 
 
-def _version(model: str) -> tuple[int, int] | None:
+def model_version(model: str) -> tuple[int, int] | None:
     """Read the version out of names like `claude-opus-4-8` and `claude-3-5-sonnet-latest`; None if there is none."""
     found = _VERSION.search(model)
     return (int(found[1]), int(found[2] or 0)) if found else None

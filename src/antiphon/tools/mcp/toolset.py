@@ -1,0 +1,128 @@
+"""The tools of MCP servers, as tools of ours."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+from collections.abc import Collection, Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from antiphon.conversation import ToolSpec, short_id
+from antiphon.errors import ConfigurationError, ContentError
+from antiphon.tools.mcp.config import McpServer
+from antiphon.tools.mcp.connection import Connection
+from antiphon.tools.mcp.content import Value, value_of
+from antiphon.tools.mcp.link import Unreachable, required
+from antiphon.tools.signature import Arguments
+from antiphon.tools.tool import Tool, ToolFailure
+
+if TYPE_CHECKING:
+    import mcp_types
+
+_log = logging.getLogger(__name__)
+
+
+class McpTools:
+    """Servers, connected for as long as the `async with` block runs.
+
+    `tools` holds what they offer, each named after its server unless `prefix` is false. `failures` says of each server
+    that could not be reached why; only if none could, entering raises ConfigurationError.
+
+        async with McpTools([McpServer("files", command="mcp-files")]) as mcp:
+            session = Session(model, tools=[*mcp.tools, my_own_tool])
+    """
+
+    def __init__(self, servers: Iterable[McpServer], prefix: bool = True) -> None:
+        self.tools: list[Tool] = []
+        self.failures: dict[str, str] = {}
+        self._servers = tuple(servers)
+        self._prefix = prefix
+        self._connections: list[Connection] = []
+        names = [server.name for server in self._servers]
+        for name in names:
+            if names.count(name) > 1:
+                raise ConfigurationError(f"two MCP servers are named `{name}`; give one another name")
+
+    async def __aenter__(self) -> Self:
+        required()
+        self._connections = [Connection(server) for server in self._servers]
+        try:
+            await self.refresh()
+            if self._servers and len(self.failures) == len(self._servers):
+                reasons = "; ".join(f"`{name}`: {reason}" for name, reason in self.failures.items())
+                raise ConfigurationError(f"no MCP server could be reached: {reasons}")
+        except BaseException:
+            await self._close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._close()
+
+    async def refresh(self) -> None:
+        """List the tools again, and try again those servers that had failed.
+
+        A server's notice that its tools changed does not do so by itself: a list that changes in the middle of a
+        conversation throws away what the provider has cached of it.
+        """
+        listings = await asyncio.gather(*(self._listing(connection) for connection in self._connections))
+        tools: dict[str, Tool] = {}
+        for connection, listing in zip(self._connections, listings, strict=True):
+            for described in listing:
+                wanted = f"{connection.server.name}_{described.name}" if self._prefix else described.name
+                name = legal_name(wanted, tools)
+                try:
+                    tools[name] = _tool(connection, described, name)
+                except ContentError as error:
+                    _log.warning("left out a tool of MCP server %s: %s", connection.server.name, error)
+        self.tools = list(tools.values())
+
+    async def _listing(self, connection: Connection) -> list[mcp_types.Tool]:
+        name = connection.server.name
+        self.failures.pop(name, None)
+        try:
+            # A name given twice by one server means one tool: it could not tell the calls apart either.
+            return list({described.name: described for described in await connection.tools()}.values())
+        except Unreachable as error:
+            self.failures[name] = error.explained
+        except ToolFailure as error:
+            self.failures[name] = str(error)
+        return []
+
+    async def _close(self) -> None:
+        await asyncio.gather(*(connection.close() for connection in self._connections))
+
+
+def _tool(connection: Connection, described: mcp_types.Tool, name: str) -> Tool:
+    async def call(**arguments: Any) -> Value:
+        return value_of(await connection.call(described.name, arguments))
+
+    hints = described.annotations
+    read_only = bool(hints and hints.read_only_hint)
+    description = described.description or described.title or (hints and hints.title) or ""
+    return Tool(
+        ToolSpec(name, description, described.input_schema),
+        call,
+        Arguments.passthrough(described.input_schema, description),
+        read_only=read_only,
+        # MCP takes a tool without hints for destructive. Most servers give none, and a run with nobody to ask would
+        # block on every one of their tools; so only a server that says so counts. `requiring_approval` is for the rest.
+        destructive=bool(hints and hints.destructive_hint) and not read_only,
+    )
+
+
+def legal_name(wanted: str, taken: Collection[str]) -> str:
+    """A name every provider takes and that is not taken: the wanted one if it can be, else one that depends on it."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", wanted)
+    if not re.match(r"[A-Za-z_]", plain):
+        plain = f"_{plain}"
+    if len(plain) <= 64 and plain not in taken:
+        return plain
+    mark = short_id(wanted)
+    while f"{plain[:54]}_{mark}" in taken:
+        mark = short_id(mark)
+    return f"{plain[:54]}_{mark}"

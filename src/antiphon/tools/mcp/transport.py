@@ -1,0 +1,140 @@
+"""How bytes get to a server and back: a process of ours, HTTP, or no bytes at all."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, Self
+
+from antiphon.tools.mcp.config import McpServer
+
+if TYPE_CHECKING:
+    import httpx2
+    from mcp.client import Transport
+    from mcp.shared._stream_protocols import ReadStream
+    from mcp.shared.message import SessionMessage
+
+    Message = SessionMessage | Exception
+
+_log = logging.getLogger(__name__)
+
+
+class LastWords:
+    """What explains a failure: the end of what a process wrote to stderr, and the last HTTP status that said no.
+
+    All of stderr goes to the log. A thread reads the pipe, so that a server which writes much never waits for us.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.status = ""
+        self._name = name
+        self._lines: deque[str] = deque(maxlen=5)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def text(self) -> str:
+        """The last lines of stderr."""
+        return "\n".join(self._lines)
+
+    def writer(self) -> IO[str]:
+        """A file to be the stderr of a process. Close it when the process has ended."""
+        reader, writer = os.pipe()
+        self._thread = threading.Thread(target=self._read, args=(reader,), daemon=True, name=f"stderr of {self._name}")
+        self._thread.start()
+        return os.fdopen(writer, "w")
+
+    def wait(self) -> None:
+        """Give the last lines a moment to come in."""
+        if self._thread:
+            self._thread.join(0.5)
+
+    async def note(self, response: httpx2.Response) -> None:
+        """Remember an HTTP status that the library does not tell of."""
+        if response.status_code >= 400:
+            self.status = f"{response.status_code} {response.reason_phrase}".strip()
+
+    def _read(self, descriptor: int) -> None:
+        with os.fdopen(descriptor, encoding="utf-8", errors="replace") as stream:
+            while line := stream.readline(2000):
+                if line.strip():
+                    self._lines.append(line.rstrip())
+                    _log.debug("%s: %s", self._name, line.rstrip())
+
+
+def endpoint(server: McpServer, last_words: LastWords, ended: Callable[[], None]) -> Any:
+    """What the library's client connects to. `ended` is called when nothing more can come from the server."""
+    if server.server is not None:
+        return server.server
+    return _watched(_http(server, last_words) if server.url else _process(server, last_words), ended)
+
+
+@asynccontextmanager
+async def _process(server: McpServer, last_words: LastWords) -> AsyncGenerator[Any]:
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    parameters = StdioServerParameters(
+        command=server.command,
+        args=list(server.args),
+        env=dict(server.env or {}),
+        cwd=os.fspath(server.cwd) if server.cwd else None,
+        # One bad byte in one answer is not worth the connection.
+        encoding_error_handler="replace",
+    )
+    with last_words.writer() as stderr:
+        async with stdio_client(parameters, errlog=stderr) as streams:  # pyright: ignore[reportArgumentType]
+            yield streams
+
+
+@asynccontextmanager
+async def _http(server: McpServer, last_words: LastWords) -> AsyncGenerator[Any]:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    # A server may be silent for as long as a call takes, or longer on the stream of its notices.
+    timeout = httpx2.Timeout(30.0, read=max(300.0, server.timeout))
+    hooks = {"response": [last_words.note]}
+    async with (
+        httpx2.AsyncClient(headers=dict(server.headers or {}), timeout=timeout, event_hooks=hooks) as client,
+        streamable_http_client(server.url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def _watched(transport: Transport, ended: Callable[[], None]) -> AsyncGenerator[Any]:
+    async with transport as (read, write):
+        yield _Watched(read, ended), write
+
+
+class _Watched:
+    """A stream that tells when it is closed: the library notices a dead process but keeps it to itself."""
+
+    def __init__(self, stream: ReadStream[Message], ended: Callable[[], None]) -> None:
+        self._stream = stream
+        self._ended = ended
+
+    async def receive(self) -> Message:
+        return await self._stream.receive()
+
+    async def aclose(self) -> None:
+        self._ended()
+        await self._stream.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Message:
+        return await self._stream.__anext__()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
