@@ -50,7 +50,7 @@ def shared() -> Iterator[Fake]:
 
 @pytest.fixture
 def fake(shared: Fake) -> Fake:
-    shared.requests.clear()
+    shared.reset()
     return shared
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import signal
 import sys
 from pathlib import Path
 
@@ -31,8 +31,6 @@ def mcp(root: Path, everything: bool) -> None:
     tools = all_tools(root) if everything else read_only_tools(root)
     if sys.stdin.isatty():
         click.echo(f"Serving {len(tools)} tools to an MCP client on standard input. Ctrl-C stops.", err=True)
-    try:
-        asyncio.run(serve(tools))
-    except KeyboardInterrupt:
-        # A thread of the library still waits for input, and Python would wait for the thread.
-        os._exit(130)
+    # A cancelled server would wait for the thread that reads its input, and so for another key.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    asyncio.run(serve(tools))

@@ -42,6 +42,11 @@ class Fake:
         """Add steps to the script, also while it is being served."""
         self._script.add(steps)
 
+    def reset(self) -> None:
+        """Forget the rest of the script and the requests so far, for the next test."""
+        self.requests.clear()
+        self._script.clear()
+
     @functools.cached_property
     def app(self) -> ASGIApp:
         """The ASGI application, for `httpx2.ASGITransport` or a server of your own."""

@@ -139,6 +139,12 @@ class Script:
         """Append steps."""
         self._added.extend([checked(step) for step in steps])
 
+    def clear(self) -> None:
+        """Leave out what is left."""
+        with self._lock:
+            self._first = iter(())
+            self._added.clear()
+
     def take(self) -> Step | None:
         """The next step, or nothing when all are used up."""
         with self._lock:

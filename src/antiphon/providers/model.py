@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import fields, replace
+from os import PathLike
 from typing import Any, Self
 
 import httpx2
@@ -14,6 +15,7 @@ from antiphon.errors import ConfigurationError, ContentError, NotReadyError, Opt
 from antiphon.providers import catalog
 from antiphon.providers.client import Client
 from antiphon.providers.exchange import Exchange
+from antiphon.providers.recording import Recorder, Replayer
 from antiphon.providers.registry import Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
 from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
@@ -199,16 +201,23 @@ def connect(
     timeout: float | None = 600.0,
     proxy: str | None = None,
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
+    record: str | PathLike[str] | None = None,
+    replay: str | PathLike[str] | None = None,
     **options: Any,
 ) -> Model:
     """A model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its server.
 
     The key comes from `key` or from the provider's usual environment variable, proxies from `proxy` or the environment.
     `timeout` is how long the server may be silent, in seconds. `options` are those of `Options` and hold for every
-    request unless it says otherwise.
+    request unless it says otherwise. `record` names a file for all exchanges, which `replay` answers from later, with
+    no key and no network.
     """
     place, name = resolve(model, provider, url)
     found = key if key is not None else place.key()
+    if replay is not None:
+        transport, found = Replayer(replay), found or "replay"
+    elif record is not None:
+        transport = Recorder(record, proxy=proxy)
     if not found and needs_key(place) and url is None:
         raise ConfigurationError(
             f"no key for {place.name}: set {' or '.join(place.key_env)}, or pass `key`; to try things out without one,"

@@ -17,6 +17,7 @@ from antiphon.session.returns import PREFIX, Expected, ReturnError, Strategy, pa
 from antiphon.session.settings import Settings
 from antiphon.tools import ToolCallRecord
 from antiphon.tools.execution import failure, record
+from antiphon.tools.reading import read_result_tool
 from antiphon.wire import Reply, Usage
 
 Mode = Literal["do", "vibe", "chat"]
@@ -82,7 +83,6 @@ class Run:
         """One request, and the calls it brings."""
         self._check_limits()
         self.conversation.tools = self._specs()
-        reply: Reply | None = None
         if self.stream:
             async with self.settings.model.astream(self.conversation, **self._options()) as pieces:
                 async for delta in pieces:
@@ -118,6 +118,9 @@ class Run:
                 raise _End("limit", f"the limit of {limit:g} {name} is reached")
 
     def _specs(self) -> list[ToolSpec]:
+        if self.conversation.kept:
+            # Something was cut: from now on the model can read on.
+            self.settings.tools.setdefault("read_result", read_result_tool())
         internal = self.expected.tools(self.strategy) if self.expected else []
         return [*(tool.spec for tool in self.settings.tools.values()), *internal]
 
@@ -176,9 +179,8 @@ class Run:
         if self.refused > self.settings.attempts:
             lacking = ", ".join(self.expected.missing)
             faults = "; ".join(self.expected.faults)
-            raise ReturnError(
-                self.prompt, self.expected.received, f"missing: {lacking}" + (f" ({faults})" if faults else "")
-            )
+            reason = f"missing: {lacking}" + (f" ({faults})" if faults else "")
+            raise ReturnError(self.prompt, self.expected.received, reason)
 
     # Calls
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Iterator
+from collections.abc import AsyncGenerator, Coroutine, Generator
 from functools import cache
 from typing import Any, TypeVar
 
@@ -20,15 +20,23 @@ class Portal:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The coroutine's result. Ctrl-C cancels it and waits until it has cleaned up."""
-        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        over = threading.Event()
+
+        async def wrapped() -> T:
+            try:
+                return await coroutine
+            finally:
+                over.set()
+
+        future = asyncio.run_coroutine_threadsafe(wrapped(), self._loop)
         try:
             return future.result()
         except KeyboardInterrupt:
-            self._loop.call_soon_threadsafe(future.cancel)
-            self._settle(future)
+            future.cancel()
+            over.wait()
             raise
 
-    def iterate(self, events: AsyncGenerator[T, None]) -> Iterator[T]:
+    def iterate(self, events: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         """The generator's values, one at a time; leaving the iteration closes it."""
         try:
             while True:
@@ -38,13 +46,6 @@ class Portal:
                     return
         finally:
             self.run(events.aclose())
-
-    def _settle(self, future: Any) -> None:
-        done = threading.Event()
-        future.add_done_callback(lambda _: done.set())
-        # The task itself ends a few turns of its loop after its future is cancelled.
-        done.wait(5)
-        asyncio.run_coroutine_threadsafe(asyncio.sleep(0.01), self._loop).result(5)
 
 
 async def _next(events: AsyncGenerator[T, None]) -> T:

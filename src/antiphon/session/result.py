@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, cast
 
 from antiphon._json import dumps
 from antiphon.conversation import Conversation
@@ -74,9 +74,10 @@ class AIResult:
         value: Any = self.value
         try:
             # Fields of a JSON object come before the methods of dict: `result.items` is what the model called items.
-            return value[name] if type(value) is dict and name in value else getattr(value, name)
+            is_field = isinstance(value, dict) and name in cast(dict[str, Any], value)
+            return cast(Any, value)[name] if is_field else getattr(cast(object, value), name)
         except AttributeError:
-            kind = type(value).__name__
+            kind = type(cast(object, value)).__name__
             raise AttributeError(f"neither an AIResult nor its value, a {kind}, has {name!r}") from None
 
     def __iter__(self) -> NoReturn:

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_type_hints, is_typeddict
 from antiphon._json import dumps, loads
 from antiphon.conversation import ToolCall, ToolResult, ToolSpec
 from antiphon.errors import AntiphonError, ContentError, MalformedJSONError, OptionError
+from antiphon.tools.annotations import readable
 from antiphon.tools.signature import explained, without_titles
 
 PREFIX = "__vibe_return_"
@@ -45,8 +46,8 @@ class Expected:
         self.single = self._fields is None
         try:
             types = {"value": (wanted, True)} if self._fields is None else self._fields
-            self._adapters = {name: TypeAdapter(type_) for name, (type_, _) in types.items()}
-            self._whole = None if self.single or isinstance(wanted, Mapping) else TypeAdapter(wanted)
+            self._adapters = {name: TypeAdapter(readable(type_)) for name, (type_, _) in types.items()}
+            self._whole = None if self.single or isinstance(wanted, Mapping) else TypeAdapter(readable(wanted))
             self._schemas = {name: without_titles(a.json_schema()) for name, a in self._adapters.items()}
         except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError) as error:
             raise OptionError(f"`returns` cannot be {wanted!r}: {str(error).splitlines()[0]}") from None

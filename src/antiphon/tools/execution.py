@@ -10,9 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from antiphon._json import dumps
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
-from antiphon.errors import ContentError
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.tool import HumanNeeded, Tool, ToolContext, ToolFailure
 
@@ -108,9 +106,9 @@ def as_text(value: object) -> str:
         return ""
     if isinstance(value, str | Text):
         return value if isinstance(value, str) else value.text
-    from pydantic_core import PydanticSerializationError, to_jsonable_python
+    from pydantic_core import PydanticSerializationError, to_json
 
     try:
-        return dumps(to_jsonable_python(value, serialize_unknown=True, inf_nan_mode="strings", bytes_mode="base64"))
-    except (PydanticSerializationError, ContentError, ValueError, RecursionError):
+        return to_json(value, serialize_unknown=True, inf_nan_mode="strings", bytes_mode="base64").decode()
+    except (PydanticSerializationError, ValueError, RecursionError):
         return f"a {type(value).__name__} that has no JSON form"

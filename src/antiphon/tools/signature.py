@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 
 from antiphon._json import dumps
 from antiphon.errors import AntiphonError, ContentError
+from antiphon.tools.annotations import readable
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -44,7 +45,7 @@ class Arguments:
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise TypeError(f"`{parameter}` stands for any number of arguments; name each one")
-            annotation = hints.get(name, Any)
+            annotation = readable(hints.get(name, Any))
             if annotation is context_type:
                 context = name
                 continue

@@ -102,8 +102,9 @@ def as_tool(
     try:
         arguments = Arguments.of(function, ToolContext)
         spec = ToolSpec(own_name, description or arguments.description, arguments.schema)
-    except (AntiphonError, TypeError, ValueError, NameError) as error:
-        raise ToolDefinitionError(f"`{own_name}` cannot be a tool: {error}") from None
+    except (AntiphonError, TypeError, ValueError, NameError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ToolDefinitionError(f"`{own_name}` cannot be a tool: {reason}") from None
     return Tool(spec, function, arguments, **settings)
 
 

@@ -23,6 +23,8 @@ APIS = {
     "gemini": "google",
 }
 
+_ANTHROPIC = ("thinking", "redacted_thinking", "image", "document", "search_result", "container_upload", "compaction")
+
 
 class Wire(Protocol):
     """What the package of every API offers."""
@@ -90,11 +92,13 @@ def detect(data: object) -> str:
                 return "openai-responses"
             if kind in ("image_url", "input_audio", "file"):
                 return "openai-chat"
-            if kind in ("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document"):
+            if kind in _ANTHROPIC or str(kind).endswith(("tool_use", "tool_result")):
                 return "anthropic"
     if "system" in top or any("input_schema" in obj(tool) for tool in arr(top.get("tools"))):
         return "anthropic"
-    return "openai-chat"
+    # Nothing but text is the same to both; Anthropic wants a limit with it.
+    claude = str(top.get("model")).startswith("claude-") and "max_tokens" in top
+    return "anthropic" if claude else "openai-chat"
 
 
 def read(data: object, api: str | None = None, model: str = "") -> Reading:

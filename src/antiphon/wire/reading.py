@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from antiphon.conversation import Change, Conversation, Image, Item, Native, Origin, Text, ToolCall, assemble
+from antiphon.conversation import Change, Conversation, Foreign, Image, Item, Native, Origin, Text, ToolCall, assemble
 from antiphon.conversation import ToolSpec as ToolSpec
 from antiphon.conversation.repair import ChangeCode
 from antiphon.errors import ContentError
@@ -54,11 +54,14 @@ class Reader:
             self.note("bad-arguments", where, f"call {id!r}: {fault}", "they are kept as `_malformed`", id)
         return call
 
-    def image(self, where: str, native: dict[str, Any], **source: str) -> Image | Text:
-        """An image, or a line of text where it cannot be one."""
+    def image(self, where: str, block: dict[str, Any], plain: bool, **source: str) -> Image | Foreign | Text:
+        """An image, or a line of text where it cannot be one. Its own API may take data that others do not."""
+        native = Native(self.origin, block)
         try:
-            return Image(**source, native=Native(self.origin, native) if native else None)
+            return Image(**source, native=None if plain else native)
         except ContentError as error:
+            if source.get("data"):
+                return Foreign(native, "[image]")
             self.note("unreadable", where, f"an image: {error}", "a line of text takes its place")
             return Text("[an image that could not be read]")
 

@@ -46,9 +46,11 @@ class Connection:
                         break
         except TimeoutError:
             link.end()
-            raise ToolFailure(f"it did not list its tools within {self.server.timeout:g} seconds") from None
+            raise ToolFailure(
+                f"MCP server `{self.server.name}` did not list its tools within {self.server.timeout:g} seconds"
+            ) from None
         except (MCPError, RuntimeError, ValueError) as error:
-            raise ToolFailure(f"it did not list its tools: {first_line(error)}") from None
+            raise ToolFailure(f"MCP server `{self.server.name}` did not list its tools: {first_line(error)}") from None
         return found
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> mcp_types.CallToolResult:

@@ -90,7 +90,8 @@ class Link:
         from mcp import MCPError
 
         try:
-            async with asyncio.timeout(_PROBE):
+            # The call that asks must have time left for a new link and for itself.
+            async with asyncio.timeout(min(_PROBE, self.server.timeout / 4)):
                 await (await self.client()).list_tools(cache_mode="bypass")
         except MCPError as error:
             self.suspect = is_closed(error)

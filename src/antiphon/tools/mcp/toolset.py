@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
 from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from antiphon.conversation import ToolSpec, short_id
-from antiphon.errors import ConfigurationError, ContentError
+from antiphon.errors import ConfigurationError
 from antiphon.tools.mcp.config import McpServer
 from antiphon.tools.mcp.connection import Connection
 from antiphon.tools.mcp.content import Value, value_of
@@ -20,8 +19,6 @@ from antiphon.tools.tool import Tool, ToolFailure
 
 if TYPE_CHECKING:
     import mcp_types
-
-_log = logging.getLogger(__name__)
 
 
 class McpTools:
@@ -51,8 +48,7 @@ class McpTools:
         try:
             await self.refresh()
             if self._servers and len(self.failures) == len(self._servers):
-                reasons = "; ".join(f"`{name}`: {reason}" for name, reason in self.failures.items())
-                raise ConfigurationError(f"no MCP server could be reached: {reasons}")
+                raise ConfigurationError("; ".join(self.failures.values()))
         except BaseException:
             await self._close()
             raise
@@ -75,10 +71,7 @@ class McpTools:
             for described in listing:
                 wanted = f"{connection.server.name}_{described.name}" if self._prefix else described.name
                 name = legal_name(wanted, tools)
-                try:
-                    tools[name] = _tool(connection, described, name)
-                except ContentError as error:
-                    _log.warning("left out a tool of MCP server %s: %s", connection.server.name, error)
+                tools[name] = _tool(connection, described, name)
         self.tools = list(tools.values())
 
     async def _listing(self, connection: Connection) -> list[mcp_types.Tool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from typing import Any
 
 from antiphon.conversation import (
     AssistantPart,
@@ -17,8 +17,8 @@ from antiphon.conversation import (
     ToolResult,
     UserPart,
 )
-from antiphon.wire.anthropic.response import is_plain, read_part
 from antiphon.wire.anthropic.request import ID
+from antiphon.wire.anthropic.response import is_plain, read_part
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
@@ -106,7 +106,7 @@ def _read_user(reader: Reader, where: str, block: dict[str, Any]) -> Text | Imag
             if names is None:
                 return Foreign(Native(reader.origin, block), "[image]")
             plain = is_plain(block, "source")
-            return reader.image(where, {} if plain else block, **{name: string(source.get(name)) for name in names})
+            return reader.image(where, block, plain, **{name: string(source.get(name)) for name in names})
         case kind:
             return Foreign(Native(reader.origin, block), f"[{kind}]")
 
@@ -135,8 +135,8 @@ def _read_result(reader: Reader, where: str, block: dict[str, Any]) -> ToolResul
 def _unmarked(block: dict[str, Any]) -> dict[str, Any]:
     """Without its cache markers, also those in a result: the encoder places them, and the API takes only four."""
     bare = {k: v for k, v in block.items() if k != "cache_control"}
-    if isinstance(content := block.get("content"), list):
-        bare["content"] = [_unmarked(cast(dict[str, Any], b)) if isinstance(b, dict) else b for b in arr(content)]
+    if inner := arr(block.get("content")):
+        bare["content"] = [_unmarked(obj(piece)) if obj(piece) else piece for piece in inner]
     return block if bare == block else bare
 
 

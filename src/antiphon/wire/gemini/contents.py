@@ -21,6 +21,7 @@ from antiphon.conversation import (
 )
 from antiphon.wire import body
 from antiphon.wire.gemini.keys import kind_of
+from antiphon.wire.naming import own_id
 from antiphon.wire.options import Target
 from antiphon.wire.shape import obj, string
 
@@ -30,7 +31,9 @@ DUMMY_SIGNATURE = "skip_thought_signature_validator"
 
 OPENING = b'{"role":"user","parts":[{"text":"(The conversation begins with the assistant.)"}]}'
 _NOTHING = b'{"text":"(Content that only another provider can show.)"}'
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+#: What the API takes as the name of a called function.
+CALLED = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_ID = re.compile(r".+", re.DOTALL)
 _SUFFIXES = {"png": "png", "webp": "webp", "gif": "gif", "heic": "heic", "heif": "heif"}
 #: Parts of the provider's own tools: they hold encrypted state, so no other model can take them up.
 _SEALED = ("toolCall", "toolResponse")
@@ -105,10 +108,11 @@ def _own(native: Native | None, target: Target) -> dict[str, Any] | None:
 def _call(call: ToolCall, target: Target, first: bool) -> str:
     own = _own(call.native, target) or {}
     theirs = obj(own.get("functionCall"))
-    fields = [f'"id":"{call.id}"'] if "id" in theirs else []
+    fields = [f'"id":{dumps(own_id(call, string(theirs["id"]), _ID))}'] if "id" in theirs else []
     fields.append(f'"name":{dumps(_name(call, target))}')
     if call.arguments or "args" in theirs or not theirs:
         fields.append(f'"args":{call.arguments_json}')
+    fields += [f"{dumps(k)}:{dumps(v)}" for k, v in theirs.items() if k not in ("id", "name", "args")]
     beside = {k: v for k, v in own.items() if k != "functionCall"}
     if first and target.profile.signatures:
         # G4: without a signature on the first call, Gemini 3 refuses the step.
@@ -121,7 +125,7 @@ def _name(call: ToolCall, target: Target) -> str:
     """The name as the model wrote it: this API takes dots and colons, which others do not."""
     own = call.native.data if call.native and is_ours(call.native, target) else {}
     name = string(obj(own.get("functionCall")).get("name"))
-    return name if _NAME.fullmatch(name) else call.name
+    return name if CALLED.fullmatch(name) else call.name
 
 
 def _results(turn: AssistantTurn, target: Target) -> list[str]:
@@ -133,8 +137,9 @@ def _result(result: ToolResult, call: ToolCall, target: Target) -> str:
     own = _own_result(result, target)
     data: dict[str, Any] = obj(own.get("functionResponse")) or _response(result, target)
     data = {k: v for k, v in data.items() if k != "id"} | {"name": _name(call, target)}
-    if "id" in obj((_own(call.native, target) or {}).get("functionCall")):
-        data = {"id": call.id} | data
+    theirs = obj((_own(call.native, target) or {}).get("functionCall"))
+    if "id" in theirs:
+        data = {"id": own_id(call, string(theirs["id"]), _ID)} | data
     return dumps(own | {"functionResponse": data})
 
 

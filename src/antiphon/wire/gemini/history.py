@@ -20,6 +20,7 @@ from antiphon.conversation import (
     UserPart,
 )
 from antiphon.errors import ContentError
+from antiphon.wire.gemini.contents import CALLED
 from antiphon.wire.gemini.keys import camel_keys, is_object, kind_of, part_of, several
 from antiphon.wire.gemini.pairing import Pairing
 from antiphon.wire.gemini.request import declaration
@@ -28,8 +29,6 @@ from antiphon.wire.gemini.results import read_image, read_result
 from antiphon.wire.gemini.schema import to_json_schema
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import obj, string
-
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
 
 
 def read(data: object, origin: Origin) -> Reading:
@@ -76,7 +75,7 @@ def _read_function(reader: Reader, function: dict[str, Any]) -> None:
 
 def _plain_name(name: str) -> str:
     """The name without the dots and colons that only this API takes."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] if _NAME.fullmatch(name) else name
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] if CALLED.fullmatch(name) else name
 
 
 def _read_contents(reader: Reader, contents: list[dict[str, Any]]) -> None:
@@ -129,7 +128,7 @@ def _read_model_part(reader: Reader, pairing: Pairing, where: str, part: dict[st
     native = read_part(part, reader.origin, id).native
     if _plain_name(name) != name:
         native = Native(reader.origin, part)
-    return reader.call(where, id, _plain_name(name), call.get("args", {}), native)
+    return reader.call(where, id, _plain_name(name), call.get("args", {}), native, CALLED)
 
 
 def _read_user(reader: Reader, pairing: Pairing, where: str, parts: list[dict[str, Any]]) -> None:

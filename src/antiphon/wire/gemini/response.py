@@ -8,6 +8,7 @@ from typing import Any
 from antiphon._json import dumps
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, short_id
 from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
+from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string, total
 
@@ -69,9 +70,11 @@ def read_part(part: dict[str, Any], origin: Origin, id: str, cut: bool = False) 
     kind = kind_of(part)
     if kind == "functionCall":
         call = obj(part[kind])
-        native = None if set(part) == {kind} and set(call) == {"name", "args"} else Native(origin, part)
+        name = string(call.get("name"))
+        plain = set(part) == {kind} and set(call) == {"name", "args"} and is_universal("id", name)
+        native = None if plain else Native(origin, part)
         own = string(call.get("id")) or id
-        return ToolCall.read(own, string(call.get("name")), call.get("args", {}), truncated=cut, native=native)
+        return ToolCall.read(own, name, call.get("args", {}), truncated=cut, native=native)
     text = string(part.get("text"))
     if part.get("thought") is True:
         return Reasoning(text, Native(origin, part))

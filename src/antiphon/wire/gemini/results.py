@@ -28,7 +28,7 @@ def read_result(part: dict[str, Any], id: str, origin: Origin) -> ToolResult:
     content = text if is_error or not media else (*([Text(text)] if text else []), *media)
     plain = {"error" if is_error else "result": text}
     own = text.strip() and response == plain and set(part) == {"functionResponse"} and not data.keys() - _PLAIN
-    usable = isinstance(response, dict)
+    usable = isinstance(data.get("response", {}), dict)
     return ToolResult(id, content, is_error, name, native=Native(origin, part) if usable and not own else None)
 
 
@@ -55,12 +55,17 @@ def read_image(part: dict[str, Any], origin: Origin) -> Image | None:
     media_type = string((inline or file).get("mimeType"))
     if not media_type.startswith("image/"):
         return None
+    # Google writes the alphabet that is made for URLs, with or without padding; everybody else wants the other one.
+    given = string(inline.get("data"))
+    data = given.translate({45: 43, 95: 47})
+    data += "=" * (-len(data) % 4)
     plain = len(part) == 1 and (inline or file).keys() == {"mimeType", "data" if inline else "fileUri"}
+    plain = plain and data == given
     native = None if plain else Native(origin, part)
     url = string(file.get("fileUri"))
     if not inline and (not url.startswith(("http://", "https://")) or "//generativelanguage." in url):
         return None
     try:
-        return Image(data=string(inline.get("data")), media_type=media_type, url="" if inline else url, native=native)
+        return Image(data=data, media_type=media_type, url="" if inline else url, native=native)
     except ContentError:
         return None

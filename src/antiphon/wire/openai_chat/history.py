@@ -8,7 +8,7 @@ from typing import Any
 from antiphon._json import dumps
 from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolCall, ToolResult, UserPart, legal_id
 from antiphon.conversation import short_id as made_up_id
-from antiphon.wire.openai_chat.messages import NAME
+from antiphon.wire.openai_chat.messages import NAME, SYSTEM_ROLE
 from antiphon.wire.openai_chat.request import plain_tool, without_null_required
 from antiphon.wire.openai_chat.response import call_fields, is_plain, list_calls, said
 from antiphon.wire.reading import Reader, Reading
@@ -32,7 +32,10 @@ def read(data: object, origin: Origin) -> Reading:
     if top.get("function_call") is not None:
         choice = top["function_call"]
         rest["tool_choice"] = {"type": "function", "function": choice} if isinstance(choice, dict) else choice
-    return reader.reader.done(rest)
+    reading = reader.reader.done(rest)
+    if reader.system_roles == {"developer"}:
+        reading.conversation.memo[SYSTEM_ROLE] = (origin.provider, reading.conversation.system, "developer")
+    return reading
 
 
 class _ChatReader:
@@ -45,6 +48,7 @@ class _ChatReader:
         self.nameless: dict[str, str] = {}
         # System messages that stand between calls and results, which have to wait.
         self.waiting: list[Item] = []
+        self.system_roles: set[object] = set()
 
     def native(self, data: dict[str, Any]) -> Native:
         return Native(self.reader.origin, data)
@@ -99,10 +103,14 @@ class _ChatReader:
         texts = [content] if isinstance(content, str) else [obj(block)["text"] for block in arr(message["content"])]
         if not texts:
             self.note("empty-message", where, "a system message without text", "it is dropped")
-        elif not self.reader.items and not self.waiting and is_plain(message, "role", "content"):
+        elif not self.reader.items and not self.waiting and self.is_system_text(message, texts):
             self.reader.system += texts
+            self.system_roles.add(message.get("role"))
         else:
             self.waiting.append(Item("user", where, (Foreign(self.native(message), "\n".join(texts)),)))
+
+    def is_system_text(self, message: dict[str, Any], texts: list[str]) -> bool:
+        return is_plain(message, "role", "content") and any(text.strip() for text in texts)
 
     def let_system_speak(self) -> None:
         self.reader.items += self.waiting
@@ -148,12 +156,11 @@ class _ChatReader:
         source = block.get("image_url")
         url = source if isinstance(source, str) else string(obj(source).get("url"))
         plain = is_plain(obj(source), "url") and is_plain(block, "type", "image_url") and not isinstance(source, str)
-        native = {} if plain else block
         if found := _DATA_URL.match(url):
-            return self.reader.image(where, native, media_type=found[1], data=found[2])
+            return self.reader.image(where, block, plain, media_type=found[1], data=found[2])
         if url.startswith("data:"):
             return Foreign(self.native(block), "[image_url]")
-        return self.reader.image(where, native, url=url)
+        return self.reader.image(where, block, plain, url=url)
 
     # The model's messages, and what its calls gave
 
@@ -167,11 +174,7 @@ class _ChatReader:
             self.note("empty-message", where, "an empty list of calls", "it is left out")
         parts = said(message, self.reader.origin)
         calls = [self.read_call(f"{where}, call {n}", call) for n, call in enumerate(list_calls(message))]
-        has_text = any(not isinstance(part, Text) or part.text.strip() for part in parts)
-        if isinstance(content, str) and not has_text and not calls:
-            # The API takes an answer without text.
-            parts = [Foreign(self.native({"content": content}))]
-        elif not parts and not calls:
+        if not parts and not calls:
             self.note("empty-message", where, "a message without content", "it is dropped")
         self.reader.items.append(Item("assistant", where, (*parts, *calls)))
 
@@ -188,12 +191,7 @@ class _ChatReader:
         if not isinstance(arguments, str) and string(data.get("type")) != "custom":
             found = f"the arguments of call {id!r} are {type(arguments).__name__}, not text"
             self.note("bad-arguments", where, found, "they are written as text", id)
-        if NAME.match(name):
-            # Names that are legal here alone are no fault; arguments that no tool could be run with are.
-            call = ToolCall.read(id, name, arguments, native=native)
-            self.reader.call(where, id, call.name, arguments, native)
-            return call
-        return self.reader.call(where, id, name, arguments, native)
+        return self.reader.call(where, id, name, arguments, native, NAME)
 
     def read_result(self, where: str, message: dict[str, Any]) -> ToolResult:
         id = string(message.get("tool_call_id")) or self.oldest_nameless(where, message)

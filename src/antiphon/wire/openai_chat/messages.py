@@ -25,6 +25,7 @@ from antiphon.conversation import (
     short_id,
 )
 from antiphon.wire import body
+from antiphon.wire.naming import own_id
 from antiphon.wire.openai_chat.reasoning import sent_back
 from antiphon.wire.options import Target
 from antiphon.wire.shape import arr, obj, string
@@ -41,6 +42,10 @@ _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}\Z")
 RECEIVED = "_received"
 #: O6: what the API takes as the name of a called function.
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
+#: O5: what it takes as the id of a call.
+ID = re.compile(r".{1,40}", re.DOTALL)
+#: Where a conversation keeps the role of the system text it was read with: the provider, the text and the role.
+SYSTEM_ROLE = ("openai-chat", "system role")
 
 
 def messages(conversation: Conversation, target: Target) -> bytes:
@@ -53,7 +58,9 @@ def messages(conversation: Conversation, target: Target) -> bytes:
         joined = joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")
     if not conversation.system:
         return joined
-    system = dumps({"role": target.profile.system_role, "content": conversation.system}).encode()
+    known: tuple[str, str, str] = conversation.memo.get(SYSTEM_ROLE, ("", "", ""))
+    role = known[2] if known[:2] == (target.provider, conversation.system) else target.profile.system_role
+    system = dumps({"role": role, "content": conversation.system}).encode()
     return system + b"," + joined if joined else system
 
 
@@ -83,11 +90,12 @@ def _segments(turn: Turn, target: Target) -> list[body.Segment]:
     segments = [body.Segment("", message.encode())] if message else []
     tools: list[str] = []
     images: list[str] = []
-    names = {call.id: call.name for call in turn.calls}
+    calls = {call.id: call for call in turn.calls}
     for result in turn.results:
-        tool, shown = _result(result, target)
+        call = calls[result.call_id]
+        tool, shown = _result(result, _id(call, target), target)
         tools.append(tool)
-        intro = f"Image in the result of call {_id(result.call_id, target)} to `{names.get(result.call_id, '')}`:"
+        intro = f"Image in the result of call {_id(call, target)} to `{call.name}`:"
         for image in shown:
             images += [_text_block(intro), _image_block(image, target)]
     if tools:
@@ -165,14 +173,16 @@ class _Draft:
             if len(texts) == len(self.content):
                 return dumps("\n\n".join(texts))
             return "[" + ",".join(block for _, block in self.content) + "]"
+        kept = self.fields.get("content")
+        if isinstance(kept, str):
+            # The API takes text in which there is nothing.
+            return dumps(kept)
         if self.calls or self.fields.get("refusal") is not None or self.fields.get("audio") is not None:
             # Null is what OpenAI's own schema and examples have, and what the servers follow. An empty string is text
             # to some of them, which refuse it (Bedrock) or show it to the model (Ollama's templates); others refuse a
             # message that has no such field at all (vLLM, SGLang).
             return "null"
-        # A message without text that was accepted as it is.
-        kept = self.fields.get("content")
-        return dumps(kept) if isinstance(kept, str) else None
+        return None
 
 
 def _assistant_message(turn: AssistantTurn, target: Target) -> str | None:
@@ -206,9 +216,12 @@ def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
         case Foreign() if is_ours(part.native, target) and not _has_image(part.native.data.get("content")):
             data = part.native.data
             draft.content += [(None, dumps(block)) for block in arr(data.get("content"))]
-            draft.fields |= {k: v for k, v in data.items() if k != RECEIVED and (k != "content" or isinstance(v, str))}
+            draft.fields |= {k: v for k, v in data.items() if k not in (RECEIVED, "content")}
         case Text() if part.native and is_ours(part.native, target):
-            draft.content.append((None, dumps(part.native.data)))
+            if "content" in part.native.data:
+                draft.fields |= part.native.data
+            else:
+                draft.content.append((None, dumps(part.native.data)))
         case Text() | Foreign():
             if part.text.strip():
                 draft.content.append((part.text, _text_block(part.text)))
@@ -220,7 +233,7 @@ def _has_image(content: object) -> bool:
 
 
 def _call(call: ToolCall, target: Target) -> str:
-    id = _id(call.id, target)
+    id = _id(call, target)
     native = call.native if call.native and is_ours(call.native, target) else None
     if native and native.data.get("type", "function") != "function":
         return dumps(native.data | {"id": id})
@@ -232,16 +245,18 @@ def _call(call: ToolCall, target: Target) -> str:
         # What servers add to a call is the model's own, such as the signature of its thought.
         rest = {k: v for k, v in native.data.items() if k not in ("id", "type", "function", "index")}
         tail = "," + dumps(rest)[1:-1] if rest else ""
-    return f'{{"id":"{id}","type":"function","function":{function}{tail}}}'
+    return f'{{"id":{dumps(id)},"type":"function","function":{function}{tail}}}'
 
 
-def _id(id: str, target: Target) -> str:
-    return short_id(id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
+def _id(call: ToolCall, target: Target) -> str:
+    theirs = call.native.data.get("id") if call.native and is_ours(call.native, target) else ""
+    id = own_id(call, string(theirs), ID)
+    return short_id(call.id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
 
 
-def _result(result: ToolResult, target: Target) -> tuple[str, list[Image]]:
+def _result(result: ToolResult, id: str, target: Target) -> tuple[str, list[Image]]:
     """The tool message, and the images that cannot be in it (O9)."""
-    id, images = _id(result.call_id, target), [part for part in result.parts if isinstance(part, Image)]
+    images = [part for part in result.parts if isinstance(part, Image)]
     native = result.native
     # Models that take images in a tool message do not see them there.
     if native and not images and is_ours(native, target):

@@ -14,6 +14,7 @@ from antiphon.errors import (
     ServerFailed,
     StatusError,
 )
+from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_chat.messages import NAME, RECEIVED
 from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
@@ -61,7 +62,9 @@ def decode(response: object, origin: Origin) -> Reply:
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:
     """The message with what no request may hold (citations, a server's own statistics) set apart, but not lost."""
     more = {k: v for k, v in message.items() if k not in _REQUEST_FIELDS and v not in (None, "", [])}
-    kept = {k: v for k, v in message.items() if k in _REQUEST_FIELDS}
+    # Servers differ in whether calls come with empty text or with none.
+    silent = message.get("content") == "" and bool(list_calls(message))
+    kept = {k: v for k, v in message.items() if k in _REQUEST_FIELDS and not (silent and k == "content")}
     return kept | {RECEIVED: more} if more else kept
 
 
@@ -80,7 +83,7 @@ def said(message: dict[str, Any], origin: Origin) -> list[AssistantPart]:
         parts.append(Reasoning(readable(thinking), Native(origin, thinking)))
     content = message.get("content")
     if isinstance(content, str):
-        parts += [Text(content)] if content else []
+        parts.append(Text(content, None if content.strip() else Native(origin, {"content": content})))
     else:
         blocks = [obj(block) for block in arr(content)]
         parts += [_said_block(block, origin, len(blocks) > 1) for block in blocks]
@@ -136,10 +139,11 @@ def call_fields(call: dict[str, Any], origin: Origin) -> tuple[str, str, object,
     name, arguments = string(function.get("name")), function.get("arguments")
     if kind == "custom":
         arguments = {"input": function.get("input", "")}
-    renamed = NAME.match(name) and ToolCall.read("id", name, {}).name != name
-    plain = kind == "function" and not renamed and is_plain(call, "id", "type", "function", "index")
+    id = string(call.get("id"))
+    plain = is_universal(id or "id", name if NAME.match(name) else "none")
+    plain = plain and kind == "function" and is_plain(call, "id", "type", "function", "index")
     native = None if plain else Native(origin, {k: v for k, v in call.items() if k != "index"})
-    return string(call.get("id")), name, "" if arguments is None else arguments, native
+    return id, name, "" if arguments is None else arguments, native
 
 
 def usage_of(data: dict[str, Any]) -> Usage:

@@ -9,9 +9,10 @@ from typing import Any
 from antiphon._json import dumps
 from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolResult, ToolSpec, legal_id
 from antiphon.errors import ContentError
-from antiphon.wire.openai_responses.items import is_content
+from antiphon.wire.naming import is_universal
+from antiphon.wire.openai_responses.items import CALL_ID, NAME, is_content
 from antiphon.wire.openai_responses.request import tool_data
-from antiphon.wire.openai_responses.response import content_of, foreign, is_plain, read_item
+from antiphon.wire.openai_responses.response import content_of, foreign, is_plain, read_item, text_of
 from antiphon.wire.openai_responses.terms import OUTPUTS, continues, kind_of
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
@@ -116,15 +117,18 @@ class _Reader(Reader):
     def read_message(self, where: str, item: dict[str, Any]) -> None:
         role = item.get("role")
         if role in ("system", "developer"):
-            text = "\n".join(filter(None, (string(block.get("text")) for block in content_of(item))))
-            self.items.append(Item("user", where, (Foreign(Native(self.origin, item), text),)))
+            self.items.append(Item("user", where, (Foreign(Native(self.origin, item), text_of(item)),)))
             return
         if role not in ("user", "assistant"):
             self.note("unknown-role", where, f"a message of role {role!r}", "it is read as the user's")
-        if not content_of(item) and item.get("content") != "":
+        cut = role == "assistant" and item.get("content") == []
+        if not content_of(item) and item.get("content") != "" and not cut:
             self.note("empty-message", where, "a message without content", "it is dropped")
         elif role == "assistant":
             self.items.append(Item("assistant", where, (read_item(self.as_output(where, item), self.origin),)))
+        elif role == "user" and not is_plain(item, "role", "content"):
+            # One that the server knows, such as compaction leaves.
+            self.items.append(Item("user", where, (Foreign(Native(self.origin, item), text_of(item)),)))
         else:
             parts = tuple(self.read_content(where, block, message=True) for block in content_of(item))
             self.items.append(Item("user", where, parts))
@@ -141,11 +145,12 @@ class _Reader(Reader):
 
     def read_call(self, where: str, item: dict[str, Any]) -> None:
         id, arguments = string(item.get("call_id")), item.get("arguments", "")
-        native = None if is_plain(item, "call_id", "name", "arguments") else Native(self.origin, item)
-        call = self.call(where, id, string(item.get("name")), arguments, native)
+        name = string(item.get("name"))
+        plain = is_plain(item, "call_id", "name", "arguments") and is_universal(id, name)
+        call = self.call(where, id, name, arguments, None if plain else Native(self.origin, item), NAME)
         if not isinstance(arguments, str) and not call.problem:
             self.note("bad-arguments", where, f"call {id!r}: its arguments are no text", "they become JSON text", id)
-        if not 1 <= len(id) <= 64:
+        if not CALL_ID.fullmatch(id):
             self.note("bad-id", where, f"call id {id!r} is not legal", f"the call becomes {call.id!r}", id)
         self.items.append(Item("assistant", where, (call,)))
         if id in self.answered:
@@ -193,12 +198,12 @@ class _Reader(Reader):
 
     def read_image(self, where: str, block: dict[str, Any]) -> Image | Text | Foreign:
         url = string(block.get("image_url"))
-        kept = {} if is_plain(block, "image_url", "detail") and block.get("detail") == "auto" else block
+        plain = is_plain(block, "image_url", "detail") and block.get("detail") == "auto"
         if match := _DATA_URL.fullmatch(url):
-            return self.image(where, kept, media_type=match[1], data=match[2])
+            return self.image(where, block, plain, media_type=match[1], data=match[2])
         if url.startswith("data:"):
             return Foreign(Native(self.origin, block), "[image]")
-        return self.image(where, kept, url=url)
+        return self.image(where, block, plain, url=url)
 
 
 def _texts(content: str | tuple[Text | Image | Foreign, ...]) -> list[str]:

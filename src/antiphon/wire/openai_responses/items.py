@@ -22,19 +22,24 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.wire import body
+from antiphon.wire.naming import own_id
 from antiphon.wire.openai_responses.terms import Terms, kind_of
 from antiphon.wire.shape import arr, obj, string
 
 _NOTHING = {"type": "input_text", "text": "(Content that only another provider can show.)"}
 _NO_OUTPUT = "(no output)"
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+#: R8: what the API takes as the id of a call.
+CALL_ID = re.compile(r".{1,64}", re.DOTALL)
 
 
 def segments(turn: Turn, terms: Terms) -> list[body.Segment]:
     """A turn's items. Only what a user says in neighbouring turns becomes one message."""
     if isinstance(turn, UserTurn):
         return [_user_segment(part, terms) for part in turn.parts if _has_form(part, terms)] or [_user(_NOTHING)]
-    items = [*_assistant_items(turn, terms), *(_result(result, terms) for result in turn.results)]
+    ids = {call.id: _call_id(call, terms) for call in turn.calls}
+    results = [_result(result, ids[result.call_id], terms) for result in turn.results]
+    items = [*_assistant_items(turn, terms), *results]
     return [body.Segment("", dumps(item).encode()) for item in items]
 
 
@@ -149,23 +154,27 @@ def _call(call: ToolCall, terms: Terms) -> dict[str, Any]:
     name = string(data.get("name"))
     item: dict[str, Any] = {
         "type": "function_call",
-        "call_id": call.id,
-        "name": name if _NAME.fullmatch(name) else call.name,
+        "call_id": _call_id(call, terms),
+        "name": name if NAME.fullmatch(name) else call.name,
         "arguments": call.arguments_json,
     }
     left_out = ["id", "status"]
-    if call.native and terms.keeps_id(call.native, "fc") and data.get("call_id") == call.id:
+    if call.native and terms.keeps_id(call.native, "fc") and data.get("call_id") == item["call_id"]:
         left_out.remove("id")
     if terms.stored and not call.problem:
         left_out.remove("status")
     return item | {k: v for k, v in data.items() if k not in item and k not in left_out}
 
 
-def _result(result: ToolResult, terms: Terms) -> dict[str, Any]:
+def _call_id(call: ToolCall, terms: Terms) -> str:
+    return own_id(call, string((terms.ours(call.native) or {}).get("call_id")), CALL_ID)
+
+
+def _result(result: ToolResult, id: str, terms: Terms) -> dict[str, Any]:
     if result.native and (data := terms.ours(result.native)) is not None:
         kept = data if terms.keeps_id(result.native, "fc") else {k: v for k, v in data.items() if k != "id"}
-        return kept | {"call_id": result.call_id}
-    return {"type": "function_call_output", "call_id": result.call_id, "output": _output(result, terms)}
+        return kept | {"call_id": id}
+    return {"type": "function_call_output", "call_id": id, "output": _output(result, terms)}
 
 
 def _output(result: ToolResult, terms: Terms) -> str | list[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import RateLimited, RequestRejected, ServerFailed, StatusError
+from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_responses.terms import kind_of
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string
@@ -48,6 +49,9 @@ def _is_refusal(item: dict[str, Any]) -> bool:
 def read_item(item: dict[str, Any], origin: Origin, cut: bool = False) -> AssistantPart:
     """An item that a model made."""
     match kind_of(item):
+        case "message" if item.get("role") != "assistant":
+            # What is left of a conversation that was compacted.
+            return Foreign(Native(origin, item), text_of(item))
         case "message":
             text = "".join(string(block.get("text") or block.get("refusal")) for block in content_of(item))
             return Text(text, None if _is_plain_message(item) else Native(origin, item))
@@ -55,7 +59,9 @@ def read_item(item: dict[str, Any], origin: Origin, cut: bool = False) -> Assist
             return Reasoning("\n\n".join(thoughts(item)), Native(origin, item))
         case "function_call":
             cut = cut or item.get("status") == "incomplete"
-            plain = is_plain(item, "call_id", "name", "arguments")
+            plain = is_plain(item, "call_id", "name", "arguments") and is_universal(
+                string(item.get("call_id")), string(item.get("name"))
+            )
             native = None if plain else Native(origin, item)
             arguments = item.get("arguments", "")
             return ToolCall.read(
@@ -85,6 +91,11 @@ def content_of(item: dict[str, Any]) -> list[dict[str, Any]]:
     if isinstance(content, str):
         return [{"type": "output_text" if item.get("role") == "assistant" else "input_text", "text": content}]
     return [obj(block) for block in arr(content)]
+
+
+def text_of(item: dict[str, Any]) -> str:
+    """What a message of the user or the system says."""
+    return "\n".join(filter(None, (string(block.get("text")) for block in content_of(item))))
 
 
 def thoughts(item: dict[str, Any]) -> list[str]:

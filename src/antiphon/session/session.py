@@ -1,0 +1,208 @@
+"""The session: a model, its tools and a conversation that goes on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from os import PathLike
+from typing import Any, Self
+
+from antiphon.conversation import Conversation
+from antiphon.errors import NotReadyError, OptionError
+from antiphon.session.events import Done, Event
+from antiphon.session.loop import Mode, Run
+from antiphon.session.portal import portal
+from antiphon.session.result import AIResult
+from antiphon.session.returns import Strategy
+from antiphon.session.settings import Asks, Limits, Settings
+from antiphon.tools import Approver, Policy, Tool, as_tools
+
+
+class Session:
+    """Asks a model, runs the tools it calls, and asks again, until there is an answer.
+
+    `do` allows one set of tool calls, `vibe` as many as it takes within `limits`, `chat` is a turn of talk. Each goes
+    on in the same conversation and returns an `AIResult`; `ado`, `avibe` and `achat` are the same asynchronously,
+    `stream` and `astream` tell what happens as it happens. Whatever ends a run, the conversation can be continued.
+
+    `model` is a name, a model made by `connect`, or anything of that shape. `tools` are functions. `approve` is asked
+    about calls that `policy` says to ask about, `ask` answers the questions of tools that need a human. `deps` is
+    handed to tools through their `ToolContext`. `record` and `replay` name a file of exchanges. `options` go along with
+    every request.
+    """
+
+    def __init__(
+        self,
+        model: str | Asks,
+        tools: Iterable[Callable[..., Any] | Tool] = (),
+        system: str = "",
+        *,
+        conversation: Conversation | None = None,
+        policy: Policy | None = None,
+        approve: Approver | None = None,
+        ask: Callable[[str], str | Awaitable[str]] | None = None,
+        deps: Any = None,
+        limits: Limits | None = None,
+        strategy: Strategy | None = None,
+        attempts: int = 3,
+        record: str | PathLike[str] | None = None,
+        replay: str | PathLike[str] | None = None,
+        **options: Any,
+    ) -> None:
+        if conversation is not None and system:
+            raise OptionError("a conversation has its own system text; set `conversation.system` instead of `system`")
+        self.conversation = conversation if conversation is not None else Conversation(system)
+        asked = _connected(model, record, replay)
+        given = {tool.name: tool for tool in as_tools(tools)}
+        self._settings = Settings(
+            asked,
+            given,
+            policy or Policy(),
+            approve,
+            ask,
+            deps,
+            limits or Limits(),
+            options,
+            strategy,
+            attempts,
+        )
+
+    @property
+    def model(self) -> Asks:
+        """The model that is asked; another one may take its place at any time."""
+        return self._settings.model
+
+    @model.setter
+    def model(self, model: str | Asks) -> None:
+        self._settings.model = _connected(model, None, None)
+
+    @property
+    def tools(self) -> list[Tool]:
+        """The tools the model may call."""
+        return list(self._settings.tools.values())
+
+    @tools.setter
+    def tools(self, tools: Iterable[Callable[..., Any] | Tool]) -> None:
+        self._settings.tools = {tool.name: tool for tool in as_tools(tools)}
+
+    # Asking
+
+    def do(self, prompt: str, *, returns: Any = None) -> AIResult:
+        """Ask once: at most one set of tool calls, then the answer."""
+        return portal().run(self.ado(prompt, returns=returns))
+
+    def vibe(self, prompt: str, *, returns: Any = None) -> AIResult:
+        """Ask, and let the model work with its tools until it answers."""
+        return portal().run(self.avibe(prompt, returns=returns))
+
+    def chat(self, text: str) -> AIResult:
+        """A turn of talk: like `vibe`, and the value is always the text."""
+        return portal().run(self.achat(text))
+
+    async def ado(self, prompt: str, *, returns: Any = None) -> AIResult:
+        """`do`, asynchronously."""
+        return await self._finished("do", prompt, returns)
+
+    async def avibe(self, prompt: str, *, returns: Any = None) -> AIResult:
+        """`vibe`, asynchronously."""
+        return await self._finished("vibe", prompt, returns)
+
+    async def achat(self, text: str) -> AIResult:
+        """`chat`, asynchronously."""
+        return await self._finished("chat", text, None)
+
+    def stream(self, prompt: str, *, mode: Mode = "vibe", returns: Any = None) -> Events:
+        """Ask, and iterate over what happens: `with session.stream("…") as events: for event in events: …`."""
+        return Events(self._events(mode, prompt, returns))
+
+    def astream(self, prompt: str, *, mode: Mode = "vibe", returns: Any = None) -> AsyncEvents:
+        """`stream`, asynchronously: `async with session.astream("…") as events: async for event in events: …`."""
+        return AsyncEvents(self._events(mode, prompt, returns))
+
+    async def _finished(self, mode: Mode, prompt: str, returns: Any) -> AIResult:
+        events = Run(self._settings, self.conversation, mode, prompt, returns, stream=False).events()
+        result: AIResult | None = None
+        try:
+            async for event in events:
+                if isinstance(event, Done):
+                    result = event.result
+        finally:
+            await events.aclose()
+        assert result is not None
+        return result
+
+    def _events(self, mode: Mode, prompt: str, returns: Any) -> AsyncGenerator[Event, None]:
+        return Run(self._settings, self.conversation, mode, prompt, returns, stream=True).events()
+
+
+class Events:
+    """What happens in a run. Leaving early cancels it; calls under way are answered as interrupted."""
+
+    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
+        self._events = portal().iterate(events)
+        self._result: AIResult | None = None
+
+    @property
+    def result(self) -> AIResult:
+        """The result, once the iteration has come to its end."""
+        return _over(self._result)
+
+    def __iter__(self) -> Iterator[Event]:
+        for event in self._events:
+            if isinstance(event, Done):
+                self._result = event.result
+            yield event
+
+    def close(self) -> None:
+        """End the run."""
+        self._events.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncEvents:
+    """The same, asynchronously."""
+
+    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
+        self._events = events
+        self._result: AIResult | None = None
+
+    @property
+    def result(self) -> AIResult:
+        """The result, once the iteration has come to its end."""
+        return _over(self._result)
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        async for event in self._events:
+            if isinstance(event, Done):
+                self._result = event.result
+            yield event
+
+    async def aclose(self) -> None:
+        """End the run."""
+        await self._events.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+def _over(result: AIResult | None) -> AIResult:
+    if result is None:
+        raise NotReadyError("the run is not over; iterate to its end first")
+    return result
+
+
+def _connected(model: str | Asks, record: str | PathLike[str] | None, replay: str | PathLike[str] | None) -> Asks:
+    from antiphon.providers import connect
+
+    if isinstance(model, str):
+        return connect(model, record=record, replay=replay)
+    if record is not None or replay is not None:
+        raise OptionError("`record` and `replay` go with a model's name; for a model, give them to its `connect`")
+    return model

@@ -1,0 +1,139 @@
+"""Command lines taken apart, to prove that they run only what is allowed.
+
+What a shell would expand or compute (variables, substitutions, functions, files written by redirection) cannot be
+proven and is refused, so this reads only a small part of the shell's language, and that part exactly.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from antiphon.tools.tool import ToolFailure
+
+_SEPARATOR = re.compile(r"\|\||&&|\||;|\n")
+_HARMLESS = re.compile(r"(?:[0-9]?>&[0-9]|[0-9]?>>?[ \t]*/dev/null|<[ \t]*/dev/null)(?=[ \t\n;|&]|\Z)")
+_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=")
+_RESERVED = re.compile(
+    r"!|\{|\}|\[\[|if|then|elif|else|fi|for|while|until|do|done|case|esac|in|select|function|time|coproc"
+)
+_REFUSED = {
+    "$": "`$` is not allowed: variables and substitutions can stand for anything",
+    "`": "backticks are not allowed: a substitution can stand for anything",
+    "(": "parentheses are not allowed",
+    ")": "parentheses are not allowed",
+    "<": "redirections are not allowed, except from and to /dev/null and between outputs, written apart: `2>&1`",
+    ">": "redirections are not allowed, except from and to /dev/null and between outputs, written apart: `2>&1`",
+    "&": "running in the background with `&` is not allowed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command. `fixed` says that the shell makes nothing else of it, such as the names of files."""
+
+    text: str
+    fixed: bool
+
+
+def check_allowed(line: str, allow: Sequence[str]) -> None:
+    """Raise a ToolFailure that says what is not allowed, unless every command of the line matches a pattern.
+
+    Patterns are matched word by word; a last `*` stands for any further words: `git log *`, `ls`, `python -m pytest *`.
+    """
+    commands = simple_commands(line)
+    if not commands:
+        raise ToolFailure("the command is empty")
+    patterns = [shlex.split(pattern) for pattern in allow]
+    for words in commands:
+        if not any(_matches(words, pattern) for pattern in patterns):
+            refused = " ".join(word.text for word in words)
+            allowed = ", ".join(f"`{pattern}`" for pattern in allow)
+            raise ToolFailure(f"`{refused[:200]}` is not among the allowed commands: {allowed}")
+
+
+def _matches(words: list[Word], pattern: list[str]) -> bool:
+    if pattern[-1:] == ["*"]:
+        pattern = pattern[:-1]
+        words = words[: len(pattern)]
+    return len(words) == len(pattern) and all(map(_fits, words, pattern))
+
+
+def _fits(word: Word, pattern: str) -> bool:
+    if ".." in word.text.split("/") and ".." not in pattern.split("/"):
+        return False
+    return word.fixed and fnmatchcase(word.text, pattern)
+
+
+def simple_commands(line: str) -> list[list[Word]]:
+    """The commands that a line would run, each as its words; a ToolFailure if that cannot be told."""
+    commands: list[list[Word]] = [[]]
+    place = 0
+    while place < len(line):
+        if line[place] in " \t":
+            place += 1
+        elif separator := _SEPARATOR.match(line, place):
+            commands.append([])
+            place = separator.end()
+        elif redirection := _HARMLESS.match(line, place):
+            place = redirection.end()
+        else:
+            word, place = _word(line, place)
+            if not commands[-1]:
+                _check_first(word)
+            commands[-1].append(word)
+    return [words for words in commands if words]
+
+
+def _check_first(word: Word) -> None:
+    if _ASSIGNMENT.match(word.text):
+        raise ToolFailure(f"`{word.text}`: setting variables is not allowed")
+    if _RESERVED.fullmatch(word.text) or not word.fixed:
+        raise ToolFailure(f"`{word.text}` is not allowed where a command's name is expected")
+
+
+def _word(line: str, place: int) -> tuple[Word, int]:
+    start, text, fixed = place, "", True
+    while place < len(line):
+        char = line[place]
+        if char in " \t\n;|" or line.startswith("&&", place):
+            break
+        if char in _REFUSED:
+            raise ToolFailure(_REFUSED[char])
+        if char == "#" and place == start:
+            raise ToolFailure("comments are not allowed")
+        if char < " " or (char.isspace() and not char.isascii()) or char == "\x7f":
+            raise ToolFailure(f"the character {char!r} is not allowed")
+        if char in "'\"\\":
+            piece, place = _quoted(line, place)
+            text += piece
+            continue
+        fixed = fixed and char not in "*?[{}~"
+        text += char
+        place += 1
+    return Word(text, fixed), place
+
+
+def _quoted(line: str, place: int) -> tuple[str, int]:
+    quote = line[place]
+    if quote == "\\":
+        if line[place + 1 : place + 2] in ("", "\n"):
+            raise ToolFailure("a backslash at the end of a line is not allowed")
+        return line[place + 1], place + 2
+    text = ""
+    place += 1
+    while place < len(line) and line[place] != quote:
+        char = line[place]
+        if quote == '"' and char in "$`":
+            raise ToolFailure(_REFUSED[char])
+        if quote == '"' and char == "\\" and line[place + 1 : place + 2] in ("$", "`", '"', "\\", "\n"):
+            place += 1
+            char = "" if line[place] == "\n" else line[place]
+        text += char
+        place += 1
+    if place >= len(line):
+        raise ToolFailure(f"a {quote} is never closed")
+    return text, place + 1

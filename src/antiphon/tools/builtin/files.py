@@ -1,0 +1,123 @@
+"""Reading, writing and editing files, confined to directories."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import BinaryIO
+
+from antiphon.tools.builtin.search import search_tools
+from antiphon.tools.builtin.texts import Cut, binary_kind, count_lines, edited, lines_from
+from antiphon.tools.sandbox import Roots, named
+from antiphon.tools.tool import Tool, ToolFailure, as_tool
+
+_MOST_SHOWN = 38_000
+_LARGEST_EDIT = 20_000_000
+
+
+def file_tools(roots: Iterable[str | os.PathLike[str]] | Roots = (".",)) -> list[Tool]:
+    """The tools for files in these directories: read, write, edit, list, glob and grep."""
+    confined = roots if isinstance(roots, Roots) else Roots(roots)
+    return [_reader(confined), *search_tools(confined), _writer(confined), _editor(confined)]
+
+
+def _reader(roots: Roots) -> Tool:
+    def read_file(path: str, start_line: int = 1, end_line: int | None = None) -> str:
+        """Read a text file, or some of its lines. A first line in brackets says so if there is more.
+
+        Args:
+            path: The file, relative to the working directory.
+            start_line: The first line to read; lines are counted from 1.
+            end_line: The last line to read; the end of the file if it is left out.
+        """
+        if start_line < 1 or (end_line is not None and end_line < start_line):
+            raise ToolFailure("lines are counted from 1, and `end_line` is not before `start_line`")
+        with roots.locate(path) as place, place.open() as stream:
+            _check_text(stream, path)
+            return _described(lines_from(stream, start_line, end_line, _MOST_SHOWN), path, start_line)
+
+    return as_tool(read_file, read_only=True)
+
+
+def _check_text(stream: BinaryIO, path: str) -> None:
+    start = stream.read(8192)
+    if kind := binary_kind(start):
+        size = os.fstat(stream.fileno()).st_size
+        raise ToolFailure(f"{named(path)} is no text that could be shown: {kind}, {size:,} bytes")
+    stream.seek(0)
+
+
+def _described(cut: Cut, path: str, start_line: int) -> str:
+    if not cut.lines:
+        if start_line > 1:
+            raise ToolFailure(f"{named(path)} has only {cut.last:,} lines")
+        return "[the file is empty]"
+    notes: list[str] = []
+    if start_line > 1 or cut.more:
+        notes.append(f"lines {start_line} to {cut.last}")
+    if cut.more:
+        notes.append(f"more from start_line={cut.last + 1}")
+    if cut.shortened:
+        notes.append(f"line {cut.last} is too long to be shown whole")
+    if cut.crlf:
+        notes.append("lines end in CRLF")
+    if cut.undecodable:
+        notes.append("not all of it is UTF-8: what is not is shown as �")
+    return (f"[{'; '.join(notes)}]\n" if notes else "") + cut.lines
+
+
+def _writer(roots: Roots) -> Tool:
+    def write_file(path: str, content: str) -> str:
+        """Write a file as a whole, in place of what was there. Directories that are missing are made.
+
+        Args:
+            path: The file, relative to the working directory.
+            content: All of its new text.
+        """
+        data = _encoded(content)
+        with roots.locate(path, writing=True) as place:
+            done = "Wrote" if place.status else "Created"
+            place.replace(data)
+            return f"{done} {place.shown}: {_lines(count_lines(data))}, {len(data):,} bytes"
+
+    return as_tool(write_file, destructive=True, concurrent=False)
+
+
+def _editor(roots: Roots) -> Tool:
+    def edit_file(path: str, old: str, new: str, replace_all: bool = False) -> str:
+        """Replace a piece of a file's text by another. The piece must be in it exactly once, and match exactly.
+
+        Args:
+            path: The file, relative to the working directory.
+            old: The text to replace, with white space and enough around it to make it unique.
+            new: The text to put there.
+            replace_all: Replace it wherever it is, however often.
+        """
+        with roots.locate(path) as found, found.open() as stream:
+            seen = os.fstat(stream.fileno())
+            if seen.st_size > _LARGEST_EDIT:
+                raise ToolFailure(f"{named(path)} is too large to be edited: {seen.st_size:,} bytes")
+            _check_text(stream, path)
+            before = stream.read()
+        after, places = edited(before, _encoded(old), _encoded(new), replace_all, named(path))
+        with roots.locate(path, writing=True) as place:
+            place.replace(after, seen)
+            where = ", ".join(str(line) for line in places[:10]) + (", …" if len(places) > 10 else "")
+            if len(places) == 1:
+                return f"Edited {place.shown}, line {where}"
+            return f"Edited {place.shown}: {len(places)} replacements, in lines {where}"
+
+    return as_tool(edit_file, destructive=True, concurrent=False)
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolFailure(
+            f"character {error.start} of the text is half of a surrogate pair: no file can hold it"
+        ) from None
+
+
+def _lines(count: int) -> str:
+    return "1 line" if count == 1 else f"{count:,} lines"

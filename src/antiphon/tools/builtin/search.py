@@ -1,0 +1,197 @@
+"""Finding files: what is in a directory, which names match, and which lines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from typing import Any
+
+from antiphon.tools.builtin import searching
+from antiphon.tools.builtin.searching import glob_fits, shortened, text_lines
+from antiphon.tools.processes import Finished, program, run, scrubbed
+from antiphon.tools.sandbox import UNWALKED, Entry, Place, Roots
+from antiphon.tools.tool import Tool, ToolFailure, as_tool
+
+_MOST_LISTED = 1_000
+_MOST_COUNTED = 100_000
+_TIME_LIMIT = 20.0
+_LONGEST_PATTERN = 10_000
+
+#: (path, line number, text)
+Match = tuple[str, int, str]
+
+#: A program takes its directory by descriptor, so that it starts where we looked, whatever the path means by then.
+_STARTER = "import os, sys; os.fchdir(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
+
+
+def search_tools(roots: Roots) -> list[Tool]:
+    """`list_files`, `glob_files` and `grep_files` for these directories."""
+
+    def list_files(path: str = ".", depth: int = 1) -> str:
+        """List what is in a directory, hidden files included; directories end in /.
+
+        Args:
+            path: The directory, relative to the working directory.
+            depth: How many levels to go down; .git, node_modules, .venv and caches are not gone into.
+        """
+        if depth < 1:
+            raise ToolFailure("`depth` is at least 1")
+        with roots.locate(path) as place:
+            return _listing(_names(place, place.walk(depth)), "the directory is empty", "list a directory inside")
+
+    def glob_files(pattern: str, path: str = ".") -> str:
+        """Find files by a pattern of their names. .git, node_modules, .venv and caches are left out.
+
+        Args:
+            pattern: `*.py` finds files at any depth, `src/**/test_*.{py,txt}` those below `src`.
+            path: The directory to search and to which the pattern is relative.
+        """
+        if not pattern.strip("/. ") or len(pattern) > 1_000:
+            raise ToolFailure("the pattern is one such as `*.py` or `src/**/*.txt`")
+        with roots.locate(path) as place:
+            found = (entry for entry in place.walk() if entry.kind != "directory" and glob_fits(entry.parts, pattern))
+            return _listing(_names(place, found), f"no file matches `{pattern}`", "use a narrower pattern")
+
+    async def grep_files(
+        pattern: str, path: str = ".", glob: str | None = None, ignore_case: bool = False, max_matches: int = 200
+    ) -> str:
+        """Search the text of files, line by line, with a regular expression. Matches are shown as file:line:text.
+
+        Binary files, .git, node_modules, .venv and caches are left out.
+
+        Args:
+            pattern: The regular expression.
+            path: The directory to search, or one file.
+            glob: Only files whose path matches this, such as `*.py` or `src/**/*.txt`.
+            ignore_case: Whether large and small letters are the same.
+            max_matches: How many lines to show at most.
+        """
+        if not pattern or len(pattern) > _LONGEST_PATTERN:
+            raise ToolFailure("the pattern is a regular expression of at most 10,000 characters, and not empty")
+        if not 1 <= max_matches <= 5_000:
+            raise ToolFailure("`max_matches` is between 1 and 5,000")
+        with roots.locate(path) as place:
+            wanted = {"pattern": pattern, "ignore_case": ignore_case, "glob": glob, "most": max_matches}
+            matches = await _ripgrep(roots, place, wanted)
+            if matches is None:
+                matches = await _search(place, wanted)
+            if not matches:
+                return f"no line matches `{pattern}`" + (f" in files like `{glob}`" if glob else "")
+            prefix = _prefix(place)
+            lines = [f"{prefix}{name}:{number}:{text}" for name, number, text in matches[:max_matches]]
+            if len(matches) > max_matches:
+                lines.append(f"[the first {max_matches:,} matches; there are more]")
+            return "\n".join(lines)
+
+    return [as_tool(function, read_only=True) for function in (list_files, glob_files, grep_files)]
+
+
+def _prefix(place: Place) -> str:
+    """What stands before the names of what is found at a place, or beside it if it is a file."""
+    shown = place.shown if place.kind == "directory" else place.shown.rpartition("/")[0]
+    return "" if shown in ("", ".") else f"{shown.rstrip('/')}/"
+
+
+def _names(place: Place, entries: Iterable[Entry]) -> Iterator[str]:
+    prefix = _prefix(place)
+    marks = {"directory": "/", "link": " (link)", "other": " (no regular file)", "file": ""}
+    for entry in entries:
+        yield prefix + "/".join(entry.parts) + marks[entry.kind]
+
+
+def _listing(names: Iterator[str], nothing: str, advice: str) -> str:
+    shown = list(islice(names, _MOST_LISTED))
+    more = sum(1 for _ in islice(names, _MOST_COUNTED))
+    if not shown:
+        return f"[{nothing}]"
+    if more:
+        total = f"{len(shown) + more:,}" if more < _MOST_COUNTED else f"more than {_MOST_COUNTED:,}"
+        shown.append(f"[{_MOST_LISTED:,} of {total} shown; {advice}]")
+    return "\n".join(shown)
+
+
+async def _search(place: Place, wanted: dict[str, Any]) -> list[Match]:
+    """Search with Python's own expressions."""
+    only = place.name if place.kind == "file" else None
+    if only is not None and place.directory is not None:
+        return await _searched({**wanted, "where": place.directory, "only": only, "unwalked": ()})
+    with place.descriptor() as where:
+        return await _searched({**wanted, "where": where, "only": None, "unwalked": sorted(UNWALKED)})
+
+
+async def _searched(settings: dict[str, Any]) -> list[Match]:
+    where = settings["where"]
+    command = [sys.executable, "-I", "-S", "-X", "utf8", searching.__file__, json.dumps(settings)]
+    finished = await _run(command, [where] if isinstance(where, int) else [])
+    if finished.code:
+        last = (finished.errors.strip() or "it was ended").splitlines()[-1]
+        raise ToolFailure(f"the search failed: {last}")
+    return [(name, number, text) for name, number, text in map(json.loads, finished.output.splitlines())]
+
+
+async def _run(command: list[str], descriptors: list[int]) -> Finished:
+    try:
+        finished = await run(
+            command, environment=scrubbed(), timeout=_TIME_LIMIT, first=8 << 20, descriptors=descriptors
+        )
+    except OSError as error:
+        raise ToolFailure(f"the search could not be started: {error.strerror}") from None
+    if finished.timed_out:
+        raise ToolFailure(
+            f"the search was ended after {_TIME_LIMIT:g} seconds; use a simpler pattern, or search a smaller directory"
+        )
+    return finished
+
+
+async def _ripgrep(roots: Roots, place: Place, wanted: dict[str, Any]) -> list[Match] | None:
+    """Search with ripgrep; `None` if there is none or it does not take the pattern."""
+    found = program("rg")
+    if found is None or place.directory is None or "\0" in f"{wanted['pattern']}{wanted['glob']}":
+        return None
+    options = ["--no-config", "--no-ignore", "--hidden", "--no-follow", "--sort=path", "--color=never", "--no-messages"]
+    # Only places are asked for. The lines are read by us: what ripgrep opens may be swapped while it runs.
+    options += ["--with-filename", "--no-heading", "--line-number", "--null", "--max-columns=1", "--max-filesize=64M"]
+    options += ["--ignore-case"] if wanted["ignore_case"] else ["--case-sensitive"]
+    options += [f"--glob=!**/{name}" for name in sorted(UNWALKED)]
+    options += [f"--max-count={wanted['most'] + 1}", f"--regexp={wanted['pattern']}"]
+    if place.kind == "file":
+        finished = await _started(found, options, f"./{place.name}", place.directory)
+    else:
+        with place.descriptor() as where:
+            assert isinstance(where, int)
+            finished = await _started(found, options, "./", where)
+    if finished.code not in (0, 1) and not finished.dropped:
+        return None
+    places = _places(finished.output, wanted["glob"])
+    return list(islice(_read(roots, place, places), wanted["most"] + 1))
+
+
+async def _started(found: str, options: list[str], target: str, where: int) -> Finished:
+    command = [sys.executable, "-I", "-S", "-c", _STARTER, str(where), found, *options, "--", target]
+    return await _run(command, [where])
+
+
+def _places(output: str, glob: str | None) -> Iterator[tuple[str, int]]:
+    for line in output.splitlines():
+        name, found, rest = line.partition("\0")
+        number = rest.partition(":")[0]
+        name = name.removeprefix("./")
+        if found and number.isdecimal() and (not glob or glob_fits(name.split("/"), glob)):
+            yield name, int(number)
+
+
+def _read(roots: Roots, place: Place, places: Iterator[tuple[str, int]]) -> Iterator[Match]:
+    directory = place.real if place.kind == "directory" else place.real.rpartition("/")[0]
+    for name, group in groupby(places, key=lambda found: found[0]):
+        numbers = {number for _, number in group}
+        try:
+            with roots.locate(f"{directory}/{name}") as file, file.open() as stream:
+                for number, line in text_lines(stream):
+                    if number in numbers:
+                        yield name, number, shortened(line)
+                    if number >= max(numbers):
+                        break
+        except ToolFailure:
+            continue

@@ -1,0 +1,67 @@
+"""Commands in a shell: the most powerful tool there is, and the one that asks first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+
+from antiphon.tools.builtin.commands import check_allowed
+from antiphon.tools.processes import ending, run, scrubbed
+from antiphon.tools.tool import Tool, ToolFailure, as_tool
+
+#: Programs find no terminal and nobody who could answer.
+_QUIET = {"TERM": "dumb", "PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
+
+
+def shell_tool(
+    cwd: str | os.PathLike[str] = ".", allow: Sequence[str] = (), timeout: float = 60.0, output_limit: int = 30_000
+) -> Tool:
+    """The tool `run_shell`, which runs commands in a directory.
+
+    With `allow`, it runs only lines of which every command matches one of these patterns (`git log *`, `ls`). It is no
+    sandbox: what a command may do, it does. Variables that look like secrets are not passed on to it.
+    """
+    directory = os.path.realpath(cwd)
+    if isinstance(allow, str):
+        raise TypeError("`allow` is a list of patterns, not one text")
+
+    async def run_shell(command: str) -> str:
+        """Run a command in a POSIX shell (`sh`) and see its output and its exit code.
+
+        It starts in the working directory each time; nothing can be typed into it, and what it leaves running in the
+        background is ended with it.
+
+        Args:
+            command: The command line.
+        """
+        if not command.strip():
+            raise ToolFailure("the command is empty")
+        if "\0" in command:
+            raise ToolFailure("the command has a NUL character in it")
+        if allow:
+            check_allowed(command, allow)
+        half = output_limit // 2
+        try:
+            finished = await run(
+                ["/bin/sh", "-c", command],
+                cwd=directory,
+                environment=scrubbed() | _QUIET,
+                timeout=timeout,
+                first=half,
+                last=half,
+                merged=True,
+            )
+        except (OSError, UnicodeEncodeError) as error:
+            raise ToolFailure(f"the command could not be started: {getattr(error, 'strerror', error)}") from None
+        output = finished.output.rstrip()
+        if finished.timed_out:
+            said = f" Until then it said:\n{output}" if output else ""
+            raise ToolFailure(f"the command was ended after {timeout:g} seconds.{said}")
+        return f"{output or '(no output)'}\n[{ending(finished)}]"
+
+    made = as_tool(run_shell, destructive=True, concurrent=False, output_limit=output_limit + 1_000)
+    if not allow:
+        return made
+    description = f"{made.spec.description}\n\nOnly these commands are allowed: {', '.join(allow)}"
+    return replace(made, spec=replace(made.spec, description=description))

@@ -1,0 +1,30 @@
+"""The tool with which a model reads on in a result that was too long to show at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from antiphon.errors import ContentError
+from antiphon.tools.tool import Tool, ToolContext, ToolFailure, as_tool
+
+
+def read_result_tool() -> Tool:
+    """`read_result`, for conversations that keep whole results under handles."""
+    return as_tool(read_result, read_only=True)
+
+
+def read_result(
+    context: ToolContext,
+    handle: Annotated[str, Field(description="The handle named in the note, such as result:call_1")],
+    start: Annotated[int, Field(ge=0, description="The first character to show")] = 0,
+    length: Annotated[int, Field(ge=1, le=40_000, description="How many characters to show")] = 20_000,
+) -> str:
+    """Read more of a tool result that was cut."""
+    try:
+        text = context.conversation.whole(handle)
+    except ContentError as error:
+        raise ToolFailure(str(error)) from None
+    end = min(start + length, len(text))
+    return f"[characters {start:,} to {end:,} of {len(text):,}]\n{text[start:end]}"

@@ -1,0 +1,788 @@
+"""Runs of a session against the fakes, over HTTP, on all four APIs."""
+
+import asyncio
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypedDict
+
+import pytest
+from pydantic import BaseModel
+
+from antiphon.conversation import Image, ToolResult
+from antiphon.errors import OptionError, ProviderError, ServerFailed
+from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.providers import Retry
+from antiphon.providers.recording import ReplayMismatch
+from antiphon.session import (
+    AIResult,
+    CallFinished,
+    CallStarted,
+    Done,
+    Limits,
+    ReturnError,
+    Session,
+    UsageChanged,
+    Waiting,
+)
+from antiphon.tools import (
+    Decision,
+    Policy,
+    Rule,
+    ToolContext,
+    ToolFailure,
+    requiring_approval,
+    tool,
+)
+from antiphon.tools.tool import HumanNeeded
+from antiphon.wire import TextDelta
+
+MODELS = ["anthropic/claude-sonnet-5", "openai-chat/gpt-4o", "openai/gpt-5", "google/gemini-3-pro"]
+every_api = pytest.mark.parametrize("model", MODELS)
+QUICK = Retry(attempts=2, first_wait=0.01)
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    if city == "Atlantis":
+        raise ToolFailure("no such city: Atlantis")
+    return f"Rain in {city}"
+
+
+def broken() -> str:
+    raise ZeroDivisionError("oops")
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Fake]:
+    with Fake() as fake:
+        yield fake
+
+
+@pytest.fixture
+def fake(served: Fake) -> Fake:
+    served.reset()
+    return served
+
+
+def session(fake: Fake, model: str = MODELS[0], tools: Any = (weather, broken), **settings: Any) -> Session:
+    return Session(fake.connect(model, retry=QUICK), tools, "Be brief.", **settings)
+
+
+def accepted(fake: Fake) -> bool:
+    return all(request.rejected == "" for request in fake.requests)
+
+
+class TestAIResultAsTheSeedLists:
+    """The eleven unit tests of the seed, under its own names."""
+
+    def ask(self, fake: Fake, *script: Any, prompt: str = "…") -> AIResult:
+        fake.play(*script)
+        return session(fake).vibe(prompt)
+
+    def test_1_basic_assignment_stores_ai_result_object(self, fake: Fake):
+        assert isinstance(self.ask(fake, "4"), AIResult)
+
+    def test_2_value_access_ret_in_expressions_resolves_to_value(self, fake: Fake):
+        assert "Answer: " + self.ask(fake, "4") == "Answer: 4"
+
+    def test_3_tool_calls_access_returns_array(self, fake: Fake):
+        ret = self.ask(fake, call("weather", city="Oslo"), "Rain.")
+        assert ret.tool_calls[0].tool == "weather"
+        assert ret.tool_calls[0].args == {"city": "Oslo"}
+        assert ret.tool_calls[0].result == "Rain in Oslo"
+
+    def test_4_empty_tool_calls_when_no_tools_called(self, fake: Fake):
+        assert self.ask(fake, "4").tool_calls == ()
+
+    def test_5_multiple_tool_calls_order_preserved(self, fake: Fake):
+        both = Answer(calls=[call("weather", city="A"), call("weather", city="B")])
+        ret = self.ask(fake, both, call("weather", city="C"), "Done.")
+        assert [record.args["city"] for record in ret.tool_calls] == ["A", "B", "C"]
+
+    def test_6_string_interpolation_uses_value(self, fake: Fake):
+        assert f"Result: {self.ask(fake, '4')}" == "Result: 4"
+
+    def test_7_comparison_compares_value(self, fake: Fake):
+        assert self.ask(fake, "expected") == "expected"
+
+    def test_8_json_value_accessible_via_ret_field(self, fake: Fake):
+        ret = self.ask(fake, '{"name": "Ada", "tags": ["x"]}')
+        assert ret.name == "Ada"
+        assert ret["tags"][0] == "x"
+        assert ret.value == {"name": "Ada", "tags": ["x"]}
+
+    def test_9_tool_error_captured(self, fake: Fake):
+        record = self.ask(fake, call("weather", city="Atlantis"), "Sorry.").tool_calls[0]
+        assert (record.result, record.error) == (None, "no such city: Atlantis")
+
+    def test_10_mixed_success_and_error(self, fake: Fake):
+        both = Answer(calls=[call("weather", city="Oslo"), call("broken")])
+        first, second = self.ask(fake, both, "Done.").tool_calls
+        assert (first.error, second.result) == (None, None)
+        assert second.error == "ZeroDivisionError: oops"
+
+    def test_11_duration_tracked_in_milliseconds(self, fake: Fake):
+        def slow() -> str:
+            time.sleep(0.05)
+            return "done"
+
+        fake.play(call("slow"), "Done.")
+        assert 50 <= session(fake, tools=[slow]).vibe("…").tool_calls[0].duration < 5000
+
+
+class TestAIResultStandsForItsValue:
+    def test_numbers(self):
+        ret = AIResult(4)
+        assert (ret + 1, 1 + ret, ret * 2, ret / 2, 10 - ret, -ret, abs(ret)) == (5, 5, 8, 2.0, 6, -4, 4)
+        assert ret < 5 <= AIResult(5)
+        assert (int(ret), float(ret), f"{ret:03d}") == (4, 4.0, "004")
+        assert sorted([AIResult(2), AIResult(1)])[0] == 1
+
+    def test_text_truth_and_hash(self):
+        ret = AIResult("hello")
+        assert (ret.upper(), len(ret), ret[0], "ell" in ret, str(ret)) == ("HELLO", 5, "h", True, "hello")
+        assert not AIResult("")
+        assert {ret: 1}["hello"] == 1
+
+    def test_iteration_says_what_to_use(self):
+        with pytest.raises(TypeError, match=r"Cannot iterate over AIResult directly\. Use \.tool_calls or \.value"):
+            list(AIResult(["a"]))
+
+    def test_json(self):
+        class Holder(BaseModel):
+            answer: AIResult
+
+        ret = AIResult({"a": [1]})
+        assert json.loads(ret.json()) == {"a": [1]}
+        assert Holder(answer=ret).model_dump_json() == '{"answer":{"a":[1]}}'
+        assert AIResult("4").json() == '"4"'
+
+    def test_what_is_not_there(self):
+        with pytest.raises(AttributeError, match="neither an AIResult nor its value, a str, has 'nope'"):
+            _ = AIResult("x").nope
+
+
+class TestDo:
+    @every_api
+    def test_one_set_of_calls_then_the_answer(self, fake: Fake, model: str):
+        both = Answer("Looking.", [call("weather", city="Oslo"), call("weather", city="Bergen")])
+        fake.play(both, "Rain in both.")
+        ret = session(fake, model).do("Weather?")
+        assert (ret, ret.outcome, len(ret.tool_calls)) == ("Rain in both.", "done", 2)
+        assert accepted(fake)
+
+    @every_api
+    def test_more_calls_are_not_run(self, fake: Fake, model: str):
+        fake.play(call("weather", city="Oslo"), call("weather", city="Bergen"), "Rain.")
+        ret = session(fake, model).do("Weather?")
+        assert ret == "Rain."
+        assert ret.tool_calls[1].error is not None
+        assert "no more tool calls" in ret.tool_calls[1].error
+        assert accepted(fake)
+
+
+class TestVibe:
+    @every_api
+    def test_tools_until_the_model_answers(self, fake: Fake, model: str):
+        fake.play(*[call("weather", city=f"C{n}") for n in range(5)], "Done.")
+        ret = session(fake, model).vibe("Go.")
+        assert (ret, len(ret.tool_calls)) == ("Done.", 5)
+        assert ret.usage.input_tokens
+        assert accepted(fake)
+
+    def test_it_goes_on_in_the_same_conversation(self, fake: Fake):
+        fake.play("One.", "Two.")
+        here = session(fake)
+        here.chat("first")
+        assert here.chat("second").conversation is here.conversation
+        assert [turn.text for turn in here.conversation.turns] == ["first", "One.", "second", "Two."]
+
+    def test_the_provider_may_change_in_the_middle(self, fake: Fake):
+        here = session(fake)
+        for model in MODELS:
+            here.model = fake.connect(model)
+            fake.play(Answer(calls=[call("weather", city="Oslo")], reasoning="Hm."), "Rain.")
+            assert here.vibe("Weather?") == "Rain."
+        assert accepted(fake)
+
+    @pytest.mark.parametrize(
+        ("text", "value"),
+        [
+            ("4", "4"),
+            ('{"a": 1}', {"a": 1}),
+            ("[1, 2]", [1, 2]),
+            ('```json\n{"a": 1}\n```', {"a": 1}),
+            ("{not json", "{not json"),
+            ('"quoted"', '"quoted"'),
+            ("true", "true"),
+        ],
+    )
+    def test_json_objects_and_arrays_are_parsed_and_nothing_else(self, fake: Fake, text: str, value: Any):
+        fake.play(text)
+        assert session(fake).vibe("…").value == value
+        fake.play(text)
+        assert session(fake).chat("…").value == text
+
+
+class TestFaults:
+    """Every fault, on every API, streaming or not: no crash, and a conversation that can go on."""
+
+    SCRIPTS: ClassVar[dict[str, list[Any]]] = {
+        "unknown tool": [call("gone", a=1), "Done."],
+        "bad JSON": [Answer(calls=[call("weather", city="Oslo")], malformed=True), "Done."],
+        "failed validation": [call("weather", town="Oslo"), "Done."],
+        "exception": [call("broken"), "Done."],
+        "failure": [call("weather", city="Atlantis"), "Done."],
+        "time-out": [call("slow"), "Done."],
+        "denial": [call("forbidden"), "Done."],
+        "truncated": [Answer(calls=[call("weather", city="Oslo")], stop="length"), "Done."],
+        "no answer": [Answer(""), "Done."],
+        "never an answer": [Answer(""), Answer("")],
+        "refusal": [Answer("I will not.", stop="refusal")],
+        "cut text": [Answer("Once upon a", stop="length")],
+        "rate limit": [Fail(429, retry_after=0.01), "Done."],
+        "server failure": [Fail(500), Fail(500)],
+        "rejected": [Fail(400, "no")],
+    }
+
+    @every_api
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize("fault", SCRIPTS)
+    def test_matrix(self, fake: Fake, model: str, stream: bool, fault: str):
+        @tool(timeout=0.05)
+        async def slow() -> str:
+            await asyncio.sleep(5)
+            return "late"
+
+        def forbidden() -> str:
+            return "secret"
+
+        policy = Policy((Rule("deny", "forbidden"),))
+        here = session(fake, model, [weather, broken, slow, forbidden], policy=policy)
+        fake.play(*self.SCRIPTS[fault])
+        outcome = self.run(here, stream)
+        expected = {
+            "never an answer": "empty",
+            "refusal": "refused",
+            "cut text": "truncated",
+            "server failure": "ServerFailed",
+            "rejected": "RequestRejected",
+        }
+        assert outcome == expected.get(fault, "done")
+        assert here.conversation.open_calls == ()
+        fake.play("Still here.")
+        assert here.chat("Are you there?") == "Still here."
+        assert accepted(fake)
+
+    def run(self, here: Session, stream: bool) -> str:
+        try:
+            if not stream:
+                return here.vibe("Go.").outcome
+            with here.stream("Go.") as events:
+                for _ in events:
+                    pass
+            return events.result.outcome
+        except ProviderError as error:
+            return type(error).__name__
+
+    def errors(self, fake: Fake, *script: Any, **settings: Any) -> list[str | None]:
+        fake.play(*script)
+        return [record.error for record in session(fake, **settings).vibe("Go.").tool_calls]
+
+    def test_the_reasons_are_told(self, fake: Fake):
+        assert self.errors(fake, call("gone"), "x") == ["there is no tool `gone`; there are: weather, broken"]
+        (error,) = self.errors(fake, call("weather", city=3), "x")
+        assert error is not None
+        assert "`city`: input should be a valid string; got 3 (a number)" in error
+        (error,) = self.errors(fake, Answer(calls=[call("weather", city="x")], stop="length"), "x")
+        assert error == "not run: cut off by the token limit before its arguments were complete"
+
+
+class TestBreaker:
+    def test_the_same_failing_call_ends_the_run(self, fake: Fake):
+        fake.play(*[call("weather", city="Atlantis")] * 9)
+        here = session(fake)
+        ret = here.vibe("Go.")
+        assert (ret.outcome, len(ret.tool_calls)) == ("stuck", 5)
+        assert "weather" in ret.detail
+        texts = [turn.results[0].text for turn in here.conversation.turns if getattr(turn, "results", ())]
+        assert "has now failed 3 times. Do something else." in texts[2]
+        fake.requests.clear()
+
+    def test_a_call_that_works_again_is_forgiven(self, fake: Fake):
+        failures = [True, True, True, True, False, True, True]
+
+        def moody() -> str:
+            if failures.pop(0):
+                raise ToolFailure("not now")
+            return "fine"
+
+        fake.play(*[call("moody")] * 7, "Done.")
+        assert session(fake, tools=[moody]).vibe("Go.").outcome == "done"
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("limits", "detail"),
+        [
+            (Limits(turns=2), "the limit of 2 turns is reached"),
+            (Limits(calls=3), "the limit of 3 calls is reached"),
+            (Limits(tokens=1), "the limit of 1 tokens is reached"),
+            (Limits(seconds=0.0), "the limit of 0 seconds is reached"),
+            (Limits(cost=0.0), "the limit of 0 cost is reached"),
+        ],
+    )
+    def test_the_run_ends_and_says_on_what(self, fake: Fake, limits: Limits, detail: str):
+        here = session(fake, limits=limits)
+        fake.play(*[call("weather", city=f"C{n}") for n in range(4)])
+        ret = here.vibe("Go.")
+        assert (ret.outcome, ret.detail) == ("limit", detail)
+        assert here.conversation.open_calls == ()
+
+
+class TestConcurrency:
+    def test_calls_run_side_by_side_and_are_answered_in_order(self, fake: Fake):
+        running = most = 0
+
+        async def wait(name: str, seconds: float) -> str:
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(seconds)
+            running -= 1
+            return name
+
+        calls = [call("wait", name="a", seconds=0.1), call("wait", name="b", seconds=0.01)]
+        fake.play(Answer(calls=calls), "Done.")
+        ret = session(fake, tools=[wait]).vibe("Go.")
+        assert [record.result for record in ret.tool_calls] == ["a", "b"]
+        assert most == 2
+
+    def test_unless_a_tool_wants_to_be_alone(self, fake: Fake):
+        running = 0
+
+        @tool(concurrent=False)
+        async def alone() -> str:
+            nonlocal running
+            running += 1
+            assert running == 1
+            await asyncio.sleep(0.01)
+            running -= 1
+            return "ok"
+
+        fake.play(Answer(calls=[call("alone")] * 3), "Done.")
+        ret = session(fake, tools=[alone]).vibe("Go.")
+        assert [record.result for record in ret.tool_calls] == ["ok"] * 3
+
+    def test_a_tool_that_asks_a_model_keeps_its_own_records(self, fake: Fake):
+        inner: list[AIResult] = []
+
+        def research(topic: str) -> str:
+            fake.play(call("weather", city=topic), "It rains.")
+            inner.append(session(fake).vibe(topic))
+            return str(inner[0])
+
+        fake.play(call("research", topic="Oslo"))
+        here = session(fake, tools=[research])
+        ret = here.vibe("Go.")
+        assert [record.tool for record in ret.tool_calls] == ["research"]
+        assert [record.tool for record in inner[0].tool_calls] == ["weather"]
+
+
+class TestApproval:
+    def tools(self) -> list[Any]:
+        return requiring_approval([weather])
+
+    @pytest.mark.parametrize("answer", [True, Decision(True), Decision(True, remember=True)])
+    def test_allowed(self, fake: Fake, answer: Any):
+        asked: list[str] = []
+        fake.play(call("weather", city="Oslo"), call("weather", city="Oslo"), "Done.")
+
+        def approve(request: Any) -> Any:
+            asked.append(request.call.name)
+            return answer
+
+        ret = session(fake, tools=self.tools(), approve=approve).vibe("Go.")
+        assert [record.result for record in ret.tool_calls] == ["Rain in Oslo"] * 2
+        assert len(asked) == (1 if getattr(answer, "remember", False) else 2)
+
+    def test_denied_with_a_reason(self, fake: Fake):
+        async def approve(_: Any) -> Decision:
+            return Decision(False, "not today")
+
+        fake.play(call("weather", city="Oslo"), "Done.")
+        ret = session(fake, tools=self.tools(), approve=approve).vibe("Go.")
+        assert ret.tool_calls[0].error == "not run: the call was denied: not today"
+
+    def test_with_nobody_to_ask_the_run_is_blocked_and_says_on_what(self, fake: Fake):
+        fake.play(Answer(calls=[call("weather", city="Oslo"), call("weather", city="Bergen")]))
+        here = session(fake, tools=self.tools())
+        ret = here.vibe("Go.")
+        assert ret.outcome == "blocked"
+        assert ret.detail == '`weather` waits for a human: May `weather` run with {"city":"Oslo"}?'
+        assert here.conversation.ready()
+        assert len(ret.tool_calls) == 2
+
+    def test_answered_by_whoever_iterates(self, fake: Fake):
+        fake.play(Answer(calls=[call("weather", city="Oslo"), call("weather", city="Bergen")]), "Done.")
+        with session(fake, tools=self.tools()).stream("Go.") as events:
+            for event in events:
+                if isinstance(event, Waiting):
+                    event.allow() if event.call.arguments["city"] == "Oslo" else event.deny("too wet")
+        first, second = events.result.tool_calls
+        assert first.result == "Rain in Oslo"
+        assert second.error == "not run: the call was denied: too wet"
+
+    def test_policies_decide_by_tool_and_argument(self, fake: Fake):
+        policy = Policy((Rule("allow", "weather", {"city": "O*"}), Rule("deny", "*")))
+        fake.play(Answer(calls=[call("weather", city="Oslo"), call("weather", city="Bergen")]), "Done.")
+        first, second = session(fake, tools=self.tools(), policy=policy).vibe("Go.").tool_calls
+        assert first.result == "Rain in Oslo"
+        assert second.error == "not run: a policy forbids it"
+
+    def test_questions_to_the_human(self, fake: Fake):
+        def consult() -> str:
+            raise HumanNeeded("Which one?")
+
+        fake.play(call("consult"), "Done.")
+        ret = session(fake, tools=[consult], ask=lambda question: f"{question} This.").vibe("Go.")
+        assert ret.tool_calls[0].result == "Which one? This."
+        fake.play(call("consult"), "Done.")
+        with session(fake, tools=[consult]).stream("Go.") as events:
+            for event in events:
+                if isinstance(event, Waiting):
+                    event.answer("That.")
+        assert events.result.tool_calls[0].result == "That."
+        fake.play(call("consult"))
+        ret = session(fake, tools=[consult]).vibe("Go.")
+        assert (ret.outcome, ret.detail) == ("blocked", "`consult` waits for a human: Which one?")
+
+
+class TestEvents:
+    @every_api
+    def test_everything_that_happens_is_told(self, fake: Fake, model: str):
+        fake.play(Answer("Looking.", [call("weather", city="Oslo")], reasoning="Hm."), "Rain in Oslo.")
+        kinds: list[str] = []
+        with session(fake, model).stream("Weather?") as events:
+            for event in events:
+                if not kinds or kinds[-1] != type(event).__name__:
+                    kinds.append(type(event).__name__)
+        assert [k for k in kinds if k not in ("ReasoningDelta", "TextDelta", "CallDelta")] == [
+            "UsageChanged",
+            "CallStarted",
+            "CallFinished",
+            "UsageChanged",
+            "Done",
+        ]
+        assert {"ReasoningDelta", "TextDelta", "CallDelta"} <= set(kinds)
+        assert events.result == "Rain in Oslo."
+
+    def test_asynchronously(self, fake: Fake):
+        fake.play(call("weather", city="Oslo"), "Rain.")
+
+        async def main() -> tuple[str, AIResult]:
+            text = ""
+            async with session(fake).astream("Weather?") as events:
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        text += event.text
+            return text, events.result
+
+        text, ret = asyncio.run(main())
+        assert text == ret == "Rain."
+
+    def test_images_reach_the_model(self, fake: Fake):
+        def photo() -> Any:
+            return ["Here it is", Image(data="aGk=", media_type="image/png")]
+
+        fake.play(call("photo"), "Nice.")
+        session(fake, tools=[photo]).vibe("Go.")
+        assert "aGk=" in json.dumps(fake.requests[-1].body)
+
+
+class TestInterruption:
+    def test_leaving_early_answers_open_calls(self, fake: Fake):
+        stopped = threading.Event()
+
+        async def forever() -> str:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.set()
+            return ""
+
+        fake.play(Answer(calls=[call("forever"), call("weather", city="Oslo")]))
+        here = session(fake, tools=[forever, weather])
+        with here.stream("Go.") as events:
+            for event in events:
+                if isinstance(event, CallStarted):
+                    break
+        assert stopped.wait(2)
+        assert here.conversation.ready()
+        (turn,) = (turn for turn in here.conversation.turns if getattr(turn, "results", ()))
+        assert all(r.text.startswith("Interrupted") for r in turn.results)
+        fake.play("Fine.")
+        assert here.chat("And now?") == "Fine."
+        assert accepted(fake)
+
+    def test_a_cancelled_task(self, fake: Fake):
+        async def forever() -> str:
+            await asyncio.sleep(60)
+            return ""
+
+        async def main() -> Session:
+            fake.play(call("forever"))
+            here = session(fake, tools=[forever])
+            task = asyncio.create_task(here.avibe("Go."))
+            await asyncio.sleep(0.3)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            return here
+
+        assert asyncio.run(main()).conversation.ready()
+
+    def test_ctrl_c(self, fake: Fake):
+        async def forever() -> str:
+            signal.raise_signal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
+            threading.Timer(0.1, lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)).start()
+            await asyncio.sleep(60)
+            return ""
+
+        fake.play(call("forever"))
+        here = session(fake, tools=[forever])
+        with pytest.raises(KeyboardInterrupt):
+            here.vibe("Go.")
+        assert here.conversation.ready()
+        fake.play("Fine.")
+        assert here.chat("And now?") == "Fine."
+
+
+class TestLongResults:
+    def test_the_model_can_read_on(self, fake: Fake):
+        @tool(output_limit=100)
+        def dump() -> str:
+            return "\n".join(f"line {n}" for n in range(100))
+
+        def read_on(received: Any) -> Any:
+            text = json.dumps(received.body["messages"])
+            handle = text[text.index("result:") :].split("'")[0]
+            return call("read_result", handle=handle, start=100, length=50)
+
+        fake.play(call("dump"), read_on, "Done.")
+        ret = session(fake, tools=[dump]).vibe("Go.")
+        assert "of 789 characters shown" in str(ret.tool_calls[0].result)
+        assert str(ret.tool_calls[1].result).startswith("[characters 100 to 150 of 789]")
+
+
+@dataclass
+class Person:
+    name: str
+    age: int
+    nick: str = "none"
+
+
+class Ticket(TypedDict):
+    severity: Literal["low", "high"]
+    tags: list[str]
+
+
+class City(BaseModel):
+    name: str
+    people: int
+
+
+class TestTypedReturns:
+    @every_api
+    def test_a_tool_for_each_field(self, fake: Fake, model: str):
+        fake.play(Answer(calls=[call("__vibe_return_name", value="Alice"), call("__vibe_return_age", value=30)]))
+        ret = session(fake, model, ()).do("Get user info for Alice", returns={"name": str, "age": int})
+        assert ret.value == {"name": "Alice", "age": 30}
+        assert ret.tool_calls == ()
+        assert (ret.name, ret.age) == ("Alice", 30)
+        assert "__vibe_return_name" in json.dumps(fake.requests[0].body)
+        assert "You MUST return name (text), age (number)" in json.dumps(fake.requests[0].body)
+        assert accepted(fake)
+
+    @every_api
+    def test_one_object(self, fake: Fake, model: str):
+        fake.play(call("__vibe_return_object", name="Alice", age=30))
+        ret = session(fake, model, (), strategy="object").do("Get user info", returns=Person)
+        assert ret.value == Person("Alice", 30)
+        assert accepted(fake)
+
+    @every_api
+    def test_natively(self, fake: Fake, model: str):
+        fake.play('{"name": "Oslo", "people": 700000}')
+        ret = session(fake, model, (), strategy="native").do("Oslo?", returns=City)
+        assert ret.value == City(name="Oslo", people=700000)
+        assert accepted(fake)
+        assert "people" in json.dumps(fake.requests[0].body)
+
+    @pytest.mark.parametrize(
+        ("wanted", "given", "value"),
+        [
+            (str, "hello", "hello"),
+            (int, 42, 42),
+            (float, 1.5, 1.5),
+            (bool, True, True),
+            (list[str], ["a", "b"], ["a", "b"]),
+            (Literal["low", "high"], "low", "low"),
+            (list[City], [{"name": "Oslo", "people": 1}], [City(name="Oslo", people=1)]),
+        ],
+    )
+    def test_single_values(self, fake: Fake, wanted: Any, given: Any, value: Any):
+        fake.play(call("__vibe_return_value", value=given))
+        assert session(fake, tools=()).do("…", returns=wanted).value == value
+
+    @pytest.mark.parametrize(
+        ("wanted", "text", "value"),
+        [
+            (int, "42", 42),
+            (int, "The answer is 42.", 42),
+            (str, "Just text.", "Just text."),
+            (bool, "true", True),
+            (list[int], "Here you are: [1, 2, 3]. Enjoy!", [1, 2, 3]),
+            (Person, '```json\n{"name": "Al", "age": 3}\n```', Person("Al", 3)),
+            (Ticket, 'Sure! {"severity": "low", "tags": []} Bye.', {"severity": "low", "tags": []}),
+            ({"a": int}, '{"a": "7"}', {"a": 7}),
+        ],
+    )
+    def test_text_instead_of_the_tool_is_read_leniently(self, fake: Fake, wanted: Any, text: str, value: Any):
+        fake.play(text)
+        assert session(fake, tools=()).do("…", returns=wanted).value == value
+        assert len(fake.requests) == 1
+
+    def test_what_is_missing_or_wrong_is_asked_for_again_and_what_came_is_kept(self, fake: Fake):
+        fake.play(
+            Answer(calls=[call("__vibe_return_name", value="Al"), call("__vibe_return_age", value="old")]),
+            "I already told you.",
+            call("__vibe_return_age", value=30),
+        )
+        ret = session(fake, tools=()).do("…", returns={"name": str, "age": int})
+        assert ret.value == {"name": "Al", "age": 30}
+        told = json.dumps(fake.requests[1].body)
+        assert "This does not fit: `age`: input should be a valid integer" in told
+        assert "Still missing" in json.dumps(fake.requests[2].body)
+        assert "call __vibe_return_age." in json.dumps(fake.requests[2].body)
+
+    def test_after_the_limit_the_error_says_what_came_and_why_it_was_refused(self, fake: Fake):
+        fake.play(*["nonsense"] * 4)
+        with pytest.raises(ReturnError) as caught:
+            session(fake, tools=()).do("How old?", returns={"age": int})
+        assert caught.value.prompt == "How old?"
+        assert caught.value.received == ["nonsense"] * 4
+        assert "missing: age" in str(caught.value)
+        assert "nonsense" in str(caught.value)
+
+    def test_tools_and_typed_returns_together(self, fake: Fake):
+        fake.play(call("weather", city="Oslo"), call("__vibe_return_wet", value=True))
+        ret = session(fake).vibe("Is it wet?", returns={"wet": bool})
+        assert ret.value == {"wet": True}
+        assert [record.tool for record in ret.tool_calls] == ["weather"]
+
+    def test_optional_fields_may_be_left_out(self, fake: Fake):
+        fake.play(Answer(calls=[call("__vibe_return_name", value="Al"), call("__vibe_return_age", value=3)]))
+        assert session(fake, tools=()).do("…", returns=Person).value == Person("Al", 3, "none")
+
+    def test_a_type_nobody_can_return(self, fake: Fake):
+        with pytest.raises(OptionError, match="`returns`"):
+            session(fake).do("…", returns=object())
+        with pytest.raises(OptionError, match="names at least one field"):
+            session(fake).do("…", returns={})
+
+    def test_the_conversation_goes_on_after_typed_returns(self, fake: Fake):
+        here = session(fake, tools=())
+        fake.play(call("__vibe_return_value", value=4), "Because.")
+        here.do("2+2?", returns=int)
+        assert here.chat("Why?") == "Because."
+        assert accepted(fake)
+
+
+class TestRecordAndReplay:
+    @every_api
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_what_was_recorded_is_replayed_without_a_network(
+        self, fake: Fake, model: str, stream: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        for name in ("ANTHROPIC", "OPENAI", "GOOGLE_GEMINI"):
+            monkeypatch.setenv(f"{name}_BASE_URL", fake.url + ("/v1" if name == "OPENAI" else ""))
+        for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+            monkeypatch.setenv(name, "sk-very-secret")
+        path = tmp_path / "run.jsonl"
+        fake.play(Answer("Looking.", [call("weather", city="Oslo")], reasoning="Hm."), "Rain.")
+        recorded = self.run(Session(model, [weather], record=path), stream)
+        assert "sk-very-secret" not in path.read_text()
+        fake.requests.clear()
+        for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"):
+            monkeypatch.delenv(name)
+        replayed = self.run(Session(model, [weather], replay=path), stream)
+        assert fake.requests == []
+        assert (replayed.value, replayed.usage) == (recorded.value, recorded.usage)
+        assert replayed.conversation == recorded.conversation
+        with pytest.raises(ReplayMismatch, match=r"(?s)\+ .*Something else"):
+            self.run(Session(model, [weather], replay=path), stream, "Something else?")
+
+    def run(self, here: Session, stream: bool, prompt: str = "Weather?") -> AIResult:
+        if not stream:
+            return here.vibe(prompt)
+        with here.stream(prompt) as events:
+            for _ in events:
+                pass
+        return events.result
+
+    def test_more_requests_than_were_recorded(self, tmp_path: Path):
+        (tmp_path / "empty.jsonl").touch()
+        with pytest.raises(ReplayMismatch, match="has no more exchanges"):
+            Session("claude-sonnet-5", replay=tmp_path / "empty.jsonl").chat("hi")
+
+
+class TestTools:
+    def test_a_context_is_injected_and_not_in_the_schema(self, fake: Fake):
+        def whoami(context: ToolContext, loud: bool = False) -> str:
+            name = f"{context.deps['user']} via {context.call.name}"
+            return name.upper() if loud else name
+
+        fake.play(call("whoami", loud=True), "Done.")
+        here = session(fake, tools=[whoami], deps={"user": "ada"})
+        assert here.vibe("Go.").tool_calls[0].result == "ADA VIA WHOAMI"
+        assert "context" not in json.dumps(fake.requests[0].body["tools"])
+
+    def test_a_tool_may_make_its_own_result(self, fake: Fake):
+        def own() -> ToolResult:
+            return ToolResult("any", "mine", is_error=True)
+
+        fake.play(call("own"), "Done.")
+        assert session(fake, tools=[own]).vibe("Go.").tool_calls[0].error == "mine"
+
+
+def test_a_thousand_sessions_at_once(fake: Fake):
+    async def one(n: int, model: Any) -> str:
+        return str((await Session(model, [weather]).avibe(f"n{n}")).value)
+
+    async def main() -> list[str]:
+        async with fake.connect(MODELS[0]) as model:
+            return await asyncio.gather(*(one(n, model) for n in range(1000)))
+
+    assert asyncio.run(main()) == [f"You said: n{n}" for n in range(1000)]
+
+
+def test_done_is_the_last_event(fake: Fake):
+    fake.play("x")
+    with session(fake).stream("…") as events:
+        *_, last = events
+    assert isinstance(last, Done)
+    assert [isinstance(e, CallFinished | UsageChanged) for e in [last]] == [False]
+
+
+def test_server_failures_are_raised_and_leave_the_conversation_ready(fake: Fake):
+    here = session(fake)
+    fake.play(Fail(500), Fail(500))
+    with pytest.raises(ServerFailed):
+        here.vibe("Go.")
+    assert here.conversation.ready()

@@ -1,0 +1,156 @@
+"""Our tools for other programs, driven by the library's own client."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters
+from mcp_types import CallToolResult, ImageContent, TextContent
+
+from antiphon.conversation import Image, Text
+from antiphon.tools import Tool, ToolFailure, tool
+from antiphon.tools.mcp import McpServer, McpTools, mcp_server
+from antiphon.tools.tool import HumanNeeded
+
+PIXEL = Image.from_bytes(b"\x89PNG", "image/png")
+
+
+@tool(read_only=True)
+def add(a: int, b: int = 1) -> int:
+    """Add two numbers.
+
+    Args:
+        a: The first.
+    """
+    return a + b
+
+
+@tool(destructive=True)
+def wipe() -> str:
+    """Wipe."""
+    raise ToolFailure("nothing to wipe")
+
+
+@tool
+async def look() -> list[Any]:
+    """Look."""
+    return ["here", PIXEL]
+
+
+@tool(output_limit=10)
+def long() -> str:
+    """Much."""
+    return "line\n" * 1000
+
+
+@tool
+def ask() -> str:
+    """Ask."""
+    raise HumanNeeded("which one?")
+
+
+def called(name: str, **arguments: Any) -> CallToolResult:
+    async def main() -> CallToolResult:
+        async with Client(mcp_server([add, wipe, look, long, ask])) as client:
+            return await client.call_tool(name, arguments)
+
+    return asyncio.run(main())
+
+
+def test_tools_are_listed_with_their_schemas_and_hints() -> None:
+    async def main() -> Any:
+        async with Client(mcp_server([add, wipe])) as client:
+            return (await client.list_tools()).tools
+
+    adds, wipes = asyncio.run(main())
+    assert (adds.name, adds.description, adds.input_schema) == ("add", add.spec.description, add.spec.parameters)
+    assert (adds.annotations.read_only_hint, adds.annotations.destructive_hint) == (True, False)
+    assert (wipes.annotations.read_only_hint, wipes.annotations.destructive_hint) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text"),
+    [
+        ("wipe", {}, "nothing to wipe"),
+        ("add", {"a": "x"}, "the arguments of `add` do not fit: `a`: input should be a valid integer"),
+        ("add", {}, "`a` is missing"),
+        ("none", {}, "there is no tool named 'none'"),
+        ("a.b", {}, "there is no tool named 'a.b'"),
+        ("ask", {}, "nobody can be asked here, and the tool needs an answer to: which one?"),
+    ],
+)
+def test_failures_are_error_results_in_words(name: str, arguments: dict[str, Any], text: str) -> None:
+    result = called(name, **arguments)
+    (block,) = result.content
+    assert result.is_error
+    assert isinstance(block, TextContent)
+    assert text in block.text
+
+
+def test_text_images_and_long_results_arrive_whole() -> None:
+    assert called("add", a=2).content == [TextContent(text="3")]
+    assert called("look").content == [
+        TextContent(text="here"),
+        ImageContent(data=PIXEL.data, mime_type="image/png"),
+    ]
+    (block,) = called("long").content
+    assert isinstance(block, TextContent)
+    assert block.text == "line\n" * 1000
+
+
+def test_our_client_and_our_server_understand_each_other() -> None:
+    async def main() -> list[Tool]:
+        async with McpTools([McpServer("us", server=mcp_server([add, wipe, look]))], prefix=False) as tools:
+            assert await tools.tools[2]() == [Text("here"), PIXEL]
+            return tools.tools
+
+    ours = asyncio.run(main())
+    assert [tool.spec for tool in ours] == [add.spec, wipe.spec, look.spec]
+    assert [(tool.read_only, tool.destructive) for tool in ours] == [(True, False), (False, True), (False, False)]
+
+
+def test_over_standard_input_and_output_what_tools_print_does_no_harm(tmp_path: Path) -> None:
+    script = tmp_path / "serve.py"
+    script.write_text(
+        "import asyncio\n"
+        "from antiphon.tools.mcp import serve\n"
+        "def greet(name: str) -> str:\n"
+        "    print('this is not JSON')\n"
+        "    return f'hello {name}'\n"
+        "asyncio.run(serve([greet], name='greeter'))\n"
+    )
+
+    async def main() -> CallToolResult:
+        async with Client(StdioServerParameters(command=sys.executable, args=[str(script)])) as client:
+            assert client.server_info
+            assert client.server_info.name == "greeter"
+            return await client.call_tool("greet", {"name": "you"})
+
+    assert asyncio.run(main()).content == [TextContent(text="hello you")]
+
+
+def test_the_library_is_imported_only_when_used() -> None:
+    code = (
+        "import sys, antiphon.tools.mcp, antiphon.cli.mcp; assert not {'mcp', 'mcp_types', 'anyio'} & set(sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_command_serves_the_built_in_tools(tmp_path: Path) -> None:
+    command = "from antiphon.cli.mcp import mcp; mcp()"
+
+    async def main() -> list[Tool]:
+        less = McpServer("less", sys.executable, ("-c", command, "--root", str(tmp_path)))
+        more = McpServer("more", sys.executable, ("-c", command, "--root", str(tmp_path), "--all"))
+        async with McpTools([less, more]) as tools:
+            assert tools.failures == {}
+            return tools.tools
+
+    tools = asyncio.run(main())
+    less = [tool for tool in tools if tool.name.startswith("less_")]
+    assert less
+    assert all(tool.read_only for tool in less)
+    assert any(tool.destructive for tool in tools)

@@ -1,0 +1,308 @@
+"""Tools from functions: schemas, words, checked arguments, results, and wrappers."""
+
+import asyncio
+import enum
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Literal, TypedDict
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
+from antiphon.tools import (
+    Policy,
+    Rule,
+    Tool,
+    ToolContext,
+    ToolDefinitionError,
+    ToolFailure,
+    as_tool,
+    as_tools,
+    execute,
+    filtered,
+    prefixed,
+    renamed,
+    requiring_approval,
+    tool,
+)
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+class Person(BaseModel):
+    name: str
+    title: str = "Dr"
+
+
+class Options(TypedDict, total=False):
+    deep: bool
+
+
+def run(made: Tool, **arguments: Any) -> ToolResult:
+    return asyncio.run(execute(made, ToolCall("c1", made.name, arguments), Conversation()))[0]
+
+
+class TestSchemas:
+    def test_annotations_become_json_schema(self):
+        @tool
+        def paint(
+            color: Color,
+            where: Point,
+            who: Person | None = None,
+            *,
+            mode: Literal["fast", "slow"] = "fast",
+            layers: Annotated[int, Field(ge=1, description="How many layers")] = 1,
+            options: Options | None = None,
+        ) -> str:
+            """Paint a point."""
+            return f"{color.name} {where} {who} {mode} {layers} {options}"
+
+        schema = paint.spec.parameters
+        assert schema["required"] == ["color", "where"]
+        assert schema["properties"]["mode"] == {"default": "fast", "enum": ["fast", "slow"], "type": "string"}
+        assert schema["properties"]["layers"]["description"] == "How many layers"
+        assert "title" not in schema["properties"]["color"]
+        assert schema["$defs"]["Person"]["properties"]["title"] == {"default": "Dr", "type": "string"}
+        result = run(paint, color="red", where={"x": "3"}, who={"name": "Ada"}, options={"deep": True})
+        assert result.text == "RED Point(x=3, y=0) name='Ada' title='Dr' fast 1 {'deep': True}"
+
+    @pytest.mark.parametrize(
+        "doc",
+        [
+            "Fetch it.\n\nSlowly.\n\nArgs:\n    url: Where it is.\n\nReturns:\n    The page.\n",
+            "Fetch it.\n\nSlowly.\n\nParameters\n----------\nurl : str\n    Where it is.\n\n"
+            "Returns\n-------\nstr\n    The page.\n",
+            "Fetch it.\n\nSlowly.\n\n:param url: Where it is.\n:returns: The page.\n",
+        ],
+        ids=["Google", "NumPy", "Sphinx"],
+    )
+    def test_docstrings_of_every_style(self, doc: str):
+        def fetch(url: str) -> str:
+            return url
+
+        fetch.__doc__ = doc
+        made = as_tool(fetch)
+        assert made.spec.description == "Fetch it.\n\nSlowly.\n\nReturns: The page."
+        assert made.spec.parameters["properties"]["url"]["description"] == "Where it is."
+
+    def test_names_that_pydantic_keeps_for_itself_are_fine(self):
+        def odd(schema: str, copy: int, model_config: bool, _private: str = "p") -> str:
+            return f"{schema} {copy} {model_config} {_private}"
+
+        assert run(as_tool(odd), schema="s", copy=1, model_config=True, _private="q").text == "s 1 True q"
+
+    def test_the_context_is_not_in_the_schema(self):
+        def whose(context: ToolContext, n: int) -> str:
+            return f"{context.call.id} {n}"
+
+        made = as_tool(whose)
+        assert list(made.spec.parameters["properties"]) == ["n"]
+        assert run(made, n=1).text == "c1 1"
+
+    def test_a_tool_is_still_a_function(self):
+        @tool
+        def double(n: int) -> int:
+            return 2 * n
+
+        assert double(4) == 8
+
+    @pytest.mark.parametrize(
+        ("function", "message"),
+        [
+            (lambda x: x, "a tool needs a name"),
+            (3, "a tool is a function, not int"),
+        ],
+    )
+    def test_what_is_no_tool(self, function: Any, message: str):
+        with pytest.raises(ToolDefinitionError, match=message):
+            as_tool(function)
+
+    def test_signatures_that_cannot_be_told_to_a_model(self):
+        def many(*names: str) -> None: ...
+        def anything(**more: str) -> None: ...
+        def strange(x: asyncio.Task) -> None: ...
+        def unknown(x: "Nowhere") -> None: ...  # noqa: F821
+
+        for function in (many, anything, strange, unknown):
+            with pytest.raises(ToolDefinitionError, match=f"`{function.__name__}` cannot be a tool"):
+                as_tool(function)
+
+    def test_two_tools_of_one_name(self):
+        def now() -> str:
+            return ""
+
+        with pytest.raises(ToolDefinitionError, match="two tools are named `now`"):
+            as_tools([now, now])
+
+
+KINDS: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
+    "int": (int, st.integers(-100, 100)),
+    "str": (str, st.text(max_size=5)),
+    "bool": (bool, st.booleans()),
+    "float": (float, st.floats(-10, 10)),
+    "list": (list[int], st.lists(st.integers(0, 9), max_size=3)),
+    "dict": (dict[str, bool], st.dictionaries(st.text("ab", min_size=1, max_size=2), st.booleans(), max_size=2)),
+    "literal": (Literal["a", "b"], st.sampled_from(["a", "b"])),
+    "optional": (int | None, st.none() | st.integers(0, 9)),
+}
+
+
+@given(st.lists(st.tuples(st.sampled_from(list(KINDS)), st.booleans()), max_size=5), st.data())
+@settings(max_examples=100)
+def test_any_signature_takes_the_arguments_its_schema_describes(parameters, data: st.DataObject):
+    """From a signature to a schema, to arguments, to the call: what was given is what the function gets."""
+    annotations: dict[str, Any] = {f"p{n}": KINDS[kind][0] for n, (kind, _) in enumerate(parameters)}
+    values = {f"p{n}": data.draw(KINDS[kind][1]) for n, (kind, _) in enumerate(parameters)}
+    needed = [f"p{n}" for n, (_, has_default) in enumerate(parameters) if not has_default]
+    signature = ", ".join(["*"] * bool(annotations) + [n if n in needed else f"{n}=None" for n in annotations])
+    source = f"def f({signature}): return dict({', '.join(f'{n}={n}' for n in annotations)})"
+    space: dict[str, Any] = {}
+    exec(source, space)
+    function = space["f"]
+    function.__annotations__ = annotations
+    made = as_tool(function)
+    assert sorted(made.spec.parameters.get("required", [])) == sorted(needed)
+    given_values = {name: value for name, value in values.items() if name in needed or data.draw(st.booleans())}
+    got = made.function(**made.arguments.read(given_values))
+    assert got == {name: given_values.get(name) for name in annotations}
+
+
+class TestRunning:
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            ("text", "text"),
+            (None, ""),
+            (4, "4"),
+            (True, "true"),
+            ({"a": [1, 2.5]}, '{"a":[1,2.5]}'),
+            (["x", "y"], '["x","y"]'),
+            (Person(name="Ada"), '{"name":"Ada","title":"Dr"}'),
+            (Point(1), '{"x":1,"y":0}'),
+            (Color.RED, '"red"'),
+            (float("nan"), '"NaN"'),
+            (b"\xff", '"_w=="'),
+        ],
+    )
+    def test_values_become_text(self, value: Any, text: str):
+        assert run(as_tool(lambda: value, name="f")).text == text
+
+    def test_images_stay_images(self):
+        picture = Image(data="aGk=", media_type="image/png")
+        assert run(as_tool(lambda: picture, name="f")).parts == (picture,)
+
+    def test_cycles_and_strange_objects_do_not_crash(self):
+        def identity(value: Any, /) -> Any:
+            return value
+
+        cycle: list[Any] = []
+        cycle.append(cycle)
+        for value in (cycle, object(), lambda: 1):
+            assert run(as_tool(partial(identity, value), name="f")).text
+
+    @pytest.mark.parametrize(
+        ("error", "text"),
+        [
+            (ToolFailure("no such file"), "no such file"),
+            (ValueError("bad"), "ValueError: bad"),
+            (KeyError(), "KeyError"),
+            (RecursionError("deep"), "RecursionError: deep"),
+        ],
+    )
+    def test_exceptions_become_error_results(self, error: Exception, text: str):
+        def fails() -> None:
+            raise error
+
+        async def fails_too() -> None:
+            raise error
+
+        for function in (fails, fails_too):
+            result = run(as_tool(function))
+            assert (result.is_error, result.text) == (True, text)
+
+    def test_time_outs_of_both_kinds_of_functions(self):
+        @tool(timeout=0.05)
+        def sleepy() -> None:
+            time.sleep(0.3)
+
+        @tool(timeout=0.05)
+        async def drowsy() -> None:
+            await asyncio.sleep(5)
+
+        for made in (sleepy, drowsy):
+            assert run(made).text == f"`{made.name}` did not finish within 0.05 seconds"
+
+    def test_long_results_are_cut_at_a_line_and_kept_whole(self):
+        conversation = Conversation()
+        text = "\n".join(f"line {n}" for n in range(100))
+        made = as_tool(lambda: text, name="dump", output_limit=50)
+        result, _ = asyncio.run(execute(made, ToolCall("c1", "dump"), conversation))
+        assert result.text.splitlines()[-1].startswith("[49 of 789 characters shown; `read_result` with handle")
+        assert result.text.splitlines()[-2] == "line 6"
+        assert conversation.whole(result.handle) == text
+
+    def test_arguments_that_do_not_fit_are_all_named(self):
+        def f(city: str, n: int, color: Color, flag: bool = False) -> None: ...
+
+        result = run(as_tool(f), n="many", color="green", extra=1)
+        assert result.text == (
+            "the arguments of `f` do not fit: `city` is missing; `n`: input should be a valid integer, unable to parse"
+            ' string as an integer; got "many" (text); '
+            "`color`: input should be 'red' or 'blue'; got \"green\" (text); `extra` is not a parameter"
+        )
+
+
+class TestWrappers:
+    def tools(self) -> list[Tool]:
+        def read() -> str:
+            return "r"
+
+        def write() -> str:
+            return "w"
+
+        return as_tools([read, write])
+
+    def test_they_compose(self):
+        made = requiring_approval(prefixed(filtered(self.tools(), "r*"), "fs_"))
+        assert [(t.name, t.needs_approval) for t in made] == [("fs_read", True)]
+        assert run(made[0]).text == "r"
+        assert renamed(made[0], "look").name == "look"
+        assert [t.name for t in filtered(self.tools(), lambda t: t.name != "read")] == ["write"]
+
+
+class TestPolicies:
+    def decide(self, policy: Policy, name: str = "run", **arguments: Any) -> str:
+        made = as_tool(lambda: None, name=name, destructive=True)
+        return policy.decide(ToolCall("c", name, arguments), made)
+
+    def test_the_first_rule_that_matches_decides(self):
+        policy = Policy((Rule("allow", "run", {"command": "git *"}), Rule("deny", "r*"), Rule("ask")))
+        assert self.decide(policy, command="git status") == "allow"
+        assert self.decide(policy, command="rm -rf /") == "deny"
+        assert self.decide(policy, command=["git", "x"]) == "deny"
+        assert self.decide(policy, "other") == "ask"
+
+    def test_without_a_rule_destructive_tools_are_asked_about(self):
+        assert self.decide(Policy()) == "ask"
+        plain = as_tool(lambda: None, name="f")
+        assert Policy().decide(ToolCall("c", "f"), plain) == "allow"
+
+    def test_a_remembered_decision_holds_for_the_same_call_alone(self):
+        call = ToolCall("c", "run", {"command": "ls *[a]?"})
+        policy = Policy().remembering(call, True)
+        assert self.decide(policy, command="ls *[a]?") == "allow"
+        assert self.decide(policy, command="ls xa?") == "ask"
+        assert self.decide(policy, "other", command="ls *[a]?") == "ask"
