@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
     from antiphon.errors import AntiphonError
     from antiphon.providers import Model, connect
+    from antiphon.session import AIResult, Session
+    from antiphon.tools import tool
     from antiphon.wire import Reply
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AIResult": "antiphon.session",
     "AntiphonError": "antiphon.errors",
     "Chat": "antiphon.conversation",
     "Conversation": "antiphon.conversation",
@@ -24,14 +27,17 @@ _HOMES = {
     "Model": "antiphon.providers",
     "Reasoning": "antiphon.conversation",
     "Reply": "antiphon.wire",
+    "Session": "antiphon.session",
     "Text": "antiphon.conversation",
     "ToolCall": "antiphon.conversation",
     "ToolResult": "antiphon.conversation",
     "ToolSpec": "antiphon.conversation",
     "connect": "antiphon.providers",
+    "tool": "antiphon.tools",
 }
 
 __all__ = [
+    "AIResult",
     "AntiphonError",
     "Chat",
     "Conversation",
@@ -39,11 +45,13 @@ __all__ = [
     "Model",
     "Reasoning",
     "Reply",
+    "Session",
     "Text",
     "ToolCall",
     "ToolResult",
     "ToolSpec",
     "connect",
+    "tool",
 ]
 
 

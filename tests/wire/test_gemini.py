@@ -29,7 +29,7 @@ from antiphon.conversation import (
 )
 from antiphon.errors import AntiphonError, BadReply, OptionError, RateLimited, RequestRejected, ServerFailed, StreamCut
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, rules, wire
-from antiphon.wire.gemini.keys import camel, part_of
+from antiphon.wire.gemini.keys import camel, camel_keys, part_of
 from antiphon.wire.gemini.schema import prepared, to_json_schema
 
 gemini = wire("gemini")
@@ -203,15 +203,41 @@ def test_ids_are_echoed_only_where_the_model_gave_them():
     assert "id" not in contents(conversation, replace(TWO, provider="vertex"))[1]["parts"][0]["functionCall"]
 
 
-def test_ids_that_only_this_provider_takes_are_replaced_on_both_sides():
+def test_names_and_ids_that_only_this_provider_takes_go_back_as_they_came():
     conversation = Conversation()
     conversation.add_user("go")
-    turn = conversation.add_reply(decoded(call("f", id="functions.f:0")).parts)
-    conversation.add_tool_result(turn.calls[0].id, "ok")
-    found = contents(conversation)
-    assert (
-        found[1]["parts"][0]["functionCall"]["id"] == found[2]["parts"][0]["functionResponse"]["id"] == turn.calls[0].id
-    )
+    made = call("default_api:f", id="functions.f:0", willContinue=False)
+    turn = conversation.add_reply(decoded(made, call("a.b")).parts)
+    assert [item.name for item in turn.calls] == ["default_api_f", "a_b"]
+    conversation.add_tool_results([ToolResult(item.id, "ok") for item in turn.calls])
+    assert contents(conversation)[1:] == [
+        model(made, call("a.b")),
+        user(response("default_api:f", {"result": "ok"}, id="functions.f:0"), response("a.b", {"result": "ok"})),
+    ]
+    elsewhere = contents(conversation, replace(TWO, provider="vertex"))
+    assert elsewhere[1] == model(call("default_api_f"), call("a_b"))
+
+
+def test_images_in_googles_alphabet_are_written_in_everybody_elses():
+    part = {"inlineData": {"mimeType": "image/png", "data": "-_8"}}
+    conversation = gemini.read([user(part)], TWO.origin).conversation
+    assert contents(conversation) == [user(part)]
+    (image,) = conversation.turns[0].parts
+    assert isinstance(image, Image)
+    assert image.data == "+/8="
+
+
+def test_functions_whose_names_differ_only_here_are_all_kept():
+    functions = [{"name": name, "description": ""} for name in ("a_b", "a.b", "a:b")]
+    body = {"contents": [user("x")], "tools": [{"functionDeclarations": functions}]}
+    assert reread(body)[1]["tools"] == body["tools"]
+
+
+def test_a_response_that_says_nothing_goes_back_as_it_came():
+    told = [user("a"), model(call("f")), user({"functionResponse": {"name": "f"}})]
+    reading, written = reread({"contents": told})
+    assert reading.changes == []
+    assert written["contents"] == told
 
 
 def test_foreign_parts_go_home_and_are_text_elsewhere():
@@ -1055,6 +1081,7 @@ def recorded_target(exchange: dict[str, Any], **profile: Any) -> Target:
 def settled(body: dict[str, Any]) -> dict[str, Any]:
     """The body without the differences that mean nothing: key case, merged neighbours, split system texts."""
     body = {camel(name): value for name, value in body.items() if value is not None}
+    body |= {name: camel_keys(body[name]) for name in ("generationConfig", "toolConfig") if name in body}
     turns: list[tuple[str, list[Any]]] = []
     for content in body["contents"]:
         role = "model" if content.get("role") == "model" else "user"

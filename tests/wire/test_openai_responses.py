@@ -697,6 +697,10 @@ CUSTOM_OUTPUT = {"type": "custom_tool_call_output", "call_id": "call_x", "output
         [{"role": "user", "content": [{"type": "input_file", "filename": "a.pdf", "file_data": "data:..."}]}],
         [{"role": "user", "content": [{"type": "brand_new", "x": 1}]}],
         [{"role": "user", "content": ""}],
+        [USER, CALLED | {"call_id": "functions.f:0"}, ANSWERED | {"call_id": "functions.f:0"}],
+        [USER, CALLED | {"call_id": "c" * 64, "name": "3d"}, ANSWERED | {"call_id": "c" * 64}],
+        [USER, SAID | {"status": "incomplete", "content": []}, USER],
+        [{"type": "message", "id": "msg_9", "status": "completed", **USER}, USER],
         [USER, SAID | {"content": [{"type": "output_text", "text": "a"}, {"type": "refusal", "refusal": "b"}]}, USER],
         [
             USER,
@@ -721,11 +725,21 @@ def test_what_the_api_accepts_comes_back_the_same(given: Any) -> None:
         {"type": "web_search", "search_context_size": "low"},
         {"type": "custom", "name": "shell", "description": "Runs."},
         {"type": "namespace", "name": "ns", "description": "", "tools": []},
+        {"type": "function", "name": "tool_1", "parameters": {"type": "object", "properties": {}}, "strict": False},
     ],
 )
 def test_tools_come_back_the_same(tool: dict[str, Any]) -> None:
-    request = {"model": "gpt-5", "input": [USER], "tools": [tool], "include": ["x"], "store": False, "temperature": 1}
+    tools = [{"type": "mcp", "server_label": "a"}, tool]
+    request = {"model": "gpt-5", "input": [USER], "tools": tools, "include": ["x"], "store": False, "temperature": 1}
     assert equivalent(reencoded(request)) == equivalent(request)
+
+
+def test_what_a_compaction_leaves_of_the_user_stays_the_users() -> None:
+    left = {"type": "message", "id": "msg_9", "status": "completed", "role": "user"}
+    left["content"] = [{"type": "input_text", "text": "Hello"}]
+    answer = reply(left, {"type": "compaction", "id": "cmp_1", "encrypted_content": "gA"})
+    assert middle(asked(*answer.parts))[0] == left
+    assert answer.text == ""
 
 
 def test_a_custom_tool_can_be_chosen_by_name() -> None:

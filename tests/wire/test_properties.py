@@ -204,3 +204,11 @@ def test_the_shape_of_a_written_history_is_recognised(api: str, conversation: Co
     listed = history.get("messages") or history.get("input") or history.get("contents")
     assert detect(listed) == api
     assert isinstance(read_history(listed).conversation.turns[-1], AssistantTurn)
+
+
+def test_a_request_of_mere_text_is_recognised_by_its_model():
+    said = [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+    assert detect({"model": "claude-sonnet-5", "max_tokens": 5, "messages": said}) == "anthropic"
+    assert detect({"model": "anthropic/claude-sonnet-5", "max_tokens": 5, "messages": said}) == "openai-chat"
+    served = {"role": "assistant", "content": [{"type": "web_search_tool_result", "tool_use_id": "x", "content": []}]}
+    assert detect([*said, served]) == "anthropic"

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from antiphon import __version__
+
 
 @click.command()
 @click.option(
@@ -33,4 +35,4 @@ def mcp(root: Path, everything: bool) -> None:
         click.echo(f"Serving {len(tools)} tools to an MCP client on standard input. Ctrl-C stops.", err=True)
     # A cancelled server would wait for the thread that reads its input, and so for another key.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    asyncio.run(serve(tools))
+    asyncio.run(serve(tools, version=__version__))

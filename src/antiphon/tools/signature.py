@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, get_type_hints
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast, get_type_hints
 
 from antiphon._json import dumps
 from antiphon.errors import AntiphonError, ContentError
@@ -38,13 +39,15 @@ class Arguments:
         from pydantic import ConfigDict, Field, create_model
 
         said = _docstring(function)
-        hints = get_type_hints(function, include_extras=True)
+        hints = _hints(function)
         definitions: dict[str, Any] = {}
         fields: dict[str, str] = {}
         context: str | None = None
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
                 raise TypeError(f"`{parameter}` stands for any number of arguments; name each one")
+            if parameter.kind is parameter.POSITIONAL_ONLY:
+                raise TypeError(f"`{parameter}` can only be given by position; models name their arguments")
             annotation = readable(hints.get(name, Any))
             if annotation is context_type:
                 context = name
@@ -79,6 +82,14 @@ class Arguments:
         except ValidationError as error:
             raise InvalidArguments(explained(error)) from None
         return {name: getattr(checked, field) for field, name in self.fields.items()}
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The annotations, of a function inside a `partial` or of an object that can be called too."""
+    if isinstance(function, partial):
+        return _hints(cast(Callable[..., Any], function.func))
+    target: Any = function if inspect.isroutine(function) else type(function).__call__
+    return get_type_hints(target, include_extras=True)
 
 
 def _is_described(annotation: Any) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
@@ -18,6 +20,9 @@ _MOST_LISTED = 1_000
 _MOST_COUNTED = 100_000
 _TIME_LIMIT = 20.0
 _LONGEST_PATTERN = 10_000
+
+#: Patterns that mean the same to ripgrep, which need not open the other files then.
+_SAME_GLOB = re.compile(r"(?:[\w.*?-]+/)*[\w.?-]*\*?[\w.?-]+")
 
 #: (path, line number, text)
 Match = tuple[str, int, str]
@@ -85,7 +90,7 @@ def search_tools(roots: Roots) -> list[Tool]:
                 lines.append(f"[the first {max_matches:,} matches; there are more]")
             return "\n".join(lines)
 
-    return [as_tool(function, read_only=True) for function in (list_files, glob_files, grep_files)]
+    return [as_tool(function, read_only=True, timeout=60.0) for function in (list_files, glob_files, grep_files)]
 
 
 def _prefix(place: Place) -> str:
@@ -114,9 +119,9 @@ def _listing(names: Iterator[str], nothing: str, advice: str) -> str:
 
 async def _search(place: Place, wanted: dict[str, Any]) -> list[Match]:
     """Search with Python's own expressions."""
-    only = place.name if place.kind == "file" else None
-    if only is not None and place.directory is not None:
-        return await _searched({**wanted, "where": place.directory, "only": only, "unwalked": ()})
+    if place.kind == "file":
+        directory, only = os.path.split(place.name)
+        return await _searched({**wanted, "where": place.directory or directory, "only": only, "unwalked": ()})
     with place.descriptor() as where:
         return await _searched({**wanted, "where": where, "only": None, "unwalked": sorted(UNWALKED)})
 
@@ -152,9 +157,19 @@ async def _ripgrep(roots: Roots, place: Place, wanted: dict[str, Any]) -> list[M
         return None
     options = ["--no-config", "--no-ignore", "--hidden", "--no-follow", "--sort=path", "--color=never", "--no-messages"]
     # Only places are asked for. The lines are read by us: what ripgrep opens may be swapped while it runs.
-    options += ["--with-filename", "--no-heading", "--line-number", "--null", "--max-columns=1", "--max-filesize=64M"]
+    options += [
+        "--with-filename",
+        "--no-heading",
+        "--crlf",
+        "--line-number",
+        "--null",
+        "--max-columns=1",
+        "--max-filesize=64M",
+    ]
     options += ["--ignore-case"] if wanted["ignore_case"] else ["--case-sensitive"]
-    options += [f"--glob=!**/{name}" for name in sorted(UNWALKED)]
+    if wanted["glob"] and _SAME_GLOB.fullmatch(wanted["glob"]):
+        options.append(f"--glob={wanted['glob']}")
+    options += [f"--glob=!**/{name}/" for name in sorted(UNWALKED)]
     options += [f"--max-count={wanted['most'] + 1}", f"--regexp={wanted['pattern']}"]
     if place.kind == "file":
         finished = await _started(found, options, f"./{place.name}", place.directory)
@@ -174,7 +189,7 @@ async def _started(found: str, options: list[str], target: str, where: int) -> F
 
 
 def _places(output: str, glob: str | None) -> Iterator[tuple[str, int]]:
-    for line in output.splitlines():
+    for line in output.split("\n"):
         name, found, rest = line.partition("\0")
         number = rest.partition(":")[0]
         name = name.removeprefix("./")

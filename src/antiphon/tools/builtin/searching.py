@@ -110,7 +110,10 @@ def _open(name: str, where: int | str) -> BinaryIO | None:
 
 def search(settings: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
     """The matches, in order of path and line; one more than wanted says that there are more."""
-    expression = re.compile(settings["pattern"], re.IGNORECASE if settings["ignore_case"] else 0)
+    try:
+        expression = re.compile(settings["pattern"], re.IGNORECASE if settings["ignore_case"] else 0)
+    except (re.error, OverflowError, RecursionError) as error:
+        sys.exit(f"the pattern is no regular expression: {error}")
     left = settings["most"] + 1
     for parts, stream in _files(settings["where"], settings["only"], settings["unwalked"]):
         with stream:
@@ -134,8 +137,8 @@ def _main() -> None:
     try:
         for match in search(json.loads(sys.argv[1])):
             print(json.dumps(match))
-    except (re.error, OverflowError, RecursionError) as error:
-        sys.exit(f"the pattern is no regular expression: {error}")
+    except RecursionError:
+        sys.exit("the directories are nested too deeply; search a smaller one")
     except MemoryError:
         sys.exit("the pattern needs too much memory; use a simpler one")
 

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from mcp.server import Server
 
 
-async def serve(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon") -> None:
+async def serve(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon", version: str = "") -> None:
     """Serve the tools on standard input and output until the client closes them."""
-    server = mcp_server(tools, name)
+    server = mcp_server(tools, name, version)
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
 
-def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon") -> Server[Any]:
+def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon", version: str = "") -> Server[Any]:
     """An MCP server of these tools, for whatever transport: `serve` is it on standard input and output.
 
     Nobody is asked here before a call is run: that is for the client's user, whom the hints tell what a tool does.
@@ -50,9 +50,7 @@ def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon
         result = await _run(offered.get(params.name), call)
         return CallToolResult(content=blocks_of(result), is_error=result.is_error)
 
-    from antiphon import __version__
-
-    return Server(name, version=__version__, on_list_tools=list_tools, on_call_tool=call_tool)
+    return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
 
 
 async def _run(tool: Tool | None, call: ToolCall) -> ToolResult:

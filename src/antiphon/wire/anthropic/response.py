@@ -136,6 +136,10 @@ class Decoder:
     def _start(self, index: int, block: dict[str, Any]) -> list[Delta]:
         self._blocks[index] = block
         match block.get("type"):
+            case "fallback":
+                # The answer goes on with another model.
+                self._message["model"] = string(obj(block.get("to")).get("model"))
+                return []
             case "text" if block.get("text"):
                 return [TextDelta(string(block["text"]))]
             case "tool_use":

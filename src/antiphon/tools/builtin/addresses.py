@@ -1,0 +1,85 @@
+"""Which hosts may be fetched from, and which of their addresses may be connected to."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from urllib.parse import SplitResult, urlsplit
+
+from antiphon.tools.tool import ToolFailure
+
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+def checked_url(url: str, allow: Sequence[str]) -> SplitResult:
+    """The parts of an address that may be fetched; a ToolFailure says why one may not."""
+    if not allow:
+        raise ToolFailure("fetching is off: no host was allowed; whoever runs this can allow some with `fetch_allow`")
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise ToolFailure(f"`{url[:200]}` is no URL: {error}") from None
+    if parts.scheme not in ("http", "https") or not host:
+        raise ToolFailure(f"`{url[:200]}` is no URL that starts with http:// or https://")
+    if parts.username is not None or parts.password is not None:
+        raise ToolFailure("a URL with a user name or password in it is not fetched")
+    if port == 0 or any(char.isspace() or char < " " for char in parts.netloc):
+        raise ToolFailure(f"`{url[:200]}` is no URL: its host is not one")
+    if not any(_allows(pattern, host, port or _port(parts)) for pattern in allow):
+        raise ToolFailure(f"`{host}` is not among the allowed hosts: {', '.join(allow)}")
+    return parts
+
+
+def _port(parts: SplitResult) -> int:
+    return parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _allows(pattern: str, host: str, port: int) -> bool:
+    """Patterns are names (`docs.python.org`), with stars (`*.python.org`), and with a port if only that is allowed."""
+    name, colon, only = pattern.lower().rpartition(":")
+    if colon and only.isdecimal() and (":" not in name or name.endswith("]")):
+        return int(only) == port and fnmatchcase(host, name.strip("[]"))
+    return fnmatchcase(
+        host, pattern.lower().strip("[]") if pattern.startswith("[") and ":" in pattern else pattern.lower()
+    )
+
+
+def is_named(host: str, allow: Sequence[str]) -> bool:
+    """Whether a host was allowed by its own name, not by a pattern that happens to fit."""
+    return any(
+        host in (pattern.lower(), pattern.lower().rpartition(":")[0], pattern.lower().strip("[]")) for pattern in allow
+    )
+
+
+async def resolved(parts: SplitResult, allow: Sequence[str]) -> list[str]:
+    """The addresses of a host that may be connected to: public ones, or any if the host was allowed by name."""
+    host = parts.hostname or ""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, _port(parts), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise ToolFailure(f"there is no host named `{host}`") from None
+    addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
+    if is_named(host, allow):
+        return addresses
+    public = [address for address in addresses if is_public(address)]
+    if not public:
+        raise ToolFailure(
+            f"`{host}` is an address of this machine or a private network; it is fetched only if allowed by its exact name"
+        )
+    return public
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is of the public internet, also by way of the IPv4 address inside an IPv6 one."""
+    ip = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(ip, ipaddress.IPv6Address):
+        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if inner is None and ip in _NAT64:
+            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(str(inner))
+    return ip.is_global and not ip.is_multicast

@@ -1,0 +1,171 @@
+"""Looking at a git repository that may be hostile: what its configuration would run is not run.
+
+The configuration of the user and the system is trusted, the repository's own is not. Everything that could start a
+program in the commands used here is overridden: the monitor of files, hooks, pagers, drivers of diffs, checks of
+signatures, fetching of missing objects, and filters, whose names must be looked up first.
+"""
+
+from __future__ import annotations
+
+import os
+
+from antiphon.tools.processes import Finished, program, run, scrubbed
+from antiphon.tools.tool import Tool, ToolFailure, as_tool
+
+_TIME_LIMIT = 30.0
+_MOST_SHOWN = 36_000
+_SETTINGS = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.editor": "false",
+    "core.sshCommand": "false",
+    "core.gitProxy": "",
+    "core.askPass": "false",
+    "core.alternateRefsCommand": "false",
+    "core.quotePath": "false",
+    "color.ui": "false",
+    "credential.helper": "",
+    "diff.external": "",
+    "diff.submodule": "short",
+    "gpg.program": "false",
+    "gpg.ssh.program": "false",
+    "gpg.x509.program": "false",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+    # A directory that only looks like a repository may come with the files of another.
+    "safe.bareRepository": "explicit",
+    "status.submoduleSummary": "false",
+}
+_VARIABLES = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "cat",
+    "LC_ALL": "C.UTF-8",
+}
+
+
+def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
+    """`git_status`, `git_diff` and `git_log` for a directory, of which nothing outside of it is shown."""
+    repository = _Repository(os.path.realpath(root))
+
+    async def git_status() -> str:
+        """The branch, and which files were changed, added, deleted or are not tracked."""
+        # Looking into submodules would use their own configuration.
+        return await repository.ask("status", "--short", "--branch", "--ignore-submodules=dirty", "--", ".")
+
+    async def git_diff(staged: bool = False, path: str | None = None) -> str:
+        """The changes that are not committed, as a diff.
+
+        Args:
+            staged: Show what is staged for the next commit, not what is not.
+            path: Only changes of this file or directory.
+        """
+        options = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"]
+        options += ["--cached"] if staged else []
+        text = await repository.ask("diff", *options, "--", repository.relative(path))
+        return text or ("nothing is staged" if staged else "there are no changes that are not staged")
+
+    async def git_log(count: int = 20, path: str | None = None) -> str:
+        """The newest commits: hash, date, author and subject.
+
+        Args:
+            count: How many commits to show.
+            path: Only commits that changed this file or directory.
+        """
+        if not 1 <= count <= 500:
+            raise ToolFailure("`count` is between 1 and 500")
+        options = [f"--max-count={count}", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"]
+        options += ["--format=%h %ad %an: %s", "--date=short"]
+        try:
+            text = await repository.ask("log", *options, "--", repository.relative(path))
+        except ToolFailure as failure:
+            if "does not have any commits yet" in str(failure):
+                return "there are no commits yet"
+            raise
+        return text or "no commit changed it"
+
+    return [as_tool(function, read_only=True) for function in (git_status, git_diff, git_log)]
+
+
+class _Repository:
+    """The repository a directory is in, as seen from there."""
+
+    def __init__(self, root: str) -> None:
+        self._root = root
+
+    async def ask(self, *command: str) -> str:
+        """What git says to a command."""
+        settings = dict(_SETTINGS)
+        await self._check_tree(settings)
+        for name in await self._filters(settings):
+            settings |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
+        finished = await self._git(settings, *command)
+        if finished.code and not finished.dropped:
+            raise ToolFailure(f"git: {_first_line(finished)}")
+        text = finished.output.rstrip()
+        return f"{text}\n[cut: there is more; name a path]" if finished.dropped else text
+
+    async def _check_tree(self, settings: dict[str, str]) -> None:
+        finished = await self._git(settings, "rev-parse", "--show-toplevel")
+        if finished.code:
+            said = _first_line(finished)
+            raise ToolFailure("this is not a git repository" if "not a git repository" in said else f"git: {said}")
+        top = os.path.realpath(finished.output.removesuffix("\n"))
+        if os.path.commonpath([top, self._root]) != top:
+            raise ToolFailure("this repository says that its files are somewhere else; it is not looked at")
+
+    async def _filters(self, settings: dict[str, str]) -> set[str]:
+        """The filters that the repository's own configuration defines."""
+        finished = await self._git(settings, "config", "--list", "--show-scope", "--name-only", "--null")
+        if finished.code:
+            raise ToolFailure(f"git: {_first_line(finished)}")
+        fields = finished.output.split("\0")
+        pairs = zip(fields[::2], fields[1::2], strict=False)
+        keys = [key for scope, key in pairs if scope not in ("system", "global", "command")]
+        return {key.rpartition(".")[0] for key in keys if key.startswith("filter.")}
+
+    async def _git(self, settings: dict[str, str], *command: str) -> Finished:
+        git = program("git")
+        if git is None:
+            raise ToolFailure("git is not installed here")
+        try:
+            return await run(
+                [git, "--no-pager", *command],
+                cwd=self._root,
+                environment=_environment(settings),
+                timeout=_TIME_LIMIT,
+                first=_MOST_SHOWN if command[0] in ("status", "diff", "log") else 1_000_000,
+            )
+        except OSError as error:
+            raise ToolFailure(f"git could not be started: {error.strerror}") from None
+
+    def relative(self, path: str | None) -> str:
+        """A path of the model's as git takes it; it may be of a file that is gone."""
+        if path is None:
+            return "."
+        if "\0" in path or not path.strip():
+            raise ToolFailure("the path is empty or has a NUL character in it")
+        inside = os.path.relpath(os.path.join(self._root, path), self._root)
+        if inside.split(os.sep)[0] == "..":
+            raise ToolFailure(f"`{path}` leads outside of the directory that may be used")
+        return inside
+
+
+def _environment(settings: dict[str, str]) -> dict[str, str]:
+    """Settings go by variables, because names of filters may hold what the command line cannot."""
+    kept = {name: value for name, value in scrubbed().items() if not name.startswith("GIT_")}
+    numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (name, value) in enumerate(settings.items()):
+        numbered |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return kept | _VARIABLES | numbered
+
+
+def _first_line(finished: Finished) -> str:
+    if finished.timed_out:
+        return f"it did not finish within {_TIME_LIMIT:g} seconds"
+    said = finished.errors.strip().splitlines()
+    return said[0].removeprefix("fatal: ") if said else f"it failed with exit code {finished.code}"

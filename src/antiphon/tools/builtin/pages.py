@@ -1,0 +1,118 @@
+"""HTML reduced to what one would read: text, headings, lists and links.
+
+The standard library's parser takes quadratic time on tags that are never closed, so this reads tags itself, once.
+"""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import urljoin
+
+_SILENT = frozenset("script style noscript template svg iframe object head".split())  # noqa: SIM905
+_BLOCKS = frozenset(
+    ["address", "article", "aside", "blockquote", "body", "dd", "div", "dl", "dt", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tbody", "tfoot", "thead", "tr", "ul"]
+)
+_MARKS = {"li": "- ", "h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "h5": "##### ", "h6": "###### "}
+_TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*)")
+_HREF = re.compile(r"""\bhref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+
+
+def readable(html: str, base: str = "") -> str:
+    """The text of a page. Links are written `[text](address)`, and made whole with `base`."""
+    page = _Page(base)
+    place = 0
+    while place < len(html):
+        start = html.find("<", place)
+        if start < 0:
+            page.say(html[place:])
+            break
+        page.say(html[place:start])
+        place = page.take(html, start)
+    return page.text()
+
+
+class _Page:
+    def __init__(self, base: str) -> None:
+        self._base = base
+        self._pieces: list[str] = []
+        self._title: list[str] | None = None
+        self._preformatted = 0
+        self._link = ""
+        self._link_start = 0
+
+    def say(self, raw: str) -> None:
+        if not raw:
+            return
+        text = unescape(raw)
+        self._pieces.append(text if self._preformatted else re.sub(r"\s+", " ", text))
+
+    def take(self, html: str, start: int) -> int:
+        """Take in a tag, a comment or a lone `<`; where to go on."""
+        if html.startswith(("<!", "<?"), start):
+            return _after(html, "-->" if html.startswith("<!--", start) else ">", start)
+        tag = _TAG.match(html, start)
+        if tag is None:
+            self.say("<")
+            return start + 1
+        end = _after(html, ">", tag.end())
+        name, closing = tag[1].lower(), html.startswith("</", start)
+        if name in _SILENT and not closing:
+            return self._pass_over(html, name, end)
+        if name == "title" and not closing:
+            return self._pass_over(html, name, end)
+        self._mark(name, closing, html[tag.end() : end])
+        return end
+
+    def _pass_over(self, html: str, name: str, place: int) -> int:
+        close = re.compile(rf"</{name}\b", re.IGNORECASE).search(html, place)
+        end = close.start() if close else len(html)
+        if name in ("head", "title"):
+            inner = html[place:end] if name == "title" else _title(html[place:end])
+            if inner.strip():
+                self._pieces.append(f"\n{unescape(inner).strip()}\n\n")
+        return _after(html, ">", end)
+
+    def _mark(self, name: str, closing: bool, attributes: str) -> None:
+        if name == "pre":
+            self._preformatted = max(0, self._preformatted + (-1 if closing else 1))
+        if name == "a":
+            self._anchor(closing, attributes)
+        elif name == "br":
+            self._pieces.append("\n")
+        elif name in ("td", "th") and closing:
+            self._pieces.append(" | ")
+        elif name in _BLOCKS:
+            self._pieces.append("\n" if name in ("li", "tr", "dt", "dd") else "\n\n")
+            if not closing:
+                self._pieces.append(_MARKS.get(name, ""))
+
+    def _anchor(self, closing: bool, attributes: str) -> None:
+        if not closing:
+            found = _HREF.search(attributes)
+            self._link = unescape(next((part for part in found.groups() if part), "")) if found else ""
+            self._link_start = len(self._pieces)
+            return
+        text = "".join(self._pieces[self._link_start :]).strip()
+        if self._link and text and not self._link.startswith(("#", "javascript:", "data:")):
+            try:
+                address = urljoin(self._base, self._link)
+            except ValueError:
+                address = self._link
+            self._pieces[self._link_start :] = [f"[{text}]({address})"]
+        self._link = ""
+
+    def text(self) -> str:
+        lines = [re.sub(r"[ \t]+\Z", "", line) for line in "".join(self._pieces).split("\n")]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(line if line.strip() else "" for line in lines)).strip()
+
+
+def _after(html: str, wanted: str, start: int) -> int:
+    """Where something ends; at the end of the text if it never does, so that nothing is looked at twice."""
+    found = html.find(wanted, start)
+    return len(html) if found < 0 else found + len(wanted)
+
+
+def _title(head: str) -> str:
+    found = re.search(r"<title\b[^>]{0,200}>([^<]{0,500})", head, re.IGNORECASE)
+    return found[1] if found else ""
