@@ -70,7 +70,7 @@ def openai_agents():
     from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
 
     class InProcess(Model):
-        async def get_response(self, _system, input, *_, **__):
+        async def get_response(self, system_instructions, input, *_, **__):  # noqa: ARG002
             answered = isinstance(input, list) and any(i.get("type") == "function_call_output" for i in input)
             if answered:
                 text = ResponseOutputText(text="done", type="output_text", annotations=[])

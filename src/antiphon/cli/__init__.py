@@ -10,6 +10,7 @@ from antiphon import __version__
 from antiphon.cli.convert import convert
 from antiphon.cli.doctor import doctor
 from antiphon.cli.fake import fake
+from antiphon.cli.mcp import mcp
 from antiphon.cli.output import printable
 from antiphon.errors import AntiphonError
 
@@ -23,6 +24,7 @@ def cli() -> None:
 cli.add_command(doctor)
 cli.add_command(convert)
 cli.add_command(fake)
+cli.add_command(mcp)
 
 
 def main() -> None:

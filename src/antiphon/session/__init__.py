@@ -4,6 +4,7 @@ This room knows providers and tools, and nothing of the language. `Session` is w
 """
 
 from antiphon.session.events import CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
+from antiphon.session.portal import entered
 from antiphon.session.result import AIResult, Outcome
 from antiphon.session.returns import ReturnError
 from antiphon.session.session import AsyncEvents, Events, Session
@@ -24,4 +25,5 @@ __all__ = [
     "Session",
     "UsageChanged",
     "Waiting",
+    "entered",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -46,6 +47,24 @@ class Portal:
                     return
         finally:
             self.run(events.aclose())
+
+
+@contextmanager
+def entered(context: AbstractAsyncContextManager[T]) -> Generator[T, None, None]:
+    """An asynchronous context, such as `McpTools`, for ordinary code: `with entered(McpTools(servers)) as mcp: …`."""
+    value = portal().run(_entered(context))
+    try:
+        yield value
+    finally:
+        portal().run(_left(context))
+
+
+async def _entered(context: AbstractAsyncContextManager[T]) -> T:
+    return await context.__aenter__()
+
+
+async def _left(context: AbstractAsyncContextManager[Any]) -> None:
+    await context.__aexit__(None, None, None)
 
 
 async def _next(events: AsyncGenerator[T, None]) -> T:

@@ -84,7 +84,11 @@ def as_result(call: ToolCall, value: object, limit: int, conversation: Conversat
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
     shown = [Text(part) if isinstance(part, str) else part for part in parts]
     if any(isinstance(part, Image) for part in shown) and all(isinstance(part, Text | Image) for part in shown):
-        return ToolResult(call.id, cast(tuple[Text | Image, ...], tuple(shown)))
+        texts = "\n".join(part.text for part in shown if isinstance(part, Text))
+        if len(texts) <= limit:
+            return ToolResult(call.id, cast(tuple[Text | Image, ...], tuple(shown)))
+        cut = _cut(call, texts, limit, conversation)
+        return dataclasses.replace(cut, content=(Text(cut.text), *(p for p in shown if isinstance(p, Image))))
     return _cut(call, as_text(cast(object, value)), limit, conversation)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import re
 import socket
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -11,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from antiphon.tools.tool import ToolFailure
 
+_HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|[^:]*)(?::(\d+))?")
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -29,7 +31,7 @@ def checked_url(url: str, allow: Sequence[str]) -> SplitResult:
         raise ToolFailure("a URL with a user name or password in it is not fetched")
     if port == 0 or any(char.isspace() or char < " " for char in parts.netloc):
         raise ToolFailure(f"`{url[:200]}` is no URL: its host is not one")
-    if not any(_allows(pattern, host, port or _port(parts)) for pattern in allow):
+    if not any(_allows(pattern, host, _port(parts)) for pattern in allow):
         raise ToolFailure(f"`{host}` is not among the allowed hosts: {', '.join(allow)}")
     return parts
 
@@ -38,21 +40,20 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
+def _pattern(text: str) -> tuple[str, int | None]:
+    """A pattern's name, and its port if only that is allowed; an IPv6 address with a port is in brackets."""
+    found = _HOST_AND_PORT.fullmatch(text.lower())
+    return (found[1].strip("[]"), int(found[2]) if found[2] else None) if found else (text.lower(), None)
+
+
 def _allows(pattern: str, host: str, port: int) -> bool:
-    """Patterns are names (`docs.python.org`), with stars (`*.python.org`), and with a port if only that is allowed."""
-    name, colon, only = pattern.lower().rpartition(":")
-    if colon and only.isdecimal() and (":" not in name or name.endswith("]")):
-        return int(only) == port and fnmatchcase(host, name.strip("[]"))
-    return fnmatchcase(
-        host, pattern.lower().strip("[]") if pattern.startswith("[") and ":" in pattern else pattern.lower()
-    )
+    name, only = _pattern(pattern)
+    return only in (None, port) and fnmatchcase(host, name)
 
 
-def is_named(host: str, allow: Sequence[str]) -> bool:
+def _is_named(host: str, port: int, allow: Sequence[str]) -> bool:
     """Whether a host was allowed by its own name, not by a pattern that happens to fit."""
-    return any(
-        host in (pattern.lower(), pattern.lower().rpartition(":")[0], pattern.lower().strip("[]")) for pattern in allow
-    )
+    return any(name == host and only in (None, port) for name, only in map(_pattern, allow))
 
 
 async def resolved(parts: SplitResult, allow: Sequence[str]) -> list[str]:
@@ -63,12 +64,12 @@ async def resolved(parts: SplitResult, allow: Sequence[str]) -> list[str]:
     except (OSError, UnicodeError):
         raise ToolFailure(f"there is no host named `{host}`") from None
     addresses = list(dict.fromkeys(str(info[4][0]) for info in found))
-    if is_named(host, allow):
+    if _is_named(host, _port(parts), allow):
         return addresses
     public = [address for address in addresses if is_public(address)]
     if not public:
         raise ToolFailure(
-            f"`{host}` is an address of this machine or a private network; it is fetched only if allowed by its exact name"
+            f"`{host}` is this machine or in a private network; it is fetched from only if allowed by its exact name"
         )
     return public
 

@@ -9,9 +9,10 @@ import re
 from html import unescape
 from urllib.parse import urljoin
 
-_SILENT = frozenset("script style noscript template svg iframe object head".split())  # noqa: SIM905
-_BLOCKS = frozenset(
-    ["address", "article", "aside", "blockquote", "body", "dd", "div", "dl", "dt", "fieldset", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "html", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tbody", "tfoot", "thead", "tr", "ul"]
+_SILENT = re.compile("script|style|noscript|template|svg|iframe|object|title")
+_BLOCKS = re.compile(
+    "address|article|aside|blockquote|body|dd|div|dl|dt|fieldset|figure|footer|form|h[1-6]|header|hr|li|main|nav|ol|p|pre"
+    "|section|table|tbody|tfoot|thead|tr|ul"
 )
 _MARKS = {"li": "- ", "h1": "# ", "h2": "## ", "h3": "### ", "h4": "#### ", "h5": "##### ", "h6": "###### "}
 _TAG = re.compile(r"</?([a-zA-Z][a-zA-Z0-9-]*)")
@@ -36,7 +37,6 @@ class _Page:
     def __init__(self, base: str) -> None:
         self._base = base
         self._pieces: list[str] = []
-        self._title: list[str] | None = None
         self._preformatted = 0
         self._link = ""
         self._link_start = 0
@@ -57,9 +57,7 @@ class _Page:
             return start + 1
         end = _after(html, ">", tag.end())
         name, closing = tag[1].lower(), html.startswith("</", start)
-        if name in _SILENT and not closing:
-            return self._pass_over(html, name, end)
-        if name == "title" and not closing:
+        if not closing and _SILENT.fullmatch(name):
             return self._pass_over(html, name, end)
         self._mark(name, closing, html[tag.end() : end])
         return end
@@ -67,10 +65,9 @@ class _Page:
     def _pass_over(self, html: str, name: str, place: int) -> int:
         close = re.compile(rf"</{name}\b", re.IGNORECASE).search(html, place)
         end = close.start() if close else len(html)
-        if name in ("head", "title"):
-            inner = html[place:end] if name == "title" else _title(html[place:end])
-            if inner.strip():
-                self._pieces.append(f"\n{unescape(inner).strip()}\n\n")
+        if name == "title":
+            self.say(html[place:end])
+            self._pieces.append("\n\n")
         return _after(html, ">", end)
 
     def _mark(self, name: str, closing: bool, attributes: str) -> None:
@@ -82,7 +79,7 @@ class _Page:
             self._pieces.append("\n")
         elif name in ("td", "th") and closing:
             self._pieces.append(" | ")
-        elif name in _BLOCKS:
+        elif _BLOCKS.fullmatch(name):
             self._pieces.append("\n" if name in ("li", "tr", "dt", "dd") else "\n\n")
             if not closing:
                 self._pieces.append(_MARKS.get(name, ""))
@@ -93,8 +90,9 @@ class _Page:
             self._link = unescape(next((part for part in found.groups() if part), "")) if found else ""
             self._link_start = len(self._pieces)
             return
-        text = "".join(self._pieces[self._link_start :]).strip()
-        if self._link and text and not self._link.startswith(("#", "javascript:", "data:")):
+        if not self._link or self._link.startswith(("#", "javascript:", "data:")):
+            return
+        if text := "".join(self._pieces[self._link_start :]).strip():
             try:
                 address = urljoin(self._base, self._link)
             except ValueError:
@@ -103,16 +101,11 @@ class _Page:
         self._link = ""
 
     def text(self) -> str:
-        lines = [re.sub(r"[ \t]+\Z", "", line) for line in "".join(self._pieces).split("\n")]
-        return re.sub(r"\n{3,}", "\n\n", "\n".join(line if line.strip() else "" for line in lines)).strip()
+        lines = [line.rstrip() for line in "".join(self._pieces).split("\n")]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
 def _after(html: str, wanted: str, start: int) -> int:
     """Where something ends; at the end of the text if it never does, so that nothing is looked at twice."""
     found = html.find(wanted, start)
     return len(html) if found < 0 else found + len(wanted)
-
-
-def _title(head: str) -> str:
-    found = re.search(r"<title\b[^>]{0,200}>([^<]{0,500})", head, re.IGNORECASE)
-    return found[1] if found else ""

@@ -62,6 +62,8 @@ async def _fetched(url: str, allow: Sequence[str], size_limit: int) -> str:
                     url = urljoin(url, location)
                     continue
                 return await _shown(response, url, size_limit)
+            except ValueError:
+                raise ToolFailure(f"`{parts.hostname}` redirects to what is no URL") from None
             except httpx2.HTTPError as error:
                 raise ToolFailure(f"the answer of `{parts.hostname}` broke off: {type(error).__name__}") from None
             finally:
@@ -70,7 +72,7 @@ async def _fetched(url: str, allow: Sequence[str], size_limit: int) -> str:
 
 
 async def _answer(client: httpx2.AsyncClient, parts: SplitResult, addresses: list[str]) -> httpx2.Response:
-    """Ask the addresses in turn. They are connected to as they were checked; the name goes along for TLS and the host."""
+    """Ask the addresses in turn, as they were checked; the host's name goes along for TLS and the server."""
     import httpx2
 
     host = parts.hostname or ""

@@ -161,7 +161,7 @@ def _call(call: ToolCall, terms: Terms) -> dict[str, Any]:
     left_out = ["id", "status"]
     if call.native and terms.keeps_id(call.native, "fc") and data.get("call_id") == item["call_id"]:
         left_out.remove("id")
-    if terms.stored and data.get("status") == "completed" and "_malformed" not in call.arguments:
+    if terms.stored and data.get("status") in (None, "completed") and "_malformed" not in call.arguments:
         left_out.remove("status")
     return item | {k: v for k, v in data.items() if k not in item and k not in left_out}
 

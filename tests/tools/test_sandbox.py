@@ -1,0 +1,311 @@
+"""Nothing outside of the roots can be reached, and failures say so without showing what is there."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from antiphon.tools import ToolFailure, sandbox
+from antiphon.tools.sandbox import Roots
+
+SECRET = b"the secret"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A root with files, beside a file and a directory that are none of its business."""
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "a.txt").write_bytes(b"alpha")
+    (root / "sub" / "b.txt").write_bytes(b"beta")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_bytes(SECRET)
+    (tmp_path / "secret.txt").write_bytes(SECRET)
+    return root
+
+
+@pytest.fixture(params=["held", "by name"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to confine: by descriptors, and for platforms without them."""
+    if request.param == "by name":
+        monkeypatch.setattr(sandbox, "_HELD", False)
+    return request.param
+
+
+def read(roots: Roots, path: str) -> bytes:
+    with roots.locate(path) as place, place.open() as stream:
+        return stream.read()
+
+
+def write(roots: Roots, path: str, content: bytes = b"new") -> None:
+    with roots.locate(path, writing=True) as place:
+        place.replace(content)
+
+
+def refused(roots: Roots, path: str, words: str = "") -> str:
+    with pytest.raises(ToolFailure, match=words) as reading:
+        read(roots, path)
+    with pytest.raises(ToolFailure):
+        write(roots, path)
+    return str(reading.value)
+
+
+@pytest.mark.usefixtures("way")
+class TestReach:
+    def test_paths_inside_are_found_however_they_are_written(self, tree: Path) -> None:
+        roots = Roots([tree])
+        for path in ("a.txt", "./a.txt", "sub/../a.txt", "sub//..//a.txt", str(tree / "a.txt"), "../root/a.txt"):
+            assert read(roots, path) == b"alpha", path
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "../secret.txt",
+            "sub/../../secret.txt",
+            "../outside/secret.txt",
+            "/etc/passwd",
+            "/",
+            "..",
+            "../..",
+            "/proc/self/mem",
+        ],
+    )
+    def test_paths_outside_are_refused(self, tree: Path, path: str) -> None:
+        assert path in refused(Roots([tree]), path)
+
+    def test_links_that_lead_outside_are_refused(self, tree: Path) -> None:
+        (tree / "file").symlink_to(tree.parent / "secret.txt")
+        (tree / "relative").symlink_to("../secret.txt")
+        (tree / "dir").symlink_to(tree.parent / "outside")
+        (tree / "sub" / "chain").symlink_to("../dir")
+        (tree / "dangling").symlink_to(tree.parent / "not there yet")
+        for path in (
+            "file",
+            "relative",
+            "dir/secret.txt",
+            "dir/new.txt",
+            "sub/chain/secret.txt",
+            "dangling",
+            "dir/x/y",
+        ):
+            message = refused(Roots([tree]), path, "outside")
+            assert str(tree.parent) not in message
+        assert sorted(os.listdir(tree.parent / "outside")) == ["secret.txt"]
+        assert not (tree.parent / "not there yet").exists()
+
+    def test_links_that_stay_inside_are_followed(self, tree: Path) -> None:
+        (tree / "link").symlink_to("sub/b.txt")
+        (tree / "absolute").symlink_to(tree / "sub")
+        roots = Roots([tree])
+        assert read(roots, "link") == b"beta"
+        assert read(roots, "absolute/b.txt") == b"beta"
+        write(roots, "link", b"changed")
+        assert (tree / "link").is_symlink()
+        assert (tree / "sub" / "b.txt").read_bytes() == b"changed"
+
+    def test_links_in_a_circle_fail(self, tree: Path) -> None:
+        (tree / "one").symlink_to("two")
+        (tree / "two").symlink_to("one")
+        refused(Roots([tree]), "one")
+
+    def test_hard_links_are_files_like_any_other(self, tree: Path) -> None:
+        os.link(tree / "a.txt", tree / "hard")
+        assert read(Roots([tree]), "hard") == b"alpha"
+
+    @pytest.mark.parametrize("path", ["", "  ", "a\0b", "~", "~/x", "~root/x", "x" * 300, "y/" * 3000, "\ud800"])
+    def test_names_that_are_none_are_refused(self, tree: Path, path: str) -> None:
+        refused(Roots([tree]), path)
+
+    def test_what_is_no_file_is_refused_without_waiting(
+        self, tree: Path, tmp_path_factory: pytest.TempPathFactory
+    ) -> None:
+        os.mkfifo(tree / "pipe")
+        refused(Roots([tree]), "pipe", "not a file")
+        short = tmp_path_factory.mktemp("s")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.path.relpath(short / "socket"))
+            refused(Roots([short]), "socket", "not a file")
+
+    def test_directories_and_files_are_not_taken_for_each_other(self, tree: Path) -> None:
+        roots = Roots([tree])
+        assert "is a directory" in refused(roots, "sub")
+        refused(roots, "a.txt/x")
+        with pytest.raises(ToolFailure, match="not a directory"), roots.locate("a.txt") as place:
+            list(place.walk())
+
+    def test_what_is_missing_is_said_to_be(self, tree: Path) -> None:
+        for path in ("none.txt", "none/x.txt"):
+            with pytest.raises(ToolFailure, match=f"there is no `{path}`"):
+                read(Roots([tree]), path)
+
+    def test_nothing_is_left_open(self, tree: Path) -> None:
+        (tree / "out").symlink_to("/")
+        roots = Roots([tree, tree / "sub"])
+        before = len(os.listdir("/dev/fd"))
+        for path in ("a.txt", "b.txt", "sub/../a.txt", "none", "none/none", "out/etc/passwd", "../x", "sub"):
+            for _ in range(3):
+                try:
+                    read(roots, path)
+                except ToolFailure:
+                    pass
+        assert len(os.listdir("/dev/fd")) == before
+
+
+@pytest.mark.usefixtures("way")
+class TestWriting:
+    def test_parents_are_made(self, tree: Path) -> None:
+        write(Roots([tree]), "x/y/z.txt")
+        assert (tree / "x" / "y" / "z.txt").read_bytes() == b"new"
+
+    def test_the_mode_is_kept(self, tree: Path) -> None:
+        (tree / "a.txt").chmod(0o750)
+        write(Roots([tree]), "a.txt")
+        assert stat.S_IMODE((tree / "a.txt").stat().st_mode) == 0o750
+
+    def test_a_write_that_fails_leaves_everything_as_it_was(self, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(_: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "fsync", full)
+        with pytest.raises(ToolFailure, match="no space"):
+            write(Roots([tree]), "a.txt")
+        assert (tree / "a.txt").read_bytes() == b"alpha"
+        assert sorted(os.listdir(tree)) == ["a.txt", "sub"]
+
+    def test_a_file_changed_since_it_was_seen_is_not_overwritten(self, tree: Path) -> None:
+        with Roots([tree]).locate("a.txt") as place:
+            seen = place.status
+            (tree / "a.txt").write_bytes(b"somebody else's")
+            with pytest.raises(ToolFailure, match="changed"):
+                place.replace(b"mine", seen)
+        assert (tree / "a.txt").read_bytes() == b"somebody else's"
+
+    @pytest.mark.parametrize("path", [".git", ".git/config", "sub/.git/hooks/pre-commit", ".GIT/config", "link/config"])
+    def test_git_itself_is_not_written(self, tree: Path, path: str) -> None:
+        (tree / ".git").mkdir()
+        (tree / "link").symlink_to(".git")
+        with pytest.raises(ToolFailure, match="by git alone"):
+            write(Roots([tree]), path)
+        assert not (tree / "sub" / ".git").exists()
+
+
+@pytest.mark.usefixtures("way")
+class TestSeveralRoots:
+    def test_relative_paths_are_looked_for_in_each(self, tree: Path) -> None:
+        other = tree.parent / "other"
+        (other / "deep").mkdir(parents=True)
+        (other / "a.txt").write_bytes(b"other alpha")
+        (other / "c.txt").write_bytes(b"gamma")
+        roots = Roots([tree, other])
+        assert read(roots, "a.txt") == b"alpha"
+        assert read(roots, "c.txt") == b"gamma"
+        assert read(roots, "../other/c.txt") == b"gamma"
+        write(roots, "deep/new.txt")
+        assert (other / "deep" / "new.txt").exists()
+        write(roots, "fresh/new.txt")
+        assert (tree / "fresh" / "new.txt").exists()
+
+    def test_what_is_shown_can_be_used(self, tree: Path) -> None:
+        other = tree.parent / "other"
+        other.mkdir()
+        for name in ("a.txt", "c.txt"):
+            (other / name).write_bytes(b"other " + name.encode())
+        roots = Roots([tree, other])
+        for path, shown in (
+            (other / "c.txt", "c.txt"),
+            (other / "a.txt", str(other / "a.txt")),
+            (tree / "a.txt", "a.txt"),
+        ):
+            with roots.locate(str(path)) as place:
+                assert place.shown == shown
+            assert read(roots, shown) == path.read_bytes()
+
+    def test_a_root_may_be_named_by_a_link(self, tree: Path) -> None:
+        (tree.parent / "alias").symlink_to(tree)
+        roots = Roots([tree.parent / "alias"])
+        assert read(roots, str(tree.parent / "alias" / "a.txt")) == b"alpha"
+        assert read(roots, str(tree / "a.txt")) == b"alpha"
+
+    def test_a_root_that_is_none_is_an_error_at_once(self, tree: Path) -> None:
+        with pytest.raises(NotADirectoryError):
+            Roots([tree / "a.txt"])
+        with pytest.raises(ValueError):
+            Roots([])
+
+
+def test_walking_shows_links_and_does_not_follow_them(tree: Path) -> None:
+    (tree / "out").symlink_to(tree.parent)
+    (tree / "node_modules").mkdir()
+    (tree / "node_modules" / "x").touch()
+    with Roots([tree]).locate(".") as place:
+        found = {"/".join(entry.parts): entry.kind for entry in place.walk()}
+    assert found == {
+        "a.txt": "file", "node_modules": "directory", "out": "link", "sub": "directory", "sub/b.txt": "file"
+    }  # fmt: skip
+
+
+@pytest.fixture
+def swapping(tree: Path) -> Iterator[Path]:
+    """A root in which a file and a directory are links to the outside every other moment."""
+    (tree / "dir").mkdir()
+    (tree / "dir" / "secret.txt").write_bytes(b"harmless")
+    (tree / "file.txt").write_bytes(b"harmless")
+    (tree / "to_dir").symlink_to("../outside")
+    (tree / "to_file").symlink_to("../secret.txt")
+    stop = threading.Event()
+
+    def hammer() -> None:
+        while not stop.is_set():
+            for name, link in (("dir", "to_dir"), ("file.txt", "to_file")):
+                os.rename(tree / name, tree / "aside")
+                os.rename(tree / link, tree / name)
+                os.rename(tree / name, tree / link)
+                os.rename(tree / "aside", tree / name)
+
+    thread = threading.Thread(target=hammer)
+    thread.start()
+    yield tree
+    stop.set()
+    thread.join()
+
+
+def test_links_swapped_in_meanwhile_lead_nowhere(swapping: Path) -> None:
+    roots = Roots([swapping])
+    got: dict[str, int] = {"read": 0, "refused": 0}
+    for turn in range(3000):
+        try:
+            assert read(roots, ("dir/secret.txt", "file.txt")[turn % 2]) == b"harmless"
+            got["read"] += 1
+            if turn % 10 == 0:
+                write(roots, f"dir/new{turn}.txt")
+        except ToolFailure:
+            got["refused"] += 1
+    assert got["read"]
+    assert got["refused"], "the race was never met"
+    outside = swapping.parent / "outside"
+    assert sorted(os.listdir(outside)) == ["secret.txt"]
+    assert (swapping.parent / "secret.txt").read_bytes() == SECRET
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)
+@given(
+    st.lists(
+        st.sampled_from(["..", ".", "", "sub", "a.txt", "out", "in", "up", "root", "secret.txt", "/", "~"]), max_size=7
+    )
+)
+def test_no_path_reads_a_secret(tree: Path, steps: list[str]) -> None:
+    for name, target in (("out", ".."), ("in", "sub"), ("sub/up", "../..")):
+        if not (tree / name).is_symlink():
+            (tree / name).symlink_to(target)
+    try:
+        assert read(Roots([tree]), "/".join(steps)) in (b"alpha", b"beta")
+    except ToolFailure:
+        pass
