@@ -456,3 +456,40 @@ def test_what_users_say_meanwhile_comes_after_the_reply(fake: Fake):
         return [turn.text for turn in conversation.turns]
 
     assert asyncio.run(talk()) == ["first", "One.", "[Chat from @coder-2]: second"]
+
+
+@every_api
+def test_a_200_that_is_an_error_or_nothing_is_a_bad_reply(api: str):
+    for content in (b'{"error": {"message": "it burns"}}', b'{"x": 1}', b"{}"):
+
+        def answer(_: httpx2.Request, content: bytes = content) -> httpx2.Response:
+            return httpx2.Response(200, content=content)
+
+        transport = httpx2.MockTransport(answer)
+        there = connect(MODELS[api], url="http://fake/v1", key=KEY, transport=transport, retry=NO_RETRY)
+        conversation = asking()
+        with pytest.raises(ProviderError) as caught:
+            there.chat(conversation)
+        if b"burns" in content:
+            assert "it burns" in str(caught.value)
+        assert conversation.ready(), "nothing was added"
+
+
+@every_api
+def test_structured_output_is_asked_for_in_each_apis_words(fake: Fake, api: str):
+    fake.play('{"city": "Oslo"}')
+    schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    conversation = Conversation()
+    conversation.add_user("Where?")
+    assert model(fake, api).chat(conversation, output_schema=schema).text == '{"city": "Oslo"}'
+    body = fake.requests[0].body
+    wanted = schema | {"additionalProperties": False}
+    assert {
+        "anthropic": lambda: body["output_config"]["format"]["schema"] == wanted,
+        "openai-chat": lambda: (
+            body["response_format"]["json_schema"] == {"name": "answer", "schema": wanted, "strict": True}
+        ),
+        "openai-responses": lambda: body["text"]["format"]["schema"] == wanted,
+        "gemini": lambda: body["generationConfig"]["responseJsonSchema"] == schema,
+    }[api]()
+    assert fake.requests[0].rejected == ""

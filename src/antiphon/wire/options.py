@@ -21,6 +21,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("tool_choice", (str,), "'auto', 'none', 'required' or a tool's name"),
     ("parallel_tool_calls", (bool,), "true or false"),
     ("reasoning", (str, int), "a word such as 'low' or a number of tokens"),
+    ("output_schema", (Mapping,), "a JSON Schema"),
     ("extra", (Mapping,), "an object of fields"),
 )
 
@@ -38,6 +39,8 @@ class Options:
     parallel_tool_calls: bool | None = None
     #: How much to think: a word, or a number of tokens where the provider takes one.
     reasoning: Effort | int | None = None
+    #: The JSON Schema of the answer, for providers that guarantee such answers.
+    output_schema: Mapping[str, Any] | None = None
     #: Whether to mark the prompt for the provider's cache, where it wants marks.
     cache: bool = True
     stream: bool = False

@@ -27,6 +27,7 @@ from antiphon.wire import body
 from antiphon.wire.naming import own_id
 from antiphon.wire.options import Options, Target
 from antiphon.wire.rules.anthropic import model_version
+from antiphon.wire.schema import closed
 from antiphon.wire.shape import arr, obj, string
 
 API = "anthropic"
@@ -61,6 +62,9 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     if options.cache:
         fields["cache_control"] = _CACHE
     _ask_for_reasoning(fields, options)
+    if options.output_schema is not None:
+        form = {"type": "json_schema", "schema": closed(options.output_schema)}
+        fields["output_config"] = {**obj(fields.get("output_config")), "format": form}
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
     if tools and (choice := _tool_choice(options)):
         fields["tool_choice"] = choice

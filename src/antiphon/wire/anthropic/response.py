@@ -6,7 +6,7 @@ from typing import Any
 
 from antiphon._json import loads
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
-from antiphon.errors import MalformedJSONError, RateLimited, ServerFailed, StreamCut
+from antiphon.errors import BadReply, MalformedJSONError, RateLimited, ServerFailed, StreamCut
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import CallDelta, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string, total
@@ -26,6 +26,11 @@ _STOPS: dict[str, Stop] = {
 def decode(response: object, origin: Origin) -> Reply:
     """A response body as a reply."""
     data = reply_object(response, origin.provider)
+    if not isinstance(data.get("content"), list):
+        said = error_text(data).message
+        raise BadReply(
+            f"{origin.provider} answered without content{': ' + said if said else ''}", provider=origin.provider
+        )
     blocks = [obj(block) for block in arr(data.get("content"))]
     reason = string(data.get("stop_reason"))
     stop = _STOPS.get(reason, "other")

@@ -41,6 +41,9 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     extra = {camel(name): value for name, value in options.extra.items() if name != "contents"}
     tools = _tools(conversation, target) + [dumps(tool) for tool in several(extra.pop("tools", None))]
     fields: dict[str, Any] = {}
+    if options.output_schema is not None and tools and not target.profile.signatures:
+        # G13: models before Gemini 3.
+        raise OptionError(f"{target.model} cannot have `output_schema` and tools at once; leave one of them out")
     if config := _generation_config(target, options):
         fields["generationConfig"] = config
     if tools and (choice := _tool_config(target, options)):
@@ -86,6 +89,8 @@ def _generation_config(target: Target, options: Options) -> dict[str, Any]:
         "topP": options.top_p,
         "stopSequences": list(options.stop) or None,
         "thinkingConfig": _thinking(target, options),
+        "responseMimeType": "application/json" if options.output_schema is not None else None,
+        "responseJsonSchema": options.output_schema,
     }
     return {name: value for name, value in config.items() if value is not None}
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from antiphon._json import dumps
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, short_id
+from antiphon.errors import BadReply
 from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
@@ -35,6 +36,11 @@ _STOPS: dict[str, Stop] = {
 def decode(response: object, origin: Origin) -> Reply:
     """A response body as a reply."""
     data = camel_keys(reply_object(response, origin.provider))
+    if not {"candidates", "promptFeedback", "usageMetadata"} & set(data):
+        said = error_text(response).message
+        raise BadReply(
+            f"{origin.provider} answered without candidates{': ' + said if said else ''}", provider=origin.provider
+        )
     candidate = first_candidate(data)
     reason = string(candidate.get("finishReason"))
     stop = _STOPS.get(reason, "other")

@@ -10,6 +10,7 @@ from antiphon.errors import OptionError
 from antiphon.wire import body
 from antiphon.wire.openai_chat.messages import API, is_ours, messages
 from antiphon.wire.options import Options, Target
+from antiphon.wire.schema import closed, is_strict
 
 __all__ = ["API", "encode", "history", "path", "plain_tool", "without_null_required"]
 
@@ -28,6 +29,10 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         fields[target.profile.max_tokens_field] = options.max_tokens
     _set_sampling(fields, target, options)
     _ask_for_reasoning(fields, target, options)
+    if options.output_schema is not None:
+        schema = closed(options.output_schema)
+        form = {"name": "answer", "schema": schema, "strict": is_strict(schema)}
+        fields["response_format"] = {"type": "json_schema", "json_schema": form}
     if options.stream:
         fields["stream"] = True
         if target.profile.stream_usage:

@@ -17,6 +17,7 @@ from antiphon.wire import body
 from antiphon.wire.openai_responses import items
 from antiphon.wire.openai_responses.terms import API, Terms, continues, terms_for
 from antiphon.wire.options import Options, Target
+from antiphon.wire.schema import closed, is_strict
 from antiphon.wire.shape import arr, obj
 
 # These answer "Encrypted content is not supported with this model." to the question for it.
@@ -32,6 +33,10 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     """The request body."""
     fields: dict[str, Any] = {"model": target.model}
     _answering(fields, target, options)
+    if options.output_schema is not None:
+        schema = closed(options.output_schema)
+        form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": is_strict(schema)}
+        fields["text"] = {"format": form}
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
     if tools and options.tool_choice:
         fields["tool_choice"] = _tool_choice(options.tool_choice, conversation)

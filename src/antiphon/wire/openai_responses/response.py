@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
-from antiphon.errors import RateLimited, RequestRejected, ServerFailed, StatusError
+from antiphon.errors import BadReply, RateLimited, RequestRejected, ServerFailed, StatusError
 from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_responses.terms import kind_of
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
@@ -22,6 +22,8 @@ def decode(response: object, origin: Origin) -> Reply:
     data = reply_object(response, origin.provider)
     if data.get("status") == "failed" or (obj(data.get("error")) and not arr(data.get("output"))):
         raise failure(error_text(data), origin.provider)
+    if not isinstance(data.get("output"), list):
+        raise BadReply(f"{origin.provider} answered without `output`", provider=origin.provider)
     items = [item for item in map(obj, arr(data.get("output"))) if kind_of(item)]
     status, reason = string(data.get("status")), string(obj(data.get("incomplete_details")).get("reason"))
     cut = status == "incomplete" and reason == "max_output_tokens"
