@@ -97,13 +97,17 @@ def test_no_repository_and_no_git_are_said(tmp_path: Path, monkeypatch: pytest.M
         ask(tmp_path, "git_status")
 
 
-@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "sub/../../x", ":(top)a.txt", ":/", "*", "", "a\0b"])
-def test_paths_stay_inside_and_mean_themselves(repository: Path, path: str) -> None:
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "sub/../../x", "", "a\0b"])
+def test_paths_outside_are_refused(repository: Path, path: str) -> None:
+    with pytest.raises(Failed, match=r"outside|empty"):
+        ask(repository, "git_diff", path=path)
+
+
+@pytest.mark.parametrize("path", [":(top)a.txt", ":/", "*", "--output=x"])
+def test_paths_mean_themselves(repository: Path, path: str) -> None:
     (repository / "a.txt").write_text("changed\n")
-    try:
-        assert "no changes" in ask(repository, "git_diff", path=path)
-    except Failed as failed:
-        assert "outside" in str(failed) or "empty" in str(failed)
+    assert "no changes" in ask(repository, "git_diff", path=path)
+    assert not (repository / "x").exists()
 
 
 def test_of_a_larger_repository_only_the_root_is_shown(repository: Path) -> None:
@@ -140,7 +144,7 @@ HOSTILE = """
 [filter "evil=x.y z"]
     process = {trap} process
 [gpg]
-    program = {trap} gpg
+    program = {trap}
 [log]
     showSignature = true
 [format]
@@ -168,7 +172,7 @@ HOSTILE = """
 def trapped(repository: Path, tmp_path: Path) -> Path:
     """A repository whose configuration runs a program at every turn; the program writes down that it ran."""
     trap = tmp_path / "trap"
-    trap.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/ran\ncat\n')
+    trap.write_text(f'#!/bin/sh\necho "$1" >> {tmp_path}/ran\n[ "$1" = remote ] || cat\n')
     trap.chmod(0o755)
     hooks = tmp_path / "hooks"
     hooks.mkdir()
@@ -219,7 +223,7 @@ def test_the_trap_works(trapped: Path, tmp_path: Path) -> None:
     for command in ("status", "diff", "log"):
         subprocess.run(["git", command], cwd=trapped, capture_output=True, stdin=subprocess.DEVNULL, timeout=20)
     ran = set((tmp_path / "ran").read_text().split())
-    assert {"fsmonitor", "external", "clean", "gpg"} <= ran
+    assert {"fsmonitor", "driver", "clean", "hook", "--keyid-format=long"} <= ran, ran
 
 
 def test_missing_objects_are_not_fetched(trapped: Path, tmp_path: Path) -> None:
@@ -231,6 +235,8 @@ def test_missing_objects_are_not_fetched(trapped: Path, tmp_path: Path) -> None:
     with pytest.raises(Failed):
         ask(trapped, "git_diff", path="a.txt")
     assert not (tmp_path / "ran").exists()
+    subprocess.run(["git", "diff", "--no-ext-diff", "a.txt"], cwd=trapped, capture_output=True, timeout=20)
+    assert "remote" in (tmp_path / "ran").read_text().split(), "the trap does not work"
 
 
 def test_a_repository_that_points_elsewhere_is_not_looked_at(repository: Path, tmp_path: Path) -> None:

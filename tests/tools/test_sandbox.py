@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
-import shutil
 import socket
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -252,56 +252,93 @@ def test_walking_shows_links_and_does_not_follow_them(tree: Path) -> None:
     }  # fmt: skip
 
 
+def exchange(one: Path, other: Path) -> None:
+    """Swap two names in a single step where the system can, so that there is no moment without them."""
+    try:
+        exchanged = ctypes.CDLL(None).renameat2(-100, os.fsencode(one), -100, os.fsencode(other), 2) == 0
+    except AttributeError:
+        exchanged = False
+    if not exchanged:
+        aside = one.with_name("aside")
+        os.rename(one, aside)
+        os.rename(other, one)
+        os.rename(aside, other)
+
+
 @pytest.fixture
-def swapping(tree: Path) -> Iterator[Path]:
-    """A root in which a file and a directory are links to the outside every other moment."""
+def swappable(tree: Path) -> Path:
+    """A root with a directory and a file, and links to the outside that can take their places."""
     (tree / "dir").mkdir()
     (tree / "dir" / "secret.txt").write_bytes(b"harmless")
     (tree / "file.txt").write_bytes(b"harmless")
     (tree / "to_dir").symlink_to("../outside")
     (tree / "to_file").symlink_to("../secret.txt")
-    stop = threading.Event()
+    os.mkfifo(tree / "to_pipe")
+    return tree
 
-    def swap(name: Path, link: Path) -> None:
-        os.rename(name, tree / "aside")
-        with suppress(OSError):
-            os.rename(link, name)
-            os.rename(name, link)
-        while (tree / "aside").exists():
-            with suppress(OSError):
-                os.rename(tree / "aside", name)
-                return
-            # A writer has made it anew meanwhile.
-            shutil.rmtree(name, ignore_errors=True)
+
+@pytest.mark.parametrize(("name", "other"), [("dir", "to_dir"), ("file.txt", "to_file"), ("file.txt", "to_pipe")])
+@pytest.mark.parametrize("moment", range(12))
+def test_a_link_swapped_in_at_any_moment_leads_nowhere(
+    swappable: Path, monkeypatch: pytest.MonkeyPatch, name: str, other: str, moment: int
+) -> None:
+    calls = 0
+
+    def watched(function: Callable[..., object]) -> Callable[..., object]:
+        def called(*arguments: object, **named: object) -> object:
+            nonlocal calls
+            try:
+                return function(*arguments, **named)
+            finally:
+                calls += 1
+                if calls == moment:
+                    exchange(swappable / name, swappable / other)
+
+        return called
+
+    path = "dir/secret.txt" if name == "dir" else name
+    roots = Roots([swappable])
+    with monkeypatch.context() as patch:
+        patch.setattr(sandbox, "_HELD", True)
+        for function in ("open", "stat", "readlink", "fstat", "rename", "replace"):
+            patch.setattr(os, function, watched(getattr(os, function)))
+        with suppress(ToolFailure):
+            assert read(roots, path) == b"harmless"
+        with suppress(ToolFailure):
+            write(roots, path)
+    assert (swappable.parent / "secret.txt").read_bytes() == SECRET
+    assert (swappable.parent / "outside" / "secret.txt").read_bytes() == SECRET
+    assert os.listdir(swappable.parent / "outside") == ["secret.txt"]
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "renameat2"), reason="names cannot be swapped in a single step")
+def test_links_swapped_in_all_the_time_lead_nowhere(swappable: Path) -> None:
+    stop = threading.Event()
 
     def hammer() -> None:
         while not stop.is_set():
-            swap(tree / "dir", tree / "to_dir")
-            swap(tree / "file.txt", tree / "to_file")
+            exchange(swappable / "dir", swappable / "to_dir")
+            exchange(swappable / "file.txt", swappable / "to_file")
 
     thread = threading.Thread(target=hammer)
     thread.start()
-    yield tree
-    stop.set()
-    thread.join()
-
-
-def test_links_swapped_in_meanwhile_lead_nowhere(swapping: Path) -> None:
-    roots = Roots([swapping])
-    got: dict[str, int] = {"read": 0, "refused": 0}
-    for turn in range(3000):
-        try:
-            assert read(roots, ("dir/secret.txt", "file.txt")[turn % 2]) == b"harmless"
-            got["read"] += 1
-            if turn % 10 == 0:
-                write(roots, f"dir/new{turn}.txt")
-        except ToolFailure:
-            got["refused"] += 1
-    assert got["read"]
-    assert got["refused"], "the race was never met"
-    outside = swapping.parent / "outside"
-    assert sorted(os.listdir(outside)) == ["secret.txt"]
-    assert (swapping.parent / "secret.txt").read_bytes() == SECRET
+    roots = Roots([swappable])
+    counts = {"read": 0, "refused": 0}
+    try:
+        for turn in range(4000):
+            try:
+                assert read(roots, ("dir/secret.txt", "file.txt")[turn % 2]) == b"harmless"
+                counts["read"] += 1
+                if turn % 10 == 0:
+                    write(roots, f"dir/new{turn}.txt")
+            except ToolFailure:
+                counts["refused"] += 1
+    finally:
+        stop.set()
+        thread.join()
+    assert all(counts.values()), "the race was never met"
+    assert os.listdir(swappable.parent / "outside") == ["secret.txt"]
+    assert (swappable.parent / "secret.txt").read_bytes() == SECRET
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None)

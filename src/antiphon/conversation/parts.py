@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from antiphon._json import clean, dumps, loads
 from antiphon.errors import ContentError, MalformedJSONError
+from antiphon.results import Result
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
@@ -206,7 +207,8 @@ class ToolResult:
     """What a tool answered to one call: text, or text and images. An error result holds text only.
 
     `name` matters only to `auto_assistant_tool_calls`, which must invent the call. `handle` names the whole of a
-    result that was cut; `Conversation.whole` returns it.
+    result that was cut; `Conversation.whole` returns it. `semantic` is what the tool returned for people to look at;
+    models see only `content`.
     """
 
     call_id: str
@@ -215,6 +217,7 @@ class ToolResult:
     name: str = field(default="", compare=False)
     native: Native | None = None
     handle: str = ""
+    semantic: Result | None = None
 
     def __post_init__(self) -> None:
         content: object = self.content

@@ -27,6 +27,7 @@ from antiphon.conversation.parts import (
 from antiphon.conversation.repair import Change
 from antiphon.conversation.turns import Turn, UserTurn
 from antiphon.errors import ContentError, FormatError, VersionError
+from antiphon.results import Result
 
 FORMAT = "antiphon/conversation"
 VERSION = 1
@@ -152,7 +153,8 @@ def _part_json(part: Part) -> dict[str, Any]:
 
 def _result_json(result: ToolResult) -> dict[str, Any]:
     content = result.content if isinstance(result.content, str) else [_part_json(part) for part in result.content]
-    return {"content": content, **_fields(result, "call_id", "is_error", "native", "handle")}
+    semantic = {"semantic": result.semantic.to_json()} if result.semantic else {}
+    return {"content": content, **_fields(result, "call_id", "is_error", "native", "handle"), **semantic}
 
 
 def _fields(value: object, *names: str) -> dict[str, Any]:
@@ -266,9 +268,19 @@ def _result(value: object, where: str) -> ToolResult:
             is_error,
             native=_native(data, where),
             handle=_text(data, "handle", where),
+            semantic=_semantic(data, where),
         )
     except ContentError as error:
         raise FormatError(f"{where}: {error}") from None
+
+
+def _semantic(data: dict[str, Any], where: str) -> Result | None:
+    if data.get("semantic") is None:
+        return None
+    try:
+        return Result.from_json(data["semantic"])
+    except FormatError as error:
+        raise FormatError(f"{where}: `semantic`: {error}") from None
 
 
 def _items(value: object, where: str) -> list[Item]:

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
+from antiphon.errors import ContentError
+from antiphon.results import Result, face
+from antiphon.results.face import image_of
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.tool import HumanNeeded, Tool, ToolContext, ToolFailure
 
@@ -81,6 +84,8 @@ def as_result(call: ToolCall, value: object, limit: int, conversation: Conversat
     """A tool's value as its result: text and images as they are, other values as JSON."""
     if isinstance(value, ToolResult):
         return dataclasses.replace(value, call_id=call.id)
+    if isinstance(value, Result):
+        return _semantic_result(call, value, limit, conversation)
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
     shown = [Text(part) if isinstance(part, str) else part for part in parts]
     if any(isinstance(part, Image) for part in shown) and all(isinstance(part, Text | Image) for part in shown):
@@ -90,6 +95,26 @@ def as_result(call: ToolCall, value: object, limit: int, conversation: Conversat
         cut = _cut(call, texts, limit, conversation)
         return dataclasses.replace(cut, content=(Text(cut.text), *(p for p in shown if isinstance(p, Image))))
     return _cut(call, as_text(cast(object, value)), limit, conversation)
+
+
+def _semantic_result(call: ToolCall, value: Result, limit: int, conversation: Conversation) -> ToolResult:
+    """Both faces of a result: what the model reads, and the whole for people."""
+    cut = _cut(call, face(value), limit, conversation)
+    picture = None if value.is_error else _picture(value)
+    content = cut.content if picture is None else (Text(cut.text), picture)
+    return dataclasses.replace(cut, content=content, is_error=value.is_error, semantic=value)
+
+
+def _picture(value: Result) -> Image | None:
+    """The image in a result, if it is one that models can be shown."""
+    found = image_of(value)
+    if found is None or found[1] not in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+        return None
+    data, media_type, url = found
+    try:
+        return Image(data, media_type) if data else Image(url=url)
+    except ContentError:
+        return None
 
 
 def _cut(call: ToolCall, text: str, limit: int, conversation: Conversation) -> ToolResult:

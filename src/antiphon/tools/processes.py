@@ -117,9 +117,8 @@ class _Listener(asyncio.SubprocessProtocol):
         if self.output.enough:
             self.done.set()
 
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002
-        if fd == 1:
-            self.silent.set()
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        self.silent.set()
 
     def process_exited(self) -> None:
         self.exited.set()

@@ -32,7 +32,7 @@ _SETTINGS = {
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
     "log.showSignature": "false",
-    "protocol.allow": "never",
+    
     # A directory that only looks like a repository may come with the files of another.
     "safe.bareRepository": "explicit",
     "status.submoduleSummary": "false",
@@ -41,8 +41,8 @@ _VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_LITERAL_PATHSPECS": "1",
-    "GIT_ALLOW_PROTOCOL": "none",
-    "GIT_NO_LAZY_FETCH": "1",
+    
+    
     "GIT_PAGER": "cat",
     "LC_ALL": "C.UTF-8",
 }
@@ -55,7 +55,7 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
     async def git_status() -> str:
         """The branch, and which files were changed, added, deleted or are not tracked."""
         # Looking into submodules would use their own configuration.
-        return await repository.ask("status", "--short", "--branch", "--ignore-submodules=dirty", "--", ".")
+        return await repository.ask(["status", "--short", "--branch", "--ignore-submodules=dirty"])
 
     async def git_diff(staged: bool = False, path: str | None = None) -> str:
         """The changes that are not committed, as a diff.
@@ -66,7 +66,7 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         """
         options = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"]
         options += ["--cached"] if staged else []
-        text = await repository.ask("diff", *options, "--", repository.relative(path))
+        text = await repository.ask(["diff", *options], path)
         return text or ("nothing is staged" if staged else "there are no changes that are not staged")
 
     async def git_log(count: int = 20, path: str | None = None) -> str:
@@ -81,7 +81,7 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         options = [f"--max-count={count}", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"]
         options += ["--format=%h %ad %an: %s", "--date=short"]
         try:
-            text = await repository.ask("log", *options, "--", repository.relative(path))
+            text = await repository.ask(["log", *options], path)
         except ToolFailure as failure:
             if "does not have any commits yet" in str(failure):
                 return "there are no commits yet"
@@ -97,10 +97,12 @@ class _Repository:
     def __init__(self, root: str) -> None:
         self._root = root
 
-    async def ask(self, *command: str) -> str:
-        """What git says to a command."""
+    async def ask(self, command: list[str], path: str | None = None) -> str:
+        """What git says to a command about a path, or about all that is in the directory."""
         settings = dict(_SETTINGS)
-        await self._check_tree(settings)
+        whole = await self._top(settings) == self._root
+        # Without a path the log has commits that change no file, too.
+        command = [*command, "--"] if path is None and whole else [*command, "--", self._relative(path)]
         for name in await self._filters(settings):
             settings |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
         finished = await self._git(settings, *command)
@@ -109,7 +111,7 @@ class _Repository:
         text = finished.output.rstrip()
         return f"{text}\n[cut: there is more; name a path]" if finished.dropped else text
 
-    async def _check_tree(self, settings: dict[str, str]) -> None:
+    async def _top(self, settings: dict[str, str]) -> str:
         finished = await self._git(settings, "rev-parse", "--show-toplevel")
         if finished.code:
             said = _first_line(finished)
@@ -117,6 +119,7 @@ class _Repository:
         top = os.path.realpath(finished.output.removesuffix("\n"))
         if os.path.commonpath([top, self._root]) != top:
             raise ToolFailure("this repository says that its files are somewhere else; it is not looked at")
+        return top
 
     async def _filters(self, settings: dict[str, str]) -> set[str]:
         """The filters that the repository's own configuration defines."""
@@ -143,7 +146,7 @@ class _Repository:
         except OSError as error:
             raise ToolFailure(f"git could not be started: {error.strerror}") from None
 
-    def relative(self, path: str | None) -> str:
+    def _relative(self, path: str | None) -> str:
         """A path of the model's as git takes it; it may be of a file that is gone."""
         if path is None:
             return "."

@@ -1,0 +1,131 @@
+"""The model's face of a result: short text made from the kind, complete enough to act on. Hints cost no tokens."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any, cast
+
+from antiphon._json import dumps
+from antiphon.results.result import Result
+
+#: How many rows of a table and entries of a directory the model is shown.
+ROWS = 50
+ENTRIES = 200
+#: Diffs of files larger than this, in lines, are not computed but described.
+DIFF_LINES = 20_000
+
+
+def face(result: Result) -> str:
+    """What the model reads. Images are left to the wires: here they are only named."""
+    data = result.data
+    maker = _FACES.get(result.kind)
+    if maker and isinstance(data, dict):
+        return maker(cast(dict[str, Any], data), result)
+    body = data if isinstance(data, str) else "" if data is None else dumps(data)
+    return "\n".join(part for part in (result.summary, body) if part)
+
+
+def image_of(result: Result) -> tuple[str, str, str] | None:
+    """The image of a result as base64 data, media type and URL; nothing for other kinds."""
+    given: object = result.data
+    if result.kind != "image" or not isinstance(given, dict):
+        return None
+    data = cast(dict[str, Any], given)
+    return _text(data, "base64"), result.mime_type or "image/png", _text(data, "url")
+
+
+def objects(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects in a list; whatever else is there is passed over."""
+    value: object = data.get(key)
+    items = cast(list[object], value) if isinstance(value, list) else []
+    return [cast(dict[str, Any], item) for item in items if isinstance(item, dict)]
+
+
+def _text(data: dict[str, Any], key: str) -> str:
+    value = data.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _plain_text(data: dict[str, Any], result: Result) -> str:
+    return _text(data, "content") or result.summary
+
+
+def _diff(data: dict[str, Any], result: Result) -> str:
+    """Hunks, not two whole files."""
+    path, old, new = _text(data, "path"), _text(data, "original"), _text(data, "modified")
+    if data.get("isNew") or not old:
+        return f"{path}: new file, {new.count(chr(10)) + 1:,} lines"
+    before, after = old.splitlines(), new.splitlines()
+    if len(before) + len(after) > DIFF_LINES:
+        return f"{path}: {result.summary}"
+    hunks = "\n".join(list(difflib.unified_diff(before, after, lineterm="", n=2))[2:])
+    return f"{path}: {result.summary}\n{hunks}" if hunks else f"{path}: unchanged"
+
+
+def _file_content(data: dict[str, Any], _: Result) -> str:
+    return f"{_text(data, 'path')}\n{_text(data, 'content')}"
+
+
+def _file_list(data: dict[str, Any], result: Result) -> str:
+    entries = objects(data, "entries")
+    names = [_entry(entry) for entry in entries[:ENTRIES]]
+    more = [f"… and {len(entries) - ENTRIES:,} more"] if len(entries) > ENTRIES else []
+    more += ["(the listing is not complete)"] if data.get("truncated") else []
+    return "\n".join([f"{_text(data, 'path')}: {result.summary}", *names, *more])
+
+
+def _entry(entry: dict[str, Any]) -> str:
+    size = entry.get("size")
+    sign = {"directory": "/", "symlink": "@"}.get(_text(entry, "type"), "")
+    return f"{_text(entry, 'name')}{sign}" + (f"  {size:,} bytes" if isinstance(size, int) else "")
+
+
+def _table(data: dict[str, Any], result: Result) -> str:
+    """The head and a count."""
+    keys = [_text(column, "key") for column in objects(data, "columns")]
+    rows = objects(data, "rows")
+    lines = [" | ".join(keys), *(" | ".join(_cell(row.get(key)) for key in keys) for row in rows[:ROWS])]
+    if len(rows) > ROWS:
+        lines.append(f"… {len(rows) - ROWS:,} more of {len(rows):,} rows")
+    return "\n".join([result.summary, *lines] if result.summary else lines)
+
+
+def _cell(value: object) -> str:
+    text = "" if value is None else value if isinstance(value, str) else dumps(value)
+    return text.replace("\n", " ")[:200]
+
+
+def _image(data: dict[str, Any], result: Result) -> str:
+    return f"[image: {_text(data, 'alt') or result.summary or _text(data, 'url') or result.mime_type}]"
+
+
+def _terminal(data: dict[str, Any], _: Result) -> str:
+    code, output = data.get("exitCode"), _text(data, "output").rstrip("\n")
+    dropped = data.get("dropped")
+    notes = [f"[{dropped:,} characters dropped]"] if isinstance(dropped, int) else []
+    notes += [f"[exit code {code}]"] if code not in (None, 0) else []
+    return "\n".join(part for part in (output, *notes) if part) or "(no output)"
+
+
+def _error(data: dict[str, Any], _: Result) -> str:
+    details = data.get("details")
+    body = "" if details is None else details if isinstance(details, str) else dumps(details)
+    return "\n".join(part for part in (_text(data, "message"), body) if part)
+
+
+def _question(data: dict[str, Any], result: Result) -> str:
+    return _text(data, "answer") or f"Asked: {_text(data, 'question') or result.summary}"
+
+
+_FACES: dict[str, Callable[[dict[str, Any], Result], str]] = {
+    "text": _plain_text,
+    "diff": _diff,
+    "file_content": _file_content,
+    "file_list": _file_list,
+    "table": _table,
+    "image": _image,
+    "terminal": _terminal,
+    "error": _error,
+    "question": _question,
+}

@@ -1,0 +1,146 @@
+"""The well-known kinds: functions that make results whose data every display understands."""
+
+from __future__ import annotations
+
+import difflib
+import mimetypes
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from antiphon.errors import ContentError
+from antiphon.results.result import Display, Location, Result
+
+_LANGUAGES = {
+    ".py": "python", ".js": "javascript", ".ts": "typescript", ".rs": "rust", ".go": "go", ".c": "c", ".h": "c",
+    ".cpp": "cpp", ".java": "java", ".rb": "ruby", ".sh": "bash", ".json": "json", ".toml": "toml", ".yaml": "yaml",
+    ".yml": "yaml", ".md": "markdown", ".html": "html", ".css": "css", ".sql": "sql", ".xml": "xml", ".vibe": "vibe",
+}  # fmt: skip
+
+
+def text(content: str, *, markdown: bool = False, summary: str = "", **display: Any) -> Result:
+    """Plain text, or Markdown."""
+    kind = "text/markdown" if markdown else "text/plain"
+    return Result("text", {"content": content}, summary, kind, Display(**display))
+
+
+def diff(path: str, original: str | None, modified: str, *, summary: str = "", **display: Any) -> Result:
+    """A file before and after; `original` is `None` for a new one."""
+    data: dict[str, Any] = {"path": path, "modified": modified, "isNew": original is None}
+    if original is not None:
+        data["original"] = original
+    added, removed = changed_lines(original or "", modified)
+    summary = summary or (f"new file, {added} lines" if original is None else f"+{added} -{removed} lines")
+    return Result("diff", data, summary, "", Display(language=language(path), **display), path, (Location(path),))
+
+
+def file_content(path: str, content: str, *, size: int | None = None, summary: str = "", **display: Any) -> Result:
+    """A file, or a part of one."""
+    data = {"path": path, "content": content, "size": len(content.encode()) if size is None else size}
+    guessed = mimetypes.guess_type(path)[0] or "text/plain"
+    hints: dict[str, Any] = {"language": language(path), **display}
+    summary = summary or f"{path}, {_count(content.count(chr(10)) + 1, 'line')}"
+    return Result("file_content", data, summary, guessed, Display(**hints), path, (Location(path),))
+
+
+def file_list(
+    path: str, entries: Iterable[Mapping[str, Any]], *, truncated: bool = False, summary: str = "", **display: Any
+) -> Result:
+    """A directory: entries with `name`, `type` (file, directory, symlink), and perhaps `size` and `modified`."""
+    listed = [dict(entry) for entry in entries]
+    for entry in listed:
+        if entry.get("type") not in ("file", "directory", "symlink") or not isinstance(entry.get("name"), str):
+            raise ContentError(f"an entry has a `name` and a `type` of file, directory or symlink, not {entry!r:.80}")
+    data = {"path": path, "entries": listed} | ({"truncated": True} if truncated else {})
+    return Result("file_list", data, summary or _count(len(listed), "entry", "entries"), "", Display(**display), path)
+
+
+def table(
+    rows: Iterable[Mapping[str, Any]],
+    columns: Sequence[str | Mapping[str, Any]] | None = None,
+    *,
+    summary: str = "",
+    **display: Any,
+) -> Result:
+    """Rows of fields. A column is a key, or an object of `key`, `label`, `type` and `align`."""
+    kept = [dict(row) for row in rows]
+    named = columns if columns is not None else list(dict.fromkeys(key for row in kept[:100] for key in row))
+    defined = [{"key": column} if isinstance(column, str) else dict(column) for column in named]
+    data = {"columns": defined, "rows": kept}
+    return Result("table", data, summary or _count(len(kept), "row"), "", Display(**display))
+
+
+def image(
+    *, base64: str = "", url: str = "", mime_type: str = "image/png", alt: str = "", summary: str = "", **display: Any
+) -> Result:
+    """An image by its base64 data or its URL."""
+    if bool(base64) == bool(url):
+        raise ContentError("an image has either `base64` data or a `url`")
+    data = {"base64": base64} if base64 else {"url": url}
+    return Result(
+        "image", data | ({"alt": alt} if alt else {}), summary or alt or "image", mime_type, Display(**display)
+    )
+
+
+def structured(data: Any, *, summary: str = "", **display: Any) -> Result:
+    """Any data."""
+    return Result("structured", data, summary, "application/json", Display(**display))
+
+
+def terminal(
+    command: str, output: str, *, exit_code: int | None = None, summary: str = "", dropped: int = 0, **display: Any
+) -> Result:
+    """What a command printed, and how it ended."""
+    data: dict[str, Any] = {"command": command, "output": output}
+    if exit_code is not None:
+        data["exitCode"] = exit_code
+    if dropped:
+        data["dropped"] = dropped
+    ended = "" if exit_code is None else f"exit {exit_code}, "
+    summary = summary or f"{ended}{_count(output.count(chr(10)) + bool(output), 'line')}"
+    return Result("terminal", data, summary, "text/plain", Display(**display), command)
+
+
+def error(message: str, *, details: Any = None, summary: str = "", **display: Any) -> Result:
+    """Something failed."""
+    data = {"message": message} | ({"details": details} if details is not None else {})
+    return Result("error", data, summary or message.partition("\n")[0][:120], "", Display(**display))
+
+
+def question(text: str, *, options: Sequence[str] = (), answer: str | None = None, **display: Any) -> Result:
+    """A question put to the human, and the answer once there is one."""
+    data: dict[str, Any] = {"question": text} | ({"options": list(options)} if options else {})
+    if answer is not None:
+        data["answer"] = answer
+    return Result("question", data, text.partition("\n")[0][:120], "", Display(**display))
+
+
+def language(path: str) -> str:
+    """The language of a file by its ending, in the names that highlighters use; nothing if it is not known."""
+    name = path.rpartition("/")[2].lower()
+    return _LANGUAGES.get("." + name.rpartition(".")[2], "") if "." in name else {"makefile": "make"}.get(name, "")
+
+
+def changed_lines(original: str, modified: str) -> tuple[int, int]:
+    """How many lines were added and removed."""
+    old, new = original.splitlines(), modified.splitlines()
+    if not old or not new:
+        return len(new), len(old)
+    head = 0
+    while head < min(len(old), len(new)) and old[head] == new[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    # Comparing takes time that grows with the square: beyond this, whole blocks are counted.
+    if len(old) * len(new) > 4_000_000:
+        return len(new), len(old)
+    added = removed = 0
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal":
+            added, removed = added + j2 - j1, removed + i2 - i1
+    return added, removed
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

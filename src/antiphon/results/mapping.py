@@ -1,0 +1,81 @@
+"""Results in the words of two protocols: MCP, which tools are served over, and ACP, which editors speak."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, cast
+
+from antiphon.errors import FormatError
+from antiphon.results.face import face, image_of
+from antiphon.results.result import Display, Location, Result
+from antiphon.results.storage import from_json, to_json
+
+#: Where an MCP result carries ours whole, so that nothing is lost between two programs that both know it.
+META = "antiphon/result"
+#: The kind of what came from an MCP server that knows nothing of kinds.
+MCP = "mcp.result"
+
+Status = Literal["pending", "in_progress", "completed", "failed"]
+
+
+def to_mcp(result: Result) -> dict[str, Any]:
+    """The result of a tool call as MCP's JSON: content for models, structured content, and ours whole beside it."""
+    if result.kind == MCP and isinstance(result.data, dict):
+        return cast(dict[str, Any], result.data)
+    notes: dict[str, Any] = {}
+    if result.audience:
+        notes["audience"] = list(result.audience)
+    if result.display.priority is not None and 0 <= result.display.priority <= 1:
+        notes["priority"] = result.display.priority
+    blocks: list[dict[str, Any]] = [{"type": "text", "text": face(result)}]
+    picture = image_of(result)
+    if picture and picture[0]:
+        blocks.append({"type": "image", "data": picture[0], "mimeType": picture[1]})
+    content = [block | ({"annotations": notes} if notes else {}) for block in blocks]
+    data = {"content": content, "isError": result.is_error, "_meta": {META: to_json(result)}}
+    return data | {"structuredContent": result.data} if isinstance(result.data, dict) else data
+
+
+def from_mcp(data: object) -> Result:
+    """An MCP result: ours whole where it is carried along, else its own content, kept as it came."""
+    if not isinstance(data, dict):
+        raise FormatError(f"an MCP result is an object, not {type(data).__name__}")
+    top = cast(dict[str, Any], data)
+    meta: object = top.get("_meta")
+    if isinstance(meta, dict) and META in meta:
+        return from_json(cast(dict[str, Any], meta)[META])
+    blocks = [cast(dict[str, Any], b) for b in _list(top.get("content")) if isinstance(b, dict)]
+    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
+    summary = next((line for text in texts for line in text.splitlines() if line.strip()), "")[:120]
+    notes = [cast(dict[str, Any], n) for b in blocks if isinstance(n := b.get("annotations"), dict)]
+    priority = next((n["priority"] for n in notes if isinstance(n.get("priority"), int | float)), None)
+    who = tuple(a for n in notes[:1] for a in _list(n.get("audience")) if a in ("user", "assistant"))
+    return Result(MCP, top, summary, "", Display(priority=priority), audience=who)
+
+
+def to_acp(result: Result, call_id: str, status: Status | None = None) -> dict[str, Any]:
+    """The result as an update of a tool call in the Agent Client Protocol: title, kind, status, locations, content."""
+    data = cast(dict[str, Any], result.data) if isinstance(result.data, dict) else {}
+    content: dict[str, Any] = {"type": "content", "content": {"type": "text", "text": face(result)}}
+    if result.kind == "diff":
+        content = {"type": "diff", "path": data.get("path", ""), "newText": data.get("modified", "")}
+        content["oldText"] = data.get("original")
+    return {
+        "toolCallId": call_id,
+        "title": result.title or result.summary or result.kind,
+        "kind": _ACP_KINDS.get(result.kind, "other"),
+        "status": status or ("failed" if result.is_error else "completed"),
+        "locations": [_location(at) for at in result.locations],
+        "content": [content],
+        "rawOutput": to_json(result),
+    }
+
+
+_ACP_KINDS = {"diff": "edit", "file_content": "read", "file_list": "search", "terminal": "execute", "table": "search"}
+
+
+def _location(at: Location) -> dict[str, Any]:
+    return {"path": at.path} | ({"line": at.line} if at.line is not None else {})
+
+
+def _list(value: object) -> list[Any]:
+    return cast(list[Any], value) if isinstance(value, list) else []
