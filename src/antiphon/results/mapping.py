@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 from antiphon.errors import FormatError
 from antiphon.results.face import face, image_of
-from antiphon.results.result import Display, Location, Result
+from antiphon.results.result import AUDIENCES, Display, Location, Result
 from antiphon.results.storage import from_json, to_json
 
 #: Where an MCP result carries ours whole, so that nothing is lost between two programs that both know it.
@@ -19,8 +19,9 @@ Status = Literal["pending", "in_progress", "completed", "failed"]
 
 def to_mcp(result: Result) -> dict[str, Any]:
     """The result of a tool call as MCP's JSON: content for models, structured content, and ours whole beside it."""
-    if result.kind == MCP and isinstance(result.data, dict):
-        return cast(dict[str, Any], result.data)
+    own = _object(result.data)
+    if result.kind == MCP and own is not None:
+        return own
     notes: dict[str, Any] = {}
     if result.audience:
         notes["audience"] = list(result.audience)
@@ -32,7 +33,7 @@ def to_mcp(result: Result) -> dict[str, Any]:
         blocks.append({"type": "image", "data": picture[0], "mimeType": picture[1]})
     content = [block | ({"annotations": notes} if notes else {}) for block in blocks]
     data = {"content": content, "isError": result.is_error, "_meta": {META: to_json(result)}}
-    return data | {"structuredContent": result.data} if isinstance(result.data, dict) else data
+    return data if own is None else data | {"structuredContent": own}
 
 
 def from_mcp(data: object) -> Result:
@@ -40,21 +41,21 @@ def from_mcp(data: object) -> Result:
     if not isinstance(data, dict):
         raise FormatError(f"an MCP result is an object, not {type(data).__name__}")
     top = cast(dict[str, Any], data)
-    meta: object = top.get("_meta")
-    if isinstance(meta, dict) and META in meta:
-        return from_json(cast(dict[str, Any], meta)[META])
+    meta = _object(top.get("_meta")) or {}
+    if META in meta:
+        return from_json(meta[META])
     blocks = [cast(dict[str, Any], b) for b in _list(top.get("content")) if isinstance(b, dict)]
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
     summary = next((line for text in texts for line in text.splitlines() if line.strip()), "")[:120]
     notes = [cast(dict[str, Any], n) for b in blocks if isinstance(n := b.get("annotations"), dict)]
     priority = next((n["priority"] for n in notes if isinstance(n.get("priority"), int | float)), None)
-    who = tuple(a for n in notes[:1] for a in _list(n.get("audience")) if a in ("user", "assistant"))
+    who: tuple[Any, ...] = tuple(a for n in notes[:1] for a in _list(n.get("audience")) if a in AUDIENCES)
     return Result(MCP, top, summary, "", Display(priority=priority), audience=who)
 
 
 def to_acp(result: Result, call_id: str, status: Status | None = None) -> dict[str, Any]:
     """The result as an update of a tool call in the Agent Client Protocol: title, kind, status, locations, content."""
-    data = cast(dict[str, Any], result.data) if isinstance(result.data, dict) else {}
+    data = _object(result.data) or {}
     content: dict[str, Any] = {"type": "content", "content": {"type": "text", "text": face(result)}}
     if result.kind == "diff":
         content = {"type": "diff", "path": data.get("path", ""), "newText": data.get("modified", "")}
@@ -75,6 +76,10 @@ _ACP_KINDS = {"diff": "edit", "file_content": "read", "file_list": "search", "te
 
 def _location(at: Location) -> dict[str, Any]:
     return {"path": at.path} | ({"line": at.line} if at.line is not None else {})
+
+
+def _object(value: object) -> dict[str, Any] | None:
+    return cast(dict[str, Any], value) if isinstance(value, dict) else None
 
 
 def _list(value: object) -> list[Any]:

@@ -32,7 +32,7 @@ _SETTINGS = {
     "gpg.ssh.program": "false",
     "gpg.x509.program": "false",
     "log.showSignature": "false",
-    
+    "protocol.allow": "never",
     # A directory that only looks like a repository may come with the files of another.
     "safe.bareRepository": "explicit",
     "status.submoduleSummary": "false",
@@ -41,8 +41,8 @@ _VARIABLES = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_LITERAL_PATHSPECS": "1",
-    
-    
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
     "GIT_PAGER": "cat",
     "LC_ALL": "C.UTF-8",
 }
