@@ -6,7 +6,16 @@ This room knows conversations but no provider.
 from antiphon.tools.approval import ALLOW_ALL, ApprovalRequest, Approver, Decision, Policy, Rule
 from antiphon.tools.execution import ToolCallRecord, execute
 from antiphon.tools.signature import InvalidArguments
-from antiphon.tools.tool import Tool, ToolContext, ToolDefinitionError, ToolFailure, as_tool, as_tools, tool
+from antiphon.tools.tool import (
+    HumanNeeded,
+    Tool,
+    ToolContext,
+    ToolDefinitionError,
+    ToolFailure,
+    as_tool,
+    as_tools,
+    tool,
+)
 from antiphon.tools.wrappers import filtered, prefixed, renamed, requiring_approval
 
 __all__ = [
@@ -14,6 +23,7 @@ __all__ = [
     "ApprovalRequest",
     "Approver",
     "Decision",
+    "HumanNeeded",
     "InvalidArguments",
     "Policy",
     "Rule",

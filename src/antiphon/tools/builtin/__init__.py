@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from antiphon.tools.builtin.clock import now
 from antiphon.tools.builtin.files import file_tools
 from antiphon.tools.builtin.git import git_tools
-from antiphon.tools.builtin.people import Answer, HumanNeeded, ask_user_tool
+from antiphon.tools.builtin.people import Answer, ask_user_tool
 from antiphon.tools.builtin.shell import shell_tool
 from antiphon.tools.builtin.web import fetch_tool
 from antiphon.tools.tool import Tool
 
 __all__ = [
-    "HumanNeeded",
     "all_tools",
     "ask_user_tool",
     "fetch_tool",

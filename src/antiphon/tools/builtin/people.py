@@ -6,23 +6,13 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 
-from antiphon.tools.tool import Tool, ToolFailure, as_tool
+from antiphon.tools.tool import HumanNeeded, Tool, as_tool
 
 Answer = Callable[[str], str | Awaitable[str]]
 
 
-class HumanNeeded(ToolFailure):
-    """Nobody is here to answer; `question` is what the model wants to know."""
-
-    def __init__(self, question: str) -> None:
-        super().__init__(
-            f"nobody is here to answer; go on without it, or end and say what you need to know: {question}"
-        )
-        self.question = question
-
-
 def ask_user_tool(answer: Answer | None = None) -> Tool:
-    """The tool `ask_user`. `answer` is called with the question, and may wait; without one `HumanNeeded` is raised."""
+    """The tool `ask_user`. `answer` is called with the question, and may wait; without one the session asks."""
 
     async def ask_user(question: str) -> str:
         """Ask the user a question and wait for the answer. For what only they can know or decide.

@@ -1,0 +1,118 @@
+"""Text from results made harmless: what a terminal would obey, or an eye would miss, is written as an escape.
+
+Everything that comes from data goes through here before it meets the terminal, and what comes out is looked at again
+just before it is printed. Nothing here knows about rich.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+#: Width of a tab stop.
+TAB = 4
+#: More marks than this above and below one letter are not writing.
+_MARKS = 4
+
+# Control characters (C0, DEL, C1), lone surrogates, line and paragraph separators, everything of Unicode's category Cf
+# (bidi controls, zero-width characters, tags), fillers that show nothing, variation selectors, and noncharacters.
+_UNSEEN = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
+    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
+    "\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"
+)
+_unseen = re.compile(f"[{_UNSEEN}]")
+_piled = re.compile("([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{%d})" % _MARKS
+                    + "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+)")  # fmt: skip
+# One selector after something visible only chooses how that looks, and terminals disagree about its width.
+_chosen_look = re.compile(f"(?<=[^\\s{_UNSEEN}])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])")
+_sgr = re.compile(r"\x1b\[[0-9;:]*m")
+
+
+def safe(text: str, encoding: str = "utf-8") -> str:
+    """The text with everything dangerous or invisible as an escape such as `\\x1b`; newlines stay, tabs are spaces.
+
+    Characters that the encoding of the terminal lacks are escaped as well.
+    """
+    if "\r\n" in text:
+        text = text.replace("\r\n", "\n")
+    if "\t" in text:
+        text = text.expandtabs(TAB)
+    if text.isascii():
+        return _unseen.sub(_escape, text)
+    text = _chosen_look.sub("", text)
+    text = _piled.sub(lambda found: found[1] + "".join(map(escaped, found[2])), _unseen.sub(_escape, text))
+    return text if is_utf8(encoding) else text.encode(encoding, "backslashreplace").decode(encoding)
+
+
+def safe_line(text: str, limit: int = 2000, encoding: str = "utf-8") -> str:
+    """The same in one line, newlines as escapes; what is beyond the limit is counted, not shown."""
+    shown = safe(text[:limit].replace("\r\n", "\n"), encoding).replace("\n", "\\n")
+    return shown if len(text) <= limit else f"{shown}[+{len(text) - limit:,} characters]"
+
+
+def is_safe(text: str) -> bool:
+    """Whether there is nothing in a line that `safe` would change but tabs."""
+    return _unseen.search(text) is None
+
+
+def escaped(character: str) -> str:
+    """How a character is written when it must not be itself."""
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def without_colors(text: str) -> str:
+    """Text that a program wrote for a terminal, without the sequences that only choose colours."""
+    return _sgr.sub("", text) if "\x1b" in text else text
+
+
+def is_utf8(encoding: str) -> bool:
+    """Whether an encoding has every character."""
+    return encoding.lower().replace("_", "-").startswith("utf")
+
+
+def head(text: str, count: int) -> tuple[list[str], int]:
+    """The first lines, and how many lines there are in all; looks no further than it must, and counts the rest."""
+    lines: list[str] = []
+    start = 0
+    while len(lines) < count:
+        end = text.find("\n", start)
+        if end < 0:
+            return ([*lines, text[start:]] if start < len(text) or not lines else lines), len(lines) + (
+                start < len(text) or not lines
+            )
+        lines.append(text[start:end])
+        start = end + 1
+    rest = text.count("\n", start) + (not text.endswith("\n") and start < len(text))
+    return lines, len(lines) + rest
+
+
+def backwards(text: str) -> Iterator[str]:
+    """The lines from the last to the first, found one by one."""
+    end = len(text) - text.endswith("\n")
+    while end >= 0:
+        start = text.rfind("\n", 0, end)
+        yield text[start + 1 : end]
+        end = start
+        if start < 0:
+            return
+
+
+def json_text(value: object, limit: int, indent: int | None = None) -> str:
+    """A value as JSON, no further than the limit: what is beyond it is not even written."""
+    encoder = json.JSONEncoder(ensure_ascii=False, indent=indent, default=str)
+    pieces: list[str] = []
+    size = 0
+    for piece in encoder.iterencode(value):
+        pieces.append(piece)
+        size += len(piece)
+        if size > limit:
+            return "".join(pieces)[:limit] + "…"
+    return "".join(pieces)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return escaped(found[0])
