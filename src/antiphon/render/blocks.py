@@ -11,10 +11,12 @@ _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:\s|$)")
 class Blocks:
     """Takes text in any pieces and gives back whole blocks: paragraphs, lists, tables, fenced code.
 
-    Two blocks are parted by an empty line. What belongs to a list, and what stands in a fence, stays together.
+    Two blocks are parted by an empty line. What belongs to a list, and what stands in a fence, stays together. With
+    `by_line`, every line is a block.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, by_line: bool = False) -> None:
+        self._by_line = by_line
         self._lines: list[str] = []
         self._pieces: list[str] = []
         self._fence = ""
@@ -27,12 +29,14 @@ class Blocks:
             return []
         *whole, rest = ("".join(self._pieces) + text).split("\n")
         self._pieces = [rest] if rest else []
+        if self._by_line:
+            return whole
         return [block for line in whole if (block := self._take(line)) is not None]
 
     def finish(self) -> str:
         """What is left when no more text will come."""
         block = "\n".join([*self._lines, *self._last()])
-        self.__init__()
+        self.__init__(by_line=self._by_line)
         return block
 
     def rest(self, lines: int, columns: int) -> str:

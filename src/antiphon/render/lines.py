@@ -50,10 +50,10 @@ class StateLine:
         room = max(width - indent - 2, 1)
         note = f"  {self.note}" if self.note and cell_len(self.note) + 2 <= room // 2 else ""
         room -= cell_len(note)
-        summary = one_line(self.summary)
-        least = min(cell_len(summary), 8) + 2 if summary else 0
+        summary = one_line(self.summary, options.encoding)
         # The head may take what the summary does not need, and at least half.
-        head = fit(one_line(self.head), max(room - max(cell_len(summary) + 2, least), room // 2) if summary else room, more)
+        needed = cell_len(summary) + 2 if summary else 0
+        head = fit(one_line(self.head, options.encoding), max(room - needed, room // 2), more)
         left = room - cell_len(head) - 2
         tail = fit(summary, left, more) if summary and left >= 3 else ""
         faint = "dim" if self.state == "thought" else ""
@@ -82,10 +82,10 @@ def fit(given: str, width: int, more: str = "…") -> str:
     return set_cell_size(given, width - len(more)).rstrip() + more
 
 
-def one_line(given: str) -> str:
+def one_line(given: str, encoding: str = "utf-8") -> str:
     """The first line that says something, made harmless; its blanks are single ones."""
     start = given[: _LOOK * 4].lstrip()
-    return " ".join(safe(start.partition("\n")[0][:_LOOK]).split())
+    return " ".join(safe(start.partition("\n")[0][:_LOOK], encoding).split())
 
 
 def call_head(call: ToolCall) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 
 #: Width of a tab stop.
 TAB = 4
@@ -72,33 +71,6 @@ def without_colors(text: str) -> str:
 def is_utf8(encoding: str) -> bool:
     """Whether an encoding has every character."""
     return encoding.lower().replace("_", "-").startswith("utf")
-
-
-def head(text: str, count: int) -> tuple[list[str], int]:
-    """The first lines, and how many lines there are in all; looks no further than it must, and counts the rest."""
-    lines: list[str] = []
-    start = 0
-    while len(lines) < count:
-        end = text.find("\n", start)
-        if end < 0:
-            return ([*lines, text[start:]] if start < len(text) or not lines else lines), len(lines) + (
-                start < len(text) or not lines
-            )
-        lines.append(text[start:end])
-        start = end + 1
-    rest = text.count("\n", start) + (not text.endswith("\n") and start < len(text))
-    return lines, len(lines) + rest
-
-
-def backwards(text: str) -> Iterator[str]:
-    """The lines from the last to the first, found one by one."""
-    end = len(text) - text.endswith("\n")
-    while end >= 0:
-        start = text.rfind("\n", 0, end)
-        yield text[start + 1 : end]
-        end = start
-        if start < 0:
-            return
 
 
 def json_text(value: object, limit: int, indent: int | None = None) -> str:

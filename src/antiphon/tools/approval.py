@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Any, Literal
 
 from antiphon._json import dumps
 from antiphon.conversation import ToolCall
@@ -18,20 +19,19 @@ Action = Literal["ask", "allow", "deny"]
 class Rule:
     """What happens to calls of the tools that match `tool`, if their arguments match too.
 
-    Patterns are those of file names: `Rule("allow", "run_shell", {"command": "git *"})`. Arguments that are no text are
-    matched as JSON.
+    Patterns are those of file names: `Rule("allow", "run_shell", {"command": "git *"})`. Arguments are matched as the
+    tool will get them, defaults among them; those that are no text are matched as JSON.
     """
 
     action: Action
     tool: str = "*"
     arguments: Mapping[str, str] = field(default_factory=dict[str, str])
 
-    def matches(self, call: ToolCall) -> bool:
-        """Whether this rule speaks of the call."""
-        if not fnmatchcase(call.name, self.tool):
-            return False
-        given = call.arguments
-        return all(name in given and fnmatchcase(_text(given[name]), glob) for name, glob in self.arguments.items())
+    def matches(self, name: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether this rule speaks of such a call."""
+        return fnmatchcase(name, self.tool) and all(
+            key in arguments and fnmatchcase(_text(arguments[key]), glob) for key, glob in self.arguments.items()
+        )
 
 
 def _text(value: object) -> str:
@@ -69,22 +69,29 @@ class Policy:
     """
 
     rules: tuple[Rule, ...] = ()
+    #: What was decided before about the very same calls; it comes before the rules.
+    remembered: Mapping[tuple[str, str], Action] = field(default_factory=dict[tuple[str, str], Action])
 
     def decide(self, call: ToolCall, tool: Tool) -> Action:
         """What to do with a call."""
+        if known := self.remembered.get(identity(call)):
+            return known
+        given = call.arguments
+        if any(rule.arguments for rule in self.rules):
+            given = tool.arguments.converted(given)
         for rule in self.rules:
-            if rule.matches(call):
+            if rule.matches(call.name, given):
                 return rule.action
         return "ask" if tool.needs_approval or tool.destructive else "allow"
 
     def remembering(self, call: ToolCall, allowed: bool) -> Policy:
         """This policy with the same decision for calls of the same tool with the same arguments."""
-        exact = {name: _escaped(_text(value)) for name, value in call.arguments.items()}
-        return Policy((Rule("allow" if allowed else "deny", call.name, exact), *self.rules))
+        return Policy(self.rules, {**self.remembered, identity(call): "allow" if allowed else "deny"})
 
 
-def _escaped(text: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in text)
+def identity(call: ToolCall) -> tuple[str, str]:
+    """What two calls that ask for the same have in common, however their arguments are spelled."""
+    return call.name, json.dumps(call.arguments, sort_keys=True)
 
 
 #: Every call is allowed: for runs that somebody else keeps safe.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import inspect
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +14,15 @@ from antiphon.errors import ContentError
 from antiphon.results import Result, face
 from antiphon.results.face import image_of
 from antiphon.tools.signature import InvalidArguments
+from antiphon.tools.threads import called
 from antiphon.tools.tool import HumanNeeded, Tool, ToolContext, ToolFailure
+
+
+class StandIn:
+    """Something that stands for a `value`: as the result of a tool it is that value."""
+
+    __slots__ = ()
+    value: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,21 +44,22 @@ async def execute(
 ) -> tuple[ToolResult, ToolCallRecord]:
     """Run one call. Whatever goes wrong is an error result; only cancellation and `HumanNeeded` get out of here."""
     began = time.perf_counter()
+    limit = asyncio.timeout(tool.timeout)
     try:
-        async with asyncio.timeout(tool.timeout):
+        async with limit:
             value = await _run(tool, ToolContext(call, conversation, deps))
         result = as_result(call, value, tool.output_limit, conversation)
-    except TimeoutError:
-        limit = f"{tool.timeout:g} seconds" if tool.timeout else "its time"
-        result = failure(call, f"`{tool.name}` did not finish within {limit}")
     except InvalidArguments as error:
         result = failure(call, f"the arguments of `{tool.name}` do not fit: {error}")
     except HumanNeeded:
         raise
     except ToolFailure as error:
         result = failure(call, str(error))
-    except Exception as error:
-        result = failure(call, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
+        if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
+            raise
+        late = limit.expired() and isinstance(error, TimeoutError)
+        result = failure(call, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error))
     return result, record(call, result, (time.perf_counter() - began) * 1000)
 
 
@@ -68,20 +76,27 @@ def failure(call: ToolCall, reason: str) -> ToolResult:
     return ToolResult(call.id, reason or "it failed without saying why", is_error=True)
 
 
+def _told(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _is_being_cancelled() -> bool:
+    """Whether somebody wants this task to stop, rather than the tool having met a cancellation of its own."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
 async def _run(tool: Tool, context: ToolContext) -> Any:
     arguments = tool.arguments.read(context.call.arguments)
     if tool.arguments.context:
         arguments[tool.arguments.context] = context
-    if inspect.iscoroutinefunction(tool.function) or inspect.iscoroutinefunction(
-        getattr(tool.function, "__call__", None)  # noqa: B004
-    ):
-        return await tool.function(**arguments)
-    value = await asyncio.to_thread(tool.function, **arguments)
-    return await value if inspect.isawaitable(value) else value
+    return await called(tool.function, **arguments)
 
 
 def as_result(call: ToolCall, value: object, limit: int, conversation: Conversation) -> ToolResult:
     """A tool's value as its result: text and images as they are, other values as JSON."""
+    if isinstance(value, StandIn):
+        value = value.value
     if isinstance(value, ToolResult):
         return dataclasses.replace(value, call_id=call.id)
     if isinstance(value, Result):
@@ -123,8 +138,8 @@ def _cut(call: ToolCall, text: str, limit: int, conversation: Conversation) -> T
         return ToolResult(call.id, text)
     handle = f"result:{call.id}"
     conversation.keep(handle, text)
-    head = text[:limit]
-    head = head[: head.rfind("\n") + 1] or head
+    boundary = text.rfind("\n", 0, limit) + 1
+    head = text[: boundary if boundary > limit // 2 else limit]
     note = f"[{len(head):,} of {len(text):,} characters shown; `read_result` with handle {handle!r} reads on]"
     return ToolResult(call.id, f"{head.rstrip()}\n{note}", handle=handle)
 

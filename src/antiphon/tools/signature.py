@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_type_hints
 
 from antiphon._json import dumps
 from antiphon.errors import AntiphonError, ContentError
@@ -37,6 +37,7 @@ class Arguments:
     def of(cls, function: Callable[..., Any], context_type: type) -> Arguments:
         """Read a signature; TypeError says what a tool cannot have."""
         from pydantic import ConfigDict, Field, create_model
+        from pydantic.fields import FieldInfo
 
         said = _docstring(function)
         hints = _hints(function)
@@ -48,18 +49,23 @@ class Arguments:
                 raise TypeError(f"`{parameter}` stands for any number of arguments; name each one")
             if parameter.kind is parameter.POSITIONAL_ONLY:
                 raise TypeError(f"`{parameter}` can only be given by position; models name their arguments")
+            if name == "self" and inspect.isfunction(function):
+                raise TypeError("it takes `self`; give the bound method of an object")
             annotation = readable(hints.get(name, Any))
-            if annotation is context_type:
+            if context_type in (annotation, *get_args(annotation)):
                 context = name
                 continue
             # pydantic reserves names of its own, so fields are numbered and the parameter's name is an alias.
             field_name = f"argument_{len(fields)}"
             fields[field_name] = name
-            default = ... if parameter.default is parameter.empty else parameter.default
-            described: dict[str, Any] = {}
-            if name in said and not _is_described(annotation):
-                described["description"] = said[name]
-            definitions[field_name] = (annotation, Field(default, alias=name, **described))
+            extras: dict[str, Any] = {"alias": name}
+            if isinstance(parameter.default, FieldInfo):
+                annotation = Annotated[annotation, parameter.default]
+            elif parameter.default is not parameter.empty:
+                extras["default"] = parameter.default
+            if description := _description(annotation, said.get(name, "")):
+                extras["description"] = description
+            definitions[field_name] = (annotation, Field(**extras))
         title = getattr(function, "__name__", "arguments")
         model = create_model(title, __config__=ConfigDict(extra="forbid", arbitrary_types_allowed=False), **definitions)
         schema = without_titles(model.model_json_schema(by_alias=True))
@@ -78,10 +84,21 @@ class Arguments:
         from pydantic import ValidationError
 
         try:
-            checked = self._model.model_validate(dict(given))
+            # As JSON, which is what they came as: strict types take dates and tuples from it.
+            checked = self._model.model_validate_json(dumps(given, "the arguments"))
         except ValidationError as error:
             raise InvalidArguments(explained(error)) from None
         return {name: getattr(checked, field) for field, name in self.fields.items()}
+
+    def converted(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What the function will get, as JSON; what does not fit, and so will not get there, as it was given."""
+        if self._model is None:
+            return dict(given)
+        try:
+            checked = self._model.model_validate_json(dumps(given, "the arguments"))
+        except Exception:
+            return dict(given)
+        return checked.model_dump(mode="json", by_alias=True, warnings=False, fallback=repr)
 
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
@@ -92,8 +109,12 @@ def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     return get_type_hints(target, include_extras=True)
 
 
-def _is_described(annotation: Any) -> bool:
-    return any(getattr(extra, "description", None) for extra in getattr(annotation, "__metadata__", ()))
+def _description(annotation: Any, said: str) -> str:
+    """What is said of a parameter, where the annotation's own field does not say it."""
+    extras: tuple[Any, ...] = getattr(annotation, "__metadata__", ())
+    if any(getattr(extra, "description", None) for extra in extras):
+        return ""
+    return next((extra for extra in extras if isinstance(extra, str)), said)
 
 
 def explained(error: ValidationError) -> str:

@@ -1,0 +1,113 @@
+"""The last lines of a terminal while a session runs: what it does now, for how long, and what was used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.text import Text
+
+from antiphon.conversation import ToolCall
+from antiphon.render.blocks import Blocks
+from antiphon.render.lines import call_head, duration, fit, indentation, one_line, spent
+from antiphon.render.safe import safe
+from antiphon.session import UsageChanged
+from antiphon.wire import Usage
+
+#: So many running calls have a line of their own, and so many lines of unfinished text are shown.
+CALLS, TAIL = 4, 6
+_FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_PLAIN_FRAMES = "-\\|/"
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A call that has begun."""
+
+    call: ToolCall
+    since: float
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What is going on at one moment."""
+
+    time: float
+    began: float
+    running: list[Running]
+    speech: Blocks | None
+    thought: str
+    writing: str
+    used: list[UsageChanged]
+
+    @property
+    def activity(self) -> str:
+        """What the run is at, in a word or two."""
+        if self.running:
+            return "1 call" if len(self.running) == 1 else f"{len(self.running)} calls"
+        if self.writing:
+            return f"calling {self.writing}"
+        return "thinking" if self.thought else "answering" if self.speech and self.speech.rest(1, 1) else "waiting"
+
+
+class Status:
+    """Draws a moment; asked anew for every refresh, so that what is shown is never older than that."""
+
+    def __init__(self, now: Callable[[], Now]) -> None:
+        self._now = now
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        now = self._now()
+        width = options.max_width
+        # Room for the lines about calls, the last line, and one of the scrollback.
+        calls = min(CALLS, max(options.size.height - 2, 0))
+        tail = min(TAIL, max(options.size.height - 2 - min(len(now.running), calls + 1), 0))
+        frames = _PLAIN_FRAMES if options.ascii_only else _FRAMES
+        frame = frames[int(now.time * 10) % len(frames)]
+        yield from _unfinished(now, tail, console, options)
+        for running in now.running[:calls]:
+            yield _running_line(running, now, frame, options)
+        if len(now.running) > calls:
+            yield _faint(f"  and {len(now.running) - calls} more", width)
+        used = spent(*total(now.used)) if now.used else []
+        yield _faint(f"{frame} " + " · ".join([now.activity, duration(now.time - now.began), *used]), width, options)
+
+
+def total(used: Iterable[UsageChanged]) -> tuple[Usage, float | None]:
+    """What several runs used together; a cost is known only if all are."""
+    each = list(used)
+    incoming = [u.usage.input_tokens for u in each if u.usage.input_tokens is not None]
+    outgoing = [u.usage.output_tokens for u in each if u.usage.output_tokens is not None]
+    costs = [u.cost for u in each if u.cost is not None]
+    usage = Usage(sum(incoming) if incoming else None, sum(outgoing) if outgoing else None)
+    return usage, sum(costs) if costs and len(costs) == len(each) else None
+
+
+def _unfinished(now: Now, count: int, console: Console, options: ConsoleOptions) -> Iterable[Text]:
+    """The end of the text that is being written, or of the thought."""
+    if not count:
+        return
+    if now.thought:
+        thought = next((line for line in reversed(now.thought.splitlines()) if line.strip()), "")
+        yield _faint(one_line(thought[-options.max_width :], options.encoding), options.max_width, options)
+    elif now.speech is not None and (rest := now.speech.rest(count, options.max_width)):
+        wrapped = Text(safe(rest, options.encoding), overflow="fold").wrap(console, options.max_width)
+        yield from list(wrapped)[-count:]
+
+
+def _running_line(running: Running, now: Now, frame: str, options: ConsoleOptions) -> Text:
+    indent = indentation(2 * running.depth, options.max_width)
+    note = duration(now.time - running.since)
+    room = max(options.max_width - indent - 4 - len(note), 1)
+    head = fit(one_line(call_head(running.call), options.encoding), room, _more(options))
+    return Text.assemble(" " * indent, (frame, "cyan"), f" {head}", (f"  {note}", "dim"), no_wrap=True, overflow="crop")
+
+
+def _faint(text: str, width: int, options: ConsoleOptions | None = None) -> Text:
+    return Text(fit(text, width, _more(options)), "dim", no_wrap=True, overflow="crop")
+
+
+def _more(options: ConsoleOptions | None) -> str:
+    return "..." if options is not None and options.ascii_only else "…"

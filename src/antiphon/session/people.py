@@ -1,0 +1,36 @@
+"""Answers from whoever sits at the terminal: for `Session(approve=approve_in_terminal, ask=answer_in_terminal)`."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+from antiphon.tools import ApprovalRequest, Decision
+
+
+def approve_in_terminal(request: ApprovalRequest) -> Decision:
+    """Show the call and ask: yes, no, or always for this very call. No answer is a no."""
+    print(f"\n{_shown(request.call.name)} wants to run with {_shown(request.call.arguments_json)}", file=sys.stderr)
+    said = _line("Allow it? [y]es, [n]o, [a]lways: ").lower()
+    if said in ("a", "always"):
+        return Decision(True, remember=True)
+    if said in ("y", "yes"):
+        return Decision(True)
+    return Decision(False, "" if said in ("", "n", "no") else f"the user said: {said}")
+
+
+def answer_in_terminal(question: str) -> str:
+    """Put a tool's question to the user."""
+    print(f"\n{_shown(question)}", file=sys.stderr)
+    return _line("> ")
+
+
+def _line(prompt: str) -> str:
+    print(prompt, end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
+
+
+def _shown(text: str) -> str:
+    """What models write is shown, not obeyed: invisible and control characters are written out."""
+    safe = (c if c == "\n" or not unicodedata.category(c).startswith("C") else f"\\u{ord(c):04x}" for c in text[:4000])
+    return "".join(safe)

@@ -1,0 +1,87 @@
+"""Reading typed answers leniently, whatever stands around them; and the terminal's questions."""
+
+import io
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from antiphon.conversation import ToolCall
+from antiphon.session import answer_in_terminal, approve_in_terminal
+from antiphon.session.returns import Expected
+from antiphon.tools import ApprovalRequest, Decision, as_tool
+from tests.strategies import any_text, json_values
+
+prose = st.text("abc XYZ.,!?\n'\"", max_size=30)
+records = st.fixed_dictionaries({"name": st.text(max_size=8), "age": st.integers(-99, 99), "tags": tags})
+FRAMES = ["{}", "```json\n{}\n```", "```\n{}\n```", "Sure! {}", "{}\nHope it helps."]
+NAMES = ["__vibe_return_name", "__vibe_return_object", "__vibe_return_nope", "__vibe_return_"]
+WANTED = {"name": str, "age": int, "tags": list[str]}
+
+
+@given(records, prose, prose, st.sampled_from(FRAMES))
+@settings(max_examples=200)
+def test_json_is_found_in_prose_and_fences(record: dict[str, Any], before: str, after: str, frame: str):
+    expected = Expected(WANTED)
+    expected.take_text(before + frame.replace("{}", json.dumps(record)) + after)
+    assert expected.missing == []
+    assert expected.value() == record
+
+
+@given(any_text | prose, st.sampled_from([WANTED, int, list[int], bool, str]))
+@settings(max_examples=200)
+def test_any_text_is_taken_or_left(text: str, wanted: Any):
+    expected = Expected(wanted)
+    expected.take_text(text)
+    if not expected.missing:
+        expected.value()
+    assert expected.reminder("fields")
+
+
+@given(json_values, st.sampled_from(NAMES))
+@settings(max_examples=200)
+def test_any_arguments_of_a_return_tool_are_taken_or_told_back(arguments: Any, name: str):
+    expected = Expected(WANTED)
+    result = expected.take_call(ToolCall.read("c", name, {"value": arguments, "name": arguments}))
+    assert result.is_error == (result.text != "Received.")
+
+
+@given(records)
+def test_what_the_tools_take_is_what_their_schemas_describe(record: dict[str, Any]):
+    expected = Expected(WANTED)
+    names = [tool.name for tool in expected.tools("fields")]
+    assert names == [f"__vibe_return_{name}" for name in WANTED]
+    for name in names:
+        value = record[name.removeprefix("__vibe_return_")]
+        assert not expected.take_call(ToolCall("c", name, {"value": value})).is_error
+    assert expected.value() == record
+
+
+@pytest.mark.parametrize(
+    ("typed", "decision"),
+    [
+        ("y\n", Decision(True)),
+        ("ALWAYS\n", Decision(True, remember=True)),
+        ("n\n", Decision(False)),
+        ("", Decision(False)),
+        ("only on Sundays\n", Decision(False, "the user said: only on sundays")),
+    ],
+)
+def test_approval_in_the_terminal(
+    typed: str, decision: Decision, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    request = ApprovalRequest(ToolCall("c", "rm", {"path": "\x1b[2J\u202e"}), as_tool(lambda: None, name="rm"))
+    assert approve_in_terminal(request) == decision
+    shown = capsys.readouterr().err
+    assert "\x1b" not in shown
+    assert "\u202e" not in shown
+    assert "rm wants to run" in shown
+
+
+def test_questions_in_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr("sys.stdin", io.StringIO("blue\n"))
+    assert answer_in_terminal("Which color?") == "blue"
+    assert "Which color?" in capsys.readouterr().err
