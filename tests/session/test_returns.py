@@ -15,6 +15,7 @@ from antiphon.tools import ApprovalRequest, Decision, as_tool
 from tests.strategies import any_text, json_values
 
 prose = st.text("abc XYZ.,!?\n'\"", max_size=30)
+tags = st.lists(st.text('xy{}[]"', max_size=4), max_size=3)
 records = st.fixed_dictionaries({"name": st.text(max_size=8), "age": st.integers(-99, 99), "tags": tags})
 FRAMES = ["{}", "```json\n{}\n```", "```\n{}\n```", "Sure! {}", "{}\nHope it helps."]
 NAMES = ["__vibe_return_name", "__vibe_return_object", "__vibe_return_nope", "__vibe_return_"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -102,29 +102,3 @@ def hang(gutter: Text, body: Text, width: int) -> list[Text]:
         return fold(gutter + body, width)
     blank = " " * indent
     return [(Text(blank) if number else gutter.copy()) + line for number, line in enumerate(fold(body, width - indent))]
-
-
-def forwards(text: str) -> Iterator[str]:
-    """The lines of a text, found one by one. A newline at its very end does not begin another."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        yield text[start:end].removesuffix("\r")
-        start = end + 1
-
-
-def backwards(text: str) -> Iterator[str]:
-    """The lines from the last to the first."""
-    end = len(text) - text.endswith("\n")
-    while text and end >= 0:
-        start = text.rfind("\n", 0, end)
-        yield text[start + 1 : end].removesuffix("\r")
-        end = start
-
-
-def count_lines(text: str) -> int:
-    """How many lines a text has."""
-    return text.count("\n") + (not text.endswith("\n") and bool(text))
-
-

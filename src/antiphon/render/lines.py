@@ -12,7 +12,7 @@ from rich.text import Text
 from antiphon._json import dumps
 from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
 from antiphon.errors import AntiphonError, ContentError
-from antiphon.render.safe import safe
+from antiphon.render.safe import is_utf8, safe
 from antiphon.results import Result, error, image, text
 from antiphon.wire import Usage
 
@@ -85,6 +85,8 @@ def fit(given: str, width: int, more: str = "…") -> str:
 def one_line(given: str, encoding: str = "utf-8") -> str:
     """The first line that says something, made harmless; its blanks are single ones."""
     start = given[: _LOOK * 4].lstrip()
+    if not is_utf8(encoding):
+        start = start.replace("…", "...").replace(" · ", " - ")
     return " ".join(safe(start.partition("\n")[0][:_LOOK], encoding).split())
 
 

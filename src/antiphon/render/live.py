@@ -9,24 +9,22 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.live import Live
-from rich.padding import Padding
 from rich.text import Text
 
-from antiphon.render import lines, renderable
 from antiphon.render import console as make_console
+from antiphon.render import lines
 from antiphon.render.blocks import Blocks
-from antiphon.render.safe import head, safe
+from antiphon.render.page import Page, opened
 from antiphon.render.status import Now, Running, Status
 from antiphon.results import plain, structured
-from antiphon.results import text as text_result
 from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
 from antiphon.session.returns import parsed
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
 
-#: How much of an error's text is shown, and of a question.
-ERROR_LINES, LONG_LINE, QUESTION = 20, 2000, 8000
+#: How many characters of a question are shown.
+QUESTION = 8000
 #: Often enough for a spinner, seldom enough to cost nothing.
 REFRESHES = 8
 _STATES = {"done": "done", "refused": "failed", "stuck": "failed", "empty": "failed"}
@@ -58,14 +56,13 @@ class LiveView:
 
     def __init__(self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console if console is not None else make_console()
+        self._page = Page(self.console)
         self._clock = clock
         self._levels: dict[int, _Level] = {}
         self._running: dict[tuple[int, str], Running] = {}
         self._spent: list[UsageChanged] = []
         self._live: Live | None = None
         self._entered = False
-        # What was printed last: text stands apart from the lines about calls.
-        self._last = ""
 
     def __enter__(self) -> Self:
         self._entered = True
@@ -145,12 +142,11 @@ class LiveView:
             level.gap = level.printed
             return
         if not level.printed:
-            self._stand_apart("text")
-        elif level.gap or not self._is_plain:
+            self._page.stand_apart("text")
+        elif level.gap or not self._page.is_plain:
             self.console.print()
         level.printed, level.gap = True, False
-        markdown = not self._is_plain
-        self._print(renderable(text_result(block, markdown=True), full=True) if markdown else self._text(block), depth)
+        self._page.put(self._page.text(block) if self._page.is_plain else self._page.markdown(block), depth)
 
     def _end_speech(self, level: _Level, depth: int) -> None:
         if level.speaking:
@@ -161,7 +157,7 @@ class LiveView:
         thought = "".join(level.thoughts)
         level.thoughts = []
         if thought.strip():
-            self._print_line(lines.StateLine("thought", thought, indent=2 * depth))
+            self._page.line(lines.StateLine("thought", thought, indent=2 * depth))
 
     def _end_pieces(self, level: _Level, depth: int) -> None:
         """Whatever comes next, what was streamed is complete."""
@@ -176,44 +172,46 @@ class LiveView:
         note = lines.duration(taken) if taken else ""
         name, indent = lines.call_head(event.call), 2 * depth
         if result.is_error:
-            self._print_line(lines.StateLine("failed", name, note=note, indent=indent))
-            self._print_open(result.text, depth, "red")
+            self._page.line(lines.StateLine("failed", name, note=note, indent=indent))
+            self._page.open(result.text, depth, "red")
             return
-        self._print_line(lines.StateLine("done", name, lines.summary(result), note, indent))
+        self._page.line(lines.StateLine("done", name, lines.summary(result), note, indent))
         semantic = result.semantic
         # A result opens by itself only where its tool says so.
         if semantic is not None and semantic.display.collapsed is False and not semantic.display.hidden:
-            self._print(renderable(semantic), depth, 2)
+            self._page.put(opened(semantic), depth, 2)
 
     def _ask(self, event: Waiting, depth: int) -> None:
         """The whole question: nobody can answer for what they were not shown."""
-        self._stand_apart("line")
+        self._page.stand_apart("line")
         asked = event.question
         if len(asked) > QUESTION:
             left_out = len(asked) - QUESTION
             asked = f"{asked[: QUESTION // 2]}\n[{left_out:,} characters not shown]\n{asked[-QUESTION // 2 :]}"
-        self._print(Text.assemble(("? ", "yellow"), self._text(asked, "bold")), depth)
+        self._page.put(Text.assemble(("? ", "yellow"), self._page.text(asked, "bold")), depth)
         self._pause()
 
     # The end
 
     def _finish(self, level: _Level, result: AIResult, depth: int) -> None:
         if result.value is not None and not self._has_said(level, result.value):
-            self._stand_apart("text")
-            shown = result.value if isinstance(result.value, str) else None
-            told = text_result(shown, markdown=True) if shown is not None else structured(result.value)
-            self._print(renderable(told, full=True), depth)
+            self._page.stand_apart("text")
+            value = result.value
+            self._page.put(self._page.markdown(value) if isinstance(value, str) else opened(structured(value)), depth)
         calls = len(result.tool_calls)
         told = [f"{calls} call{'s' if calls > 1 else ''}"] if calls else []
         told += lines.spent(result.usage, result.cost)
         state = _STATES.get(result.outcome, "stopped")
         taken = lines.duration(self._clock() - level.began)
-        self._print_line(lines.StateLine(state, result.outcome, " · ".join(told), taken, 2 * depth))
+        self._page.line(lines.StateLine(state, result.outcome, " · ".join(told), taken, 2 * depth))
         if result.detail:
-            self._print_open(result.detail, depth)
+            self._page.open(result.detail, depth)
         if depth and level.usage:
             self._spent.append(level.usage)
         del self._levels[depth]
+        if not depth:
+            # Nothing moves any more; another run may begin in the same view.
+            self._pause()
 
     def _has_said(self, level: _Level, value: Any) -> bool:
         said = "".join(level.said)
@@ -228,49 +226,19 @@ class LiveView:
         for running in self._running.values():
             note = lines.duration(self._clock() - running.since)
             name, indent = lines.call_head(running.call), 2 * running.depth
-            self._print_line(lines.StateLine("stopped", name, "interrupted", note, indent))
+            self._page.line(lines.StateLine("stopped", name, "interrupted", note, indent))
         self._running.clear()
         self._levels.clear()
-
-    # Printing
-
-    @property
-    def _is_plain(self) -> bool:
-        return not (self.console.is_terminal and self.console.is_interactive)
-
-    def _text(self, text: str, style: str = "") -> Text:
-        return Text(safe(text, self.console.encoding), style, overflow="fold")
-
-    def _print_line(self, line: lines.StateLine) -> None:
-        self._stand_apart("line")
-        self.console.print(line)
-
-    def _print_open(self, text: str, depth: int, style: str = "") -> None:
-        shown, count = head(text, ERROR_LINES)
-        more = [f"[{count - len(shown):,} more lines]"] if count > len(shown) else []
-        # A line may be as long as it likes, but not as long as to fill the screen many times.
-        shown = [line if len(line) <= LONG_LINE else f"{line[:LONG_LINE]} […]" for line in shown]
-        self._print(self._text("\n".join([*shown, *more]), style), depth, 2)
-
-    def _print(self, what: RenderableType, depth: int, more: int = 0) -> None:
-        indent = lines.indentation(2 * depth + more, self.console.width)
-        self.console.print(Padding(what, (0, 0, 0, indent), expand=False) if indent else what)
-
-    def _stand_apart(self, kind: str) -> None:
-        """An empty line between text and what is not text."""
-        if self._last and (self._last, kind) != ("line", "line"):
-            self.console.print()
-        self._last = kind
 
     # The moving lines
 
     def _level(self, depth: int) -> _Level:
         if depth not in self._levels:
-            self._levels[depth] = _Level(self._clock(), Blocks(by_line=self._is_plain))
+            self._levels[depth] = _Level(self._clock(), Blocks(by_line=self._page.is_plain))
         return self._levels[depth]
 
     def _resume(self) -> None:
-        if self._is_plain or self._live is not None:
+        if self._page.is_plain or self._live is not None:
             return
         self._live = Live(
             Status(self.now),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from itertools import islice
 
 #: Width of a tab stop.
 TAB = 4
@@ -71,6 +73,35 @@ def without_colors(text: str) -> str:
 def is_utf8(encoding: str) -> bool:
     """Whether an encoding has every character."""
     return encoding.lower().replace("_", "-").startswith("utf")
+
+
+def forwards(text: str) -> Iterator[str]:
+    """The lines of a text, found one by one. A newline at its very end does not begin another."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        yield text[start:end].removesuffix("\r")
+        start = end + 1
+
+
+def backwards(text: str) -> Iterator[str]:
+    """The lines from the last to the first."""
+    end = len(text) - text.endswith("\n")
+    while text and end >= 0:
+        start = text.rfind("\n", 0, end)
+        yield text[start + 1 : end].removesuffix("\r")
+        end = start
+
+
+def count_lines(text: str) -> int:
+    """How many lines a text has."""
+    return text.count("\n") + (not text.endswith("\n") and bool(text))
+
+
+def head(text: str, count: int) -> tuple[list[str], int]:
+    """The first lines, and how many there are in all."""
+    return list(islice(forwards(text), count)), count_lines(text)
 
 
 def json_text(value: object, limit: int, indent: int | None = None) -> str:

@@ -72,7 +72,8 @@ class Status:
         if len(now.running) > calls:
             yield _faint(f"  and {len(now.running) - calls} more", width)
         used = spent(*total(now.used)) if now.used else []
-        yield _faint(f"{frame} " + " · ".join([now.activity, duration(now.time - now.began), *used]), width, options)
+        told = " · ".join([now.activity, duration(now.time - now.began), *used])
+        yield _faint(f"{frame} {one_line(told, options.encoding)}", width, options)
 
 
 def total(used: Iterable[UsageChanged]) -> tuple[Usage, float | None]:

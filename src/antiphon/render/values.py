@@ -51,7 +51,7 @@ def _date(value: object) -> str:
                 return ""
             when = datetime.fromisoformat(value)
             if len(value) == 10:
-                return value
+                return when.date().isoformat()
             return when.strftime("%Y-%m-%d %H:%M:%S") + (f" {when.strftime('%z')}" if when.tzinfo else "")
         if isinstance(value, int | float):
             seconds = value / 1000 if abs(value) > 1e11 else value

@@ -6,11 +6,14 @@ from datetime import datetime
 from difflib import get_close_matches
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from antiphon.conversation import ToolResult
+from antiphon.results import text
+from antiphon.tools.faces import shown
 from antiphon.tools.tool import ToolFailure, tool
 
 
 @tool(read_only=True)
-def now(timezone: str = "UTC") -> str:
+def now(timezone: str = "UTC") -> ToolResult:
     """The current date and time, as ISO 8601 with the offset from UTC.
 
     Args:
@@ -24,4 +27,5 @@ def now(timezone: str = "UTC") -> str:
         near = [name for name in known if name.rpartition("/")[2] == city] or get_close_matches(city, known, 3)
         hint = f"; did you mean {' or '.join(known[name] for name in sorted(near)[:3])}?" if near else ""
         raise ToolFailure(f"there is no time zone {timezone[:60]!r}{hint}") from None
-    return datetime.now(zone).isoformat(timespec="seconds")
+    time = datetime.now(zone).isoformat(timespec="seconds")
+    return shown(time, text(time, summary=time))

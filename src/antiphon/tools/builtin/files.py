@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import BinaryIO
 
+from antiphon.conversation import ToolResult
+from antiphon.results import Location, Result, file_content
+from antiphon.tools.builtin.changes import old_text, overwritten, replaced
 from antiphon.tools.builtin.search import search_tools
 from antiphon.tools.builtin.texts import Cut, binary_kind, count_lines, edited, lines_from
+from antiphon.tools.faces import counted, shown
 from antiphon.tools.sandbox import Roots, named
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
@@ -22,7 +27,7 @@ def file_tools(roots: Iterable[str | os.PathLike[str]] | Roots = (".",)) -> list
 
 
 def _reader(roots: Roots) -> Tool:
-    def read_file(path: str, start_line: int = 1, end_line: int | None = None) -> str:
+    def read_file(path: str, start_line: int = 1, end_line: int | None = None) -> ToolResult:
         """Read a text file, or some of its lines. A first line in brackets says so if there is more.
 
         Args:
@@ -34,7 +39,9 @@ def _reader(roots: Roots) -> Tool:
             raise ToolFailure("lines are counted from 1, and `end_line` is not before `start_line`")
         with roots.locate(path) as place, place.open() as stream:
             _check_text(stream, path)
-            return _described(lines_from(stream, start_line, end_line, _MOST_SHOWN), path, start_line)
+            size = os.fstat(stream.fileno()).st_size
+            cut = lines_from(stream, start_line, end_line, _MOST_SHOWN)
+            return shown(_described(cut, path, start_line), _content(place.shown, cut, start_line, size))
 
     return as_tool(read_file, read_only=True)
 
@@ -66,8 +73,18 @@ def _described(cut: Cut, path: str, start_line: int) -> str:
     return (f"[{'; '.join(notes)}]\n" if notes else "") + cut.lines
 
 
+def _content(path: str, cut: Cut, start_line: int, size: int) -> Result:
+    """The lines as people see them; where they begin is the result's location."""
+    if start_line > 1 or cut.more:
+        summary = f"{path}, lines {start_line:,} to {cut.last:,}"
+    else:
+        summary = f"{path}, {counted(cut.last, 'line') if cut.lines else 'empty'}"
+    result = file_content(path, cut.lines, size=size, summary=summary)
+    return replace(result, locations=(Location(path, start_line),))
+
+
 def _writer(roots: Roots) -> Tool:
-    def write_file(path: str, content: str) -> str:
+    def write_file(path: str, content: str) -> ToolResult:
         """Write a file as a whole, in place of what was there. Directories that are missing are made.
 
         Args:
@@ -76,15 +93,17 @@ def _writer(roots: Roots) -> Tool:
         """
         data = _encoded(content)
         with roots.locate(path, writing=True) as place:
-            done = "Wrote" if place.status else "Created"
+            old = old_text(place)
             place.replace(data)
-            return f"{done} {place.shown}: {_lines(count_lines(data))}, {len(data):,} bytes"
+            done = "Wrote" if old else "Created"
+            text = f"{done} {place.shown}: {counted(count_lines(data), 'line')}, {len(data):,} bytes"
+            return shown(text, overwritten(place.shown, old, data))
 
     return as_tool(write_file, destructive=True, concurrent=False)
 
 
 def _editor(roots: Roots) -> Tool:
-    def edit_file(path: str, old: str, new: str, replace_all: bool = False) -> str:
+    def edit_file(path: str, old: str, new: str, replace_all: bool = False) -> ToolResult:
         """Replace a piece of a file's text by another. The piece must be in it exactly once, and match exactly.
 
         Args:
@@ -99,13 +118,13 @@ def _editor(roots: Roots) -> Tool:
                 raise ToolFailure(f"{named(path)} is too large to be edited: {seen.st_size:,} bytes")
             _check_text(stream, path)
             before = stream.read()
-        after, places = edited(before, _encoded(old), _encoded(new), replace_all, named(path))
+        piece = _encoded(old), _encoded(new)
+        after, places = edited(before, *piece, replace_all, named(path))
         with roots.locate(path, writing=True) as place:
             place.replace(after, seen)
             where = ", ".join(str(line) for line in places[:10]) + (", …" if len(places) > 10 else "")
-            if len(places) == 1:
-                return f"Edited {place.shown}, line {where}"
-            return f"Edited {place.shown}: {len(places)} replacements, in lines {where}"
+            how = f", line {where}" if len(places) == 1 else f": {len(places)} replacements, in lines {where}"
+            return shown(f"Edited {place.shown}{how}", replaced(place.shown, before, after, piece, places))
 
     return as_tool(edit_file, destructive=True, concurrent=False)
 
@@ -117,7 +136,3 @@ def _encoded(text: str) -> bytes:
         raise ToolFailure(
             f"character {error.start} of the text is half of a surrogate pair: no file can hold it"
         ) from None
-
-
-def _lines(count: int) -> str:
-    return "1 line" if count == 1 else f"{count:,} lines"

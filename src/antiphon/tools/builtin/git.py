@@ -8,7 +8,11 @@ signatures, fetching of missing objects, and filters, whose names must be looked
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
+from antiphon.conversation import ToolResult
+from antiphon.tools.builtin import porcelain
+from antiphon.tools.faces import shown
 from antiphon.tools.processes import Finished, program, run, scrubbed
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
@@ -24,6 +28,7 @@ _SETTINGS = {
     "core.askPass": "false",
     "core.alternateRefsCommand": "false",
     "core.quotePath": "false",
+    "color.status": "false",
     "color.ui": "false",
     "credential.helper": "",
     "diff.external": "",
@@ -52,12 +57,13 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
     """`git_status`, `git_diff` and `git_log` for a directory, of which nothing outside of it is shown."""
     repository = _Repository(os.path.realpath(root))
 
-    async def git_status() -> str:
+    async def git_status() -> ToolResult:
         """The branch, and which files were changed, added, deleted or are not tracked."""
         # Looking into submodules would use their own configuration.
-        return await repository.ask(["status", "--short", "--branch", "--ignore-submodules=dirty"])
+        said = await repository.ask(["status", "--short", "--branch", "--ignore-submodules=dirty"])
+        return shown(said.noted(said.text), porcelain.status(said.text, said.cut))
 
-    async def git_diff(staged: bool = False, path: str | None = None) -> str:
+    async def git_diff(staged: bool = False, path: str | None = None) -> ToolResult:
         """The changes that are not committed, as a diff.
 
         Args:
@@ -66,10 +72,11 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         """
         options = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"]
         options += ["--cached"] if staged else []
-        text = await repository.ask(["diff", *options], path)
-        return text or ("nothing is staged" if staged else "there are no changes that are not staged")
+        said = await repository.ask(["diff", *options], path)
+        nothing = "nothing is staged" if staged else "there are no changes that are not staged"
+        return shown(said.noted(said.text) or nothing, porcelain.changes(said.text, said.cut, nothing))
 
-    async def git_log(count: int = 20, path: str | None = None) -> str:
+    async def git_log(count: int = 20, path: str | None = None) -> ToolResult:
         """The newest commits: hash, date, author and subject.
 
         Args:
@@ -79,16 +86,31 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         if not 1 <= count <= 500:
             raise ToolFailure("`count` is between 1 and 500")
         options = [f"--max-count={count}", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"]
-        options += ["--format=%h %ad %an: %s", "--date=short"]
+        options += [f"--format={porcelain.LOG_FORMAT}", "--date=short"]
+        nothing = "no commit changed it"
         try:
-            text = await repository.ask(["log", *options], path)
+            said = await repository.ask(["log", *options], path)
         except ToolFailure as failure:
-            if "does not have any commits yet" in str(failure):
-                return "there are no commits yet"
-            raise
-        return text or "no commit changed it"
+            if "does not have any commits yet" not in str(failure):
+                raise
+            said, nothing = _Said("", False), "there are no commits yet"
+        commits = porcelain.commits(said.text, said.cut)
+        text = "\n".join("{hash} {date} {author}: {subject}".format_map(commit) for commit in commits)
+        return shown(said.noted(text) or nothing, porcelain.log(commits, nothing))
 
     return [as_tool(function, read_only=True) for function in (git_status, git_diff, git_log)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What git printed; `cut` says that there was more."""
+
+    text: str
+    cut: bool
+
+    def noted(self, text: str) -> str:
+        """A text made of it, with a note for the model if there was more."""
+        return f"{text}\n[cut: there is more; name a path]" if self.cut else text
 
 
 class _Repository:
@@ -97,7 +119,7 @@ class _Repository:
     def __init__(self, root: str) -> None:
         self._root = root
 
-    async def ask(self, command: list[str], path: str | None = None) -> str:
+    async def ask(self, command: list[str], path: str | None = None) -> _Said:
         """What git says to a command about a path, or about all that is in the directory."""
         settings = dict(_SETTINGS)
         whole = await self._top(settings) == self._root
@@ -108,8 +130,7 @@ class _Repository:
         finished = await self._git(settings, *command)
         if finished.code and not finished.dropped:
             raise ToolFailure(f"git: {_first_line(finished)}")
-        text = finished.output.rstrip()
-        return f"{text}\n[cut: there is more; name a path]" if finished.dropped else text
+        return _Said(finished.output.rstrip(), bool(finished.dropped))
 
     async def _top(self, settings: dict[str, str]) -> str:
         finished = await self._git(settings, "rev-parse", "--show-toplevel")

@@ -6,6 +6,9 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 
+from antiphon import results
+from antiphon.conversation import ToolResult
+from antiphon.tools.faces import shown
 from antiphon.tools.tool import HumanNeeded, Tool, as_tool
 
 Answer = Callable[[str], str | Awaitable[str]]
@@ -14,7 +17,7 @@ Answer = Callable[[str], str | Awaitable[str]]
 def ask_user_tool(answer: Answer | None = None) -> Tool:
     """The tool `ask_user`. `answer` is called with the question, and may wait; without one the session asks."""
 
-    async def ask_user(question: str) -> str:
+    async def ask_user(question: str) -> ToolResult:
         """Ask the user a question and wait for the answer. For what only they can know or decide.
 
         Args:
@@ -22,10 +25,15 @@ def ask_user_tool(answer: Answer | None = None) -> Tool:
         """
         if answer is None:
             raise HumanNeeded(question)
-        if inspect.iscoroutinefunction(answer):
-            return await answer(question)
-        # It may wait for somebody to type.
-        said = await asyncio.to_thread(answer, question)
-        return said if isinstance(said, str) else await said
+        said = await _answer(answer, question)
+        return shown(said, results.question(question, answer=said))
 
     return as_tool(ask_user, concurrent=False, read_only=True)
+
+
+async def _answer(answer: Answer, question: str) -> str:
+    if inspect.iscoroutinefunction(answer):
+        return await answer(question)
+    # It may wait for somebody to type.
+    said = await asyncio.to_thread(answer, question)
+    return said if isinstance(said, str) else await said

@@ -6,26 +6,23 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import groupby, islice
 from typing import Any
 
+from antiphon.conversation import ToolResult
 from antiphon.tools.builtin import searching
+from antiphon.tools.builtin.findings import Match, listing, matched, prefix_of
 from antiphon.tools.builtin.searching import glob_fits, shortened, text_lines
 from antiphon.tools.processes import Finished, program, run, scrubbed
-from antiphon.tools.sandbox import UNWALKED, Entry, Place, Roots
+from antiphon.tools.sandbox import UNWALKED, Place, Roots
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
-_MOST_LISTED = 1_000
-_MOST_COUNTED = 100_000
 _TIME_LIMIT = 20.0
 _LONGEST_PATTERN = 10_000
 
 #: Patterns that mean the same to ripgrep, which need not open the other files then.
 _SAME_GLOB = re.compile(r"(?:[\w.*?-]+/)*[\w.?-]*\*?[\w.?-]+")
-
-#: (path, line number, text)
-Match = tuple[str, int, str]
 
 #: A program takes its directory by descriptor, so that it starts where we looked, whatever the path means by then.
 _STARTER = "import os, sys; os.fchdir(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
@@ -34,7 +31,7 @@ _STARTER = "import os, sys; os.fchdir(int(sys.argv[1])); os.execv(sys.argv[2], s
 def search_tools(roots: Roots) -> list[Tool]:
     """`list_files`, `glob_files` and `grep_files` for these directories."""
 
-    def list_files(path: str = ".", depth: int = 1) -> str:
+    def list_files(path: str = ".", depth: int = 1) -> ToolResult:
         """List what is in a directory, hidden files included; directories end in /.
 
         Args:
@@ -44,9 +41,9 @@ def search_tools(roots: Roots) -> list[Tool]:
         if depth < 1:
             raise ToolFailure("`depth` is at least 1")
         with roots.locate(path) as place:
-            return _listing(_names(place, place.walk(depth)), "the directory is empty", "list a directory inside")
+            return listing(place, place.walk(depth), "the directory is empty", "list a directory inside")
 
-    def glob_files(pattern: str, path: str = ".") -> str:
+    def glob_files(pattern: str, path: str = ".") -> ToolResult:
         """Find files by a pattern of their names. .git, node_modules, .venv and caches are left out.
 
         Args:
@@ -57,11 +54,11 @@ def search_tools(roots: Roots) -> list[Tool]:
             raise ToolFailure("the pattern is one such as `*.py` or `src/**/*.txt`")
         with roots.locate(path) as place:
             found = (entry for entry in place.walk() if entry.kind != "directory" and glob_fits(entry.parts, pattern))
-            return _listing(_names(place, found), f"no file matches `{pattern}`", "use a narrower pattern")
+            return listing(place, found, f"no file matches `{pattern}`", "use a narrower pattern")
 
     async def grep_files(
         pattern: str, path: str = ".", glob: str | None = None, ignore_case: bool = False, max_matches: int = 200
-    ) -> str:
+    ) -> ToolResult:
         """Search the text of files, line by line, with a regular expression. Matches are shown as file:line:text.
 
         Binary files, .git, node_modules, .venv and caches are left out.
@@ -82,39 +79,10 @@ def search_tools(roots: Roots) -> list[Tool]:
             matches = await _ripgrep(roots, place, wanted)
             if matches is None:
                 matches = await _search(place, wanted)
-            if not matches:
-                return f"no line matches `{pattern}`" + (f" in files like `{glob}`" if glob else "")
-            prefix = _prefix(place)
-            lines = [f"{prefix}{name}:{number}:{text}" for name, number, text in matches[:max_matches]]
-            if len(matches) > max_matches:
-                lines.append(f"[the first {max_matches:,} matches; there are more]")
-            return "\n".join(lines)
+            nothing = f"no line matches `{pattern}`" + (f" in files like `{glob}`" if glob else "")
+            return matched(prefix_of(place), matches, max_matches, nothing)
 
     return [as_tool(function, read_only=True, timeout=60.0) for function in (list_files, glob_files, grep_files)]
-
-
-def _prefix(place: Place) -> str:
-    """What stands before the names of what is found at a place, or beside it if it is a file."""
-    shown = place.shown if place.kind == "directory" else place.shown.rpartition("/")[0]
-    return "" if shown in ("", ".") else f"{shown.rstrip('/')}/"
-
-
-def _names(place: Place, entries: Iterable[Entry]) -> Iterator[str]:
-    prefix = _prefix(place)
-    marks = {"directory": "/", "link": " (link)", "other": " (no regular file)", "file": ""}
-    for entry in entries:
-        yield prefix + "/".join(entry.parts) + marks[entry.kind]
-
-
-def _listing(names: Iterator[str], nothing: str, advice: str) -> str:
-    shown = list(islice(names, _MOST_LISTED))
-    more = sum(1 for _ in islice(names, _MOST_COUNTED))
-    if not shown:
-        return f"[{nothing}]"
-    if more:
-        total = f"{len(shown) + more:,}" if more < _MOST_COUNTED else f"more than {_MOST_COUNTED:,}"
-        shown.append(f"[{_MOST_LISTED:,} of {total} shown; {advice}]")
-    return "\n".join(shown)
 
 
 async def _search(place: Place, wanted: dict[str, Any]) -> list[Match]:

@@ -6,8 +6,11 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 
+from antiphon.conversation import ToolResult
+from antiphon.results import Result, terminal
 from antiphon.tools.builtin.commands import check_allowed
-from antiphon.tools.processes import ending, run, scrubbed
+from antiphon.tools.faces import counted, shown
+from antiphon.tools.processes import Finished, ending, run, scrubbed
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 #: Programs find no terminal and nobody who could answer.
@@ -26,7 +29,7 @@ def shell_tool(
     if isinstance(allow, str):
         raise TypeError("`allow` is a list of patterns, not one text")
 
-    async def run_shell(command: str) -> str:
+    async def run_shell(command: str) -> ToolResult:
         """Run a command in a POSIX shell (`sh`) and see its output and its exit code.
 
         It starts in the working directory each time; nothing can be typed into it, and what it leaves running in the
@@ -58,10 +61,17 @@ def shell_tool(
         if finished.timed_out:
             said = f" Until then it said:\n{output}" if output else ""
             raise ToolFailure(f"the command was ended after {timeout:g} seconds.{said}")
-        return f"{output or '(no output)'}\n[{ending(finished)}]"
+        return shown(f"{output or '(no output)'}\n[{ending(finished)}]", _printed(command, output, finished))
 
     made = as_tool(run_shell, destructive=True, concurrent=False, output_limit=output_limit + 1_000)
     if not allow:
         return made
     description = f"{made.spec.description}\n\nOnly these commands are allowed: {', '.join(allow)}"
     return replace(made, spec=replace(made.spec, description=description))
+
+
+def _printed(command: str, output: str, finished: Finished) -> Result:
+    """What people see of it. A program that was ended by a signal has a negative code, as in `subprocess`."""
+    ended = f"exit {finished.code}" if finished.code >= 0 else ending(finished)
+    summary = f"{ended}, {counted(len(output.splitlines()), 'line')}"
+    return terminal(command, output, exit_code=finished.code, summary=summary, dropped=finished.dropped)

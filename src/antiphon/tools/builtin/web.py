@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urljoin
 
+from antiphon import results
+from antiphon.conversation import ToolResult
 from antiphon.tools.builtin.addresses import checked_url, resolved
 from antiphon.tools.builtin.pages import readable
+from antiphon.tools.faces import counted, shown
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 if TYPE_CHECKING:
@@ -18,6 +22,8 @@ _MOST_REDIRECTS = 5
 _MOST_ADDRESSES = 3
 _REDIRECTS = (301, 302, 303, 307, 308)
 _TEXTS = ("application/json", "application/xml", "application/javascript", "application/yaml", "application/x-ndjson")
+#: What is reduced to readable text, which is Markdown then.
+_PAGES = ("text/html", "application/xhtml+xml")
 _HEADERS = {
     "user-agent": "antiphon",
     "accept": "text/html, text/*;q=0.9, application/json;q=0.9, */*;q=0.1",
@@ -33,7 +39,7 @@ def fetch_tool(allow: Sequence[str] = (), *, timeout: float = 30.0, size_limit: 
     if isinstance(allow, str):
         raise TypeError("`allow` is a list of hosts, not one text")
 
-    async def fetch_url(url: str) -> str:
+    async def fetch_url(url: str) -> ToolResult:
         """Fetch a page or text from the web. HTML is reduced to readable text.
 
         Args:
@@ -48,7 +54,7 @@ def fetch_tool(allow: Sequence[str] = (), *, timeout: float = 30.0, size_limit: 
     return as_tool(fetch_url, read_only=True)
 
 
-async def _fetched(url: str, allow: Sequence[str], size_limit: int) -> str:
+async def _fetched(url: str, allow: Sequence[str], size_limit: int) -> ToolResult:
     import httpx2
 
     # A proxy from the environment would connect for us, to addresses nobody has checked.
@@ -93,23 +99,32 @@ async def _answer(client: httpx2.AsyncClient, parts: SplitResult, addresses: lis
     raise ToolFailure(f"`{host}` could not be reached: {failure or 'it has no address'}")
 
 
-async def _shown(response: httpx2.Response, url: str, size_limit: int) -> str:
+async def _shown(response: httpx2.Response, url: str, size_limit: int) -> ToolResult:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower() or "unknown type"
-    note = f"[{url}, status {response.status_code}, {kind}]"
+    facts = f"status {response.status_code}, {kind}"
     if not (kind.startswith("text/") or kind in _TEXTS or kind.endswith(("+json", "+xml"))):
         size = response.headers.get("content-length", "")
-        return f"{note}\nThis is no text; it is not shown{f' ({int(size):,} bytes)' if size.isdecimal() else ''}."
+        text = f"This is no text; it is not shown{f' ({int(size):,} bytes)' if size.isdecimal() else ''}."
+        return _page(url, facts, text)
     data = bytearray()
     async for piece in response.aiter_bytes():
         data += piece
         if len(data) > size_limit:
-            note = f"{note[:-1]}, only the first {size_limit:,} bytes]"
+            facts += f", only the first {size_limit:,} bytes"
             del data[size_limit:]
             break
     try:
         text = data.decode(response.charset_encoding or "utf-8", "replace")
     except LookupError:
         text = data.decode("utf-8", "replace")
-    if kind in ("text/html", "application/xhtml+xml"):
+    if kind in _PAGES:
         text = await asyncio.to_thread(readable, text, url)
-    return f"{note}\n{text}" if text.strip() else f"{note}\n(nothing to read)"
+    return _page(url, facts, text if text.strip() else "(nothing to read)", kind)
+
+
+def _page(url: str, facts: str, text: str, kind: str = "") -> ToolResult:
+    """A page as the model reads it, with a note on top, and as people see it, under its address."""
+    hints = {"preferred_view": "code", "language": "json"} if kind.endswith(("/json", "+json")) else {}
+    summary = f"{facts}, {counted(len(text), 'character')}"
+    result = results.text(text, markdown=kind in (*_PAGES, "text/markdown"), summary=summary, **hints)
+    return shown(f"[{url}, {facts}]\n{text}", replace(result, title=url))

@@ -1,30 +1,48 @@
-"""What a call answered: MCP's content blocks as our parts, and ours as MCP's."""
+"""What a call answered: MCP's results as ours, with both faces, and ours as MCP's."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from antiphon._json import dumps
 from antiphon.conversation import Image, Text, ToolResult
-from antiphon.tools.tool import ToolFailure
+from antiphon.errors import FormatError
+from antiphon.results import Result
+from antiphon.results.mapping import MCP, META, from_mcp, to_mcp
 
 if TYPE_CHECKING:
     from mcp_types import BlobResourceContents, CallToolResult, ContentBlock, ResourceLink, TextResourceContents
 
-Value = str | list[Text | Image]
 
+def answer_of(result: CallToolResult) -> ToolResult:
+    """The answer to a call: what the model reads of it, and for people all of it.
 
-def value_of(result: CallToolResult) -> Value:
-    """The value of a call; ToolFailure, in the server's words, if it says that the call failed."""
+    Where the server says that the call failed, it is an error result in the server's words.
+    """
     parts = [_part(block) for block in result.content]
     texts = [part.text for part in parts if isinstance(part, Text)]
     # Servers repeat structured content as text for clients that read only text; the model needs it once.
     if result.structured_content is not None and not any(texts):
         texts = [dumps(result.structured_content)]
         parts = [Text(texts[0]), *(part for part in parts if isinstance(part, Image))]
+    content = "\n".join(texts)
     if result.is_error:
-        raise ToolFailure("\n".join(texts))
-    return list(parts) if any(isinstance(part, Image) for part in parts) else "\n".join(texts)
+        return ToolResult("", content or "it failed without saying why", is_error=True, semantic=_semantic(result))
+    pictured = any(isinstance(part, Image) for part in parts)
+    return ToolResult("", tuple(parts) if pictured else content, semantic=_semantic(result))
+
+
+def _semantic(result: CallToolResult) -> Result:
+    data: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    # Of the protocol between library and server; no part of the answer.
+    data.pop("resultType", None)
+    try:
+        return from_mcp(data)
+    except FormatError:
+        # What stands where we put results of ours is none; the rest is still an answer.
+        del data["_meta"][META]
+        return from_mcp(data)
 
 
 def _part(block: ContentBlock) -> Text | Image:
@@ -61,16 +79,30 @@ def _linked(link: ResourceLink) -> str:
     return f"[resource {link.name}: {link.uri}{f' ({details})' if details else ''}]"
 
 
-def blocks_of(result: ToolResult) -> list[ContentBlock]:
-    """A result of ours as MCP's content."""
-    from mcp_types import ImageContent, TextContent
+def sent(result: ToolResult) -> CallToolResult:
+    """A result of ours as MCP's: the model's words as content, and where there is more for people, that too."""
+    from mcp_types import CallToolResult
 
-    blocks: list[ContentBlock] = []
+    data: dict[str, Any] = {} if result.semantic is None else to_mcp(result.semantic)
+    if result.semantic and result.semantic.kind == MCP:
+        # Another server's result is handed on as it came, if it did come from a server.
+        with suppress(ValueError):
+            return CallToolResult.model_validate(data)
+    notes: dict[str, Any] = {}
+    # The model's words are the tool's own, and need not be those that the kind would have made.
+    for block in data.pop("content", [])[:1]:
+        notes = {"annotations": block["annotations"]} if "annotations" in block else {}
+    content = [block | notes for block in _blocks(result)]
+    return CallToolResult.model_validate({**data, "content": content, "isError": result.is_error})
+
+
+def _blocks(result: ToolResult) -> list[dict[str, Any]]:
+    blocks: list[dict[str, Any]] = []
     for part in result.parts:
         if not isinstance(part, Image):
-            blocks.append(TextContent(text=part.text))
+            blocks.append({"type": "text", "text": part.text})
         elif part.data:
-            blocks.append(ImageContent(data=part.data, mime_type=part.media_type))
+            blocks.append({"type": "image", "data": part.data, "mimeType": part.media_type})
         else:
-            blocks.append(TextContent(text=f"[image: {part.url}]"))
+            blocks.append({"type": "text", "text": f"[image: {part.url}]"})
     return blocks

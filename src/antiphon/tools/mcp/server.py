@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult
 from antiphon.tools.execution import execute, failure
-from antiphon.tools.mcp.content import blocks_of
+from antiphon.tools.mcp.content import sent
 from antiphon.tools.mcp.link import required
 from antiphon.tools.tool import HumanNeeded, Tool, as_tools
 
@@ -47,8 +47,7 @@ def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon
 
     async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
         call = ToolCall.read(f"mcp-{next(numbers)}", params.name, params.arguments or {})
-        result = await _run(offered.get(params.name), call)
-        return CallToolResult(content=blocks_of(result), is_error=result.is_error)
+        return sent(await _run(offered.get(params.name), call))
 
     return Server(name, version=version, on_list_tools=list_tools, on_call_tool=call_tool)
 

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from antiphon.conversation import ToolSpec, short_id
+from antiphon.conversation import ToolResult, ToolSpec, short_id
 from antiphon.errors import ConfigurationError
 from antiphon.tools.mcp.config import McpServer
 from antiphon.tools.mcp.connection import Connection
-from antiphon.tools.mcp.content import Value, value_of
+from antiphon.tools.mcp.content import answer_of
 from antiphon.tools.mcp.link import Unreachable, required
 from antiphon.tools.signature import Arguments
 from antiphon.tools.tool import Tool, ToolFailure
@@ -91,8 +91,8 @@ class McpTools:
 
 
 def _tool(connection: Connection, described: mcp_types.Tool, name: str) -> Tool:
-    async def call(**arguments: Any) -> Value:
-        return value_of(await connection.call(described.name, arguments))
+    async def call(**arguments: Any) -> ToolResult:
+        return answer_of(await connection.call(described.name, arguments))
 
     hints = described.annotations
     read_only = bool(hints and hints.read_only_hint)

@@ -1,0 +1,30 @@
+"""Results and events in a terminal, with rich. What is in a result is shown, never obeyed.
+
+`print_result(result)` prints one; `renderable(result)` is something rich can print anywhere. `register_renderer` gives
+a kind a look of its own. Knows every room but the web page and the commands.
+"""
+
+from antiphon.render.context import Context, console
+from antiphon.render.layout import Lines, Row, fold, hang
+from antiphon.render.registry import Renderer, Unfit, page_description, register_renderer
+from antiphon.render.safe import safe, safe_line
+from antiphon.render.shown import Shown, ordered, print_result, renderable
+
+__all__ = [
+    "Context",
+    "Lines",
+    "Renderer",
+    "Row",
+    "Shown",
+    "Unfit",
+    "console",
+    "fold",
+    "hang",
+    "ordered",
+    "page_description",
+    "print_result",
+    "register_renderer",
+    "renderable",
+    "safe",
+    "safe_line",
+]

@@ -1,0 +1,86 @@
+"""A console that is written to from top to bottom: lines about calls, text that stands apart from them, and blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.text import Text
+
+from antiphon.render import renderable
+from antiphon.render.lines import StateLine, indentation
+from antiphon.render.safe import count_lines, forwards, safe
+from antiphon.results import Result
+from antiphon.results import text as text_result
+
+#: A line may be as long as it likes, but not so long that it fills the screen many times.
+LONG_LINE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Indented:
+    """Something further to the right, with nothing added at the ends of its lines."""
+
+    what: RenderableType
+    indent: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        indent = indentation(self.indent, options.max_width)
+        inner = options.update(width=max(options.max_width - indent, 1), height=None)
+        for line in console.render_lines(self.what, inner, pad=False):
+            yield Segment(" " * indent)
+            yield from line
+            yield Segment.line()
+
+
+class Page:
+    """Prints to a console what came from outside, made harmless, and indented by the depth of the run it belongs to."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        self._last = ""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether what was printed stays as it is: no cursor can be moved, or nobody looks."""
+        return not (self.console.is_terminal and self.console.is_interactive)
+
+    def text(self, text: str, style: str = "") -> Text:
+        """Text as it is, long lines folded."""
+        return Text(safe(text, self.console.encoding), style, overflow="fold")
+
+    def markdown(self, text: str) -> RenderableType:
+        """Text that may be Markdown, as such."""
+        return opened(text_result(text, markdown=True))
+
+    def line(self, line: StateLine) -> None:
+        """Print one line; lines stand close together."""
+        self.stand_apart("line")
+        self.console.print(line)
+
+    def open(self, text: str, depth: int, style: str = "", limit: int = 20) -> None:
+        """Print text below the line it belongs to; beyond the limit, lines are counted."""
+        shown = [_cut(line) for line in islice(forwards(text), limit)]
+        more = [f"[{left:,} more lines]"] if (left := count_lines(text) - len(shown)) > 0 else []
+        self.put(self.text("\n".join([*shown, *more]), style), depth, 2)
+
+    def put(self, what: RenderableType, depth: int = 0, more: int = 0) -> None:
+        """Print anything, indented."""
+        self.console.print(Indented(what, 2 * depth + more))
+
+    def stand_apart(self, kind: str) -> None:
+        """An empty line between text and what comes before it, and after it."""
+        if self._last and (self._last, kind) != ("line", "line"):
+            self.console.print()
+        self._last = kind
+
+
+def opened(result: Result) -> RenderableType:
+    """The whole of a result, without the line that stands for it when it is folded away."""
+    return renderable(result, full=True)
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONG_LINE else f"{line[:LONG_LINE]} [+{len(line) - LONG_LINE:,} characters]"

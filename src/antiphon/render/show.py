@@ -1,0 +1,180 @@
+"""A saved conversation on paper: who speaks, what they say, and each call in a line with its result folded away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+
+from rich.console import Console
+
+from antiphon.conversation import (
+    AssistantTurn,
+    Chat,
+    Conversation,
+    Foreign,
+    Image,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserTurn,
+)
+from antiphon.render import console as make_console
+from antiphon.render import renderable
+from antiphon.render.lines import StateLine, call_head, one_line, semantic, summary
+from antiphon.render.page import Page, opened
+from antiphon.results import Result, image
+
+
+class Show:
+    """Prints conversations and results. `full` opens everything; `kind` is a pattern for the results to see, alone."""
+
+    def __init__(self, console: Console | None = None, *, full: bool = False, kind: str | None = None) -> None:
+        self._page = Page(console if console is not None else make_console())
+        self._full = full
+        self._kind = kind
+
+    def conversation(self, conversation: Conversation) -> None:
+        """Print every turn, or the results that are asked for."""
+        if self._kind is not None:
+            self._matching(conversation)
+            return
+        if conversation.system:
+            self._heading("system")
+            self._aside(conversation.system)
+        for turn in conversation.turns:
+            if isinstance(turn, UserTurn):
+                self._user(turn)
+            else:
+                self._assistant(turn, conversation)
+
+    def results(self, results: Iterable[Result]) -> None:
+        """Print results that stand for themselves."""
+        for result in results:
+            if self._wants(result):
+                self._page.stand_apart("text")
+                self._page.put(renderable(result, full=self._full or self._kind is not None))
+
+    def title(self, text: str) -> None:
+        """Print a line that says what follows."""
+        self._page.stand_apart("text")
+        self._page.put(self._page.text(one_line(text), "bold underline"))
+
+    def note(self, text: str) -> None:
+        """Print a remark about what could not be shown."""
+        self._page.stand_apart("text")
+        self._page.put(self._page.text(text, "yellow"))
+
+    # Turns
+
+    def _heading(self, who: str) -> None:
+        self._page.stand_apart("text")
+        self._page.put(self._page.text(who, "bold cyan"))
+        # What is said follows at once.
+        self._page.stand_apart("")
+
+    def _user(self, turn: UserTurn) -> None:
+        who = ""
+        for part in turn.parts:
+            speaker = part.author if isinstance(part, Chat) else "user"
+            if speaker != who:
+                self._heading(speaker)
+                who = speaker
+            match part:
+                case Text(text) | Chat(_, text):
+                    self._said(text)
+                case Image():
+                    self._picture(part)
+                case Foreign():
+                    self._foreign(part)
+
+    def _assistant(self, turn: AssistantTurn, conversation: Conversation) -> None:
+        self._heading("assistant")
+        results = {result.call_id: result for result in turn.results}
+        for part in turn.parts:
+            match part:
+                case Text(text):
+                    self._said(text)
+                case Reasoning(text):
+                    self._thought(text)
+                case ToolCall():
+                    self._call(part, results.get(part.id), conversation)
+                case Foreign():
+                    self._foreign(part)
+
+    def _said(self, text: str) -> None:
+        if text.strip():
+            self._page.stand_apart("text")
+            self._page.put(self._page.markdown(text), 1)
+
+    def _thought(self, text: str) -> None:
+        if self._full and text.strip():
+            self._page.stand_apart("text")
+            self._page.put(self._page.text(text.strip(), "dim italic"), 1)
+        elif text.strip():
+            self._page.line(StateLine("thought", text, indent=2))
+
+    def _aside(self, text: str) -> None:
+        """Text that matters less than what is said."""
+        if self._full:
+            self._page.put(self._page.text(text.strip(), "dim"), 1)
+        else:
+            self._page.open(text.strip(), 0, "dim", limit=3)
+        self._page.stand_apart("text-")
+
+    def _picture(self, part: Image) -> None:
+        shown = image(base64=part.data, url=part.url, mime_type=part.media_type or "image/*")
+        self._page.stand_apart("text")
+        self._page.put(opened(shown), 1)
+
+    def _foreign(self, part: Foreign) -> None:
+        kind = part.native.data.get("type")
+        what = f"[{part.native.origin.provider}: {kind if isinstance(kind, str) else 'its own data'}]"
+        self._page.line(StateLine("thought", f"{what} {part.text}", indent=2))
+
+    # Calls
+
+    def _call(self, call: ToolCall, result: ToolResult | None, conversation: Conversation) -> None:
+        head = call_head(call)
+        if result is None:
+            self._page.line(StateLine("open", head, "no result yet", indent=2))
+            return
+        found = semantic(result, conversation)
+        opened = [each for each in found if self._opens(each)]
+        state, told = ("failed" if result.is_error else "done"), ("" if opened else summary(result))
+        self._page.line(StateLine(state, head, told, indent=2))
+        for each in opened:
+            self._page.put(opened(each), 2)
+
+    def _opens(self, result: Result) -> bool:
+        return not result.display.hidden and (self._full or result.is_error or result.display.collapsed is False)
+
+    # One kind only
+
+    def _matching(self, conversation: Conversation) -> None:
+        for call, results in calls_with_results(conversation):
+            wanted = [each for each in results if self._wants(each)]
+            if wanted:
+                failed = any(each.is_error for each in wanted)
+                self._page.line(StateLine("failed" if failed else "done", call_head(call)))
+            for each in wanted:
+                self._page.put(opened(each), 1)
+
+    def _wants(self, result: Result) -> bool:
+        return self._kind is None or fnmatchcase(result.kind, self._kind)
+
+
+def calls_with_results(conversation: Conversation) -> Iterator[tuple[ToolCall, list[Result]]]:
+    """Every answered call with what people are shown of its result."""
+    for turn in conversation.turns:
+        if isinstance(turn, AssistantTurn):
+            results = {result.call_id: result for result in turn.results}
+            for call in turn.calls:
+                if call.id in results:
+                    yield call, semantic(results[call.id], conversation)
+
+
+def kinds(results: Iterable[Result]) -> Counter[str]:
+    """How many results there are of each kind."""
+    return Counter(result.kind for result in results)

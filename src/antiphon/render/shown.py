@@ -1,0 +1,187 @@
+"""A result in the terminal: one line, or opened; whatever is in it, no wider than the terminal and harmless."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import ControlType, Segment
+from rich.text import Text
+
+from antiphon.render import context as contexts
+from antiphon.render.chain import attempts
+from antiphon.render.context import FULL_HEIGHT, HEIGHT, SIDE_BY_SIDE, Context
+from antiphon.render.images import Picture
+from antiphon.render.layout import COUNTED, Lines, left_out
+from antiphon.render.lines import StateLine, duration
+from antiphon.render.markdown import Markdown
+from antiphon.render.registry import Unfit
+from antiphon.render.safe import is_safe, is_utf8, safe, safe_line
+from antiphon.results import Result
+
+#: From this width on, what is opened stands a little to the right of its line.
+_INDENTED = 40
+_ASCII = str.maketrans({"•": "*", "▌": "|", "─": "-", "━": "-", "│": "|", "┃": "|", "…": "~", "×": "x", "→": ">"})
+
+Line = list[Segment]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Something rich can print. What it will look like is decided by the console that prints it."""
+
+    result: Result
+    full: bool = False
+    title: str = ""
+    state: str = ""
+    seconds: float | None = None
+    header: bool = True
+    side_by_side: bool | None = None
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for line in self._lines(console, max(options.max_width, 1)):
+            yield from line
+            yield Segment.line()
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        return Measurement(1, options.max_width)
+
+    @property
+    def opened(self) -> bool:
+        """Whether more than one line is shown."""
+        return self.full or self.result.is_error or self.state == "failed" or self.result.display.collapsed is False
+
+    def _lines(self, console: Console, width: int) -> Iterator[Line]:
+        if self.result.display.hidden:
+            hidden = Text(f"(hidden) {self._head()}: {safe_line(self.result.summary, 200)}".rstrip(": "), "dim")
+            yield from _printable(console, [hidden], width) if self.full else ()
+            return
+        headed = self.header and (not self.opened or self._says_something())
+        if headed:
+            yield from _rendered(console, self._state_line(), width)
+        if self.opened:
+            indent = 2 if headed and width >= _INDENTED else 0
+            for line in self._body(console, width - indent, width):
+                yield [Segment(" " * indent), *line] if indent else line
+
+    def _says_something(self) -> bool:
+        return bool(self.result.summary or self.title or self.state or self.result.title) or self.seconds is not None
+
+    def _head(self) -> str:
+        return self.title or self.result.title or self.result.kind
+
+    def _state_line(self) -> StateLine:
+        state = self.state or ("failed" if _failed(self.result) else "done")
+        summary = self.result.summary
+        head = self._head() if self._head() != summary and not summary.startswith(self._head() + ",") else summary
+        note = "" if self.seconds is None else duration(self.seconds)
+        return StateLine(state, head, "" if head == summary else summary, note)
+
+    def _body(self, console: Console, width: int, terminal: int) -> Iterator[Line]:
+        """The first way of the chain that works; renderers that fail are named in a line of their own."""
+        context = self._context(console, width, terminal)
+        failures: list[Text] = []
+        for name, attempt in attempts(self.result):
+            try:
+                lines = _laid_out(attempt(self.result, context), context)
+            except Exception as error:
+                # A renderer may be anybody's: whatever it raises must not keep the rest from being shown.
+                if not isinstance(error, Unfit) or name.startswith("the renderer"):
+                    reason = f"{error}" if isinstance(error, Unfit) else f"{type(error).__name__}: {error}"
+                    failures.append(Text(safe_line(f"({name} failed: {reason})", 300), "dim"))
+                continue
+            yield from _printable(console, failures, width)
+            yield from lines
+            return
+        yield from _printable(console, failures, width)
+
+    def _context(self, console: Console, width: int, terminal: int) -> Context:
+        display = self.result.display
+        height = FULL_HEIGHT if self.full else min(display.max_height or HEIGHT, FULL_HEIGHT)
+        pairs = terminal >= SIDE_BY_SIDE if self.side_by_side is None else self.side_by_side
+        return Context(console, width, height, self.full, pairs, dict(display.field_types))
+
+
+def renderable(
+    result: Result,
+    *,
+    full: bool = False,
+    title: str = "",
+    state: str = "",
+    seconds: float | None = None,
+    header: bool = True,
+    side_by_side: bool | None = None,
+) -> Shown:
+    """A result as something rich can print: one line by default.
+
+    It opens when `full` is asked for (then `max_height` is not heeded, and hidden results are named), when it is an
+    error, and when its hints say that it is not to be collapsed. `title` is what the line is about, such as the call;
+    `state` is one of `done`, `failed`, `waiting`, `stopped`, `open`. Without `header` an opened result is its body
+    alone. Diffs are side by side where the terminal is wide, unless `side_by_side` says otherwise.
+    """
+    return Shown(result, full, title, state, seconds, header, side_by_side)
+
+
+def print_result(result: Result, console: Console | None = None, *, full: bool = False) -> None:
+    """Print a result, by default to the terminal."""
+    console = console if console is not None else contexts.console()
+    shown = renderable(result, full=full)
+    if not result.display.hidden or full:
+        console.print(shown, end="", soft_wrap=False)
+
+
+def ordered(results: Iterable[Result]) -> list[Result]:
+    """Results by their priority, the highest first; among equals the order stays."""
+    return sorted(results, key=lambda result: -(result.display.priority or 0))
+
+
+def _failed(result: Result) -> bool:
+    if result.kind == "terminal" and isinstance(result.data, dict):
+        return result.data.get("exitCode") not in (None, 0)
+    return result.is_error
+
+
+def _laid_out(body: RenderableType | Lines | Picture, context: Context) -> list[Line]:
+    """What a renderer returned, as lines. Nothing is printed before all of it is known to work."""
+    if isinstance(body, Picture):
+        drawn = Segment(body.sequence, None, [(ControlType.CARRIAGE_RETURN,)])
+        return [[drawn], *_laid_out(body.description, context)]
+    if isinstance(body, Lines):
+        return list(_printable(context.console, body.fit(context.console, context.width, context.height), context.width))
+    if isinstance(body, str):
+        body = Text(safe(body, context.encoding))
+    rendered = _rendered(context.console, body, context.width)
+    lines = list(islice(rendered, context.height))
+    more = sum(1 for _ in islice(rendered, COUNTED)) + (body.left_out if isinstance(body, Markdown) else 0)
+    note = [Text(left_out(more, "line", more >= COUNTED), "dim italic")] if more else []
+    return [*lines, *_printable(context.console, note, context.width)]
+
+
+def _rendered(console: Console, body: RenderableType, width: int) -> Iterator[Line]:
+    options = console.options.update(width=width, height=None, highlight=False, markup=False)
+    for line in Segment.split_and_crop_lines(console.render(body, options), width, pad=False, include_new_lines=False):
+        yield _harmless(line, width, console.encoding)
+
+
+def _printable(console: Console, lines: Iterable[Text], width: int) -> Iterator[Line]:
+    for line in lines:
+        yield _harmless(list(line.render(console)), width, console.encoding)
+
+
+def _harmless(line: Line, width: int, encoding: str) -> Line:
+    """The last look before the terminal: no control sequences, no links, nothing that the terminal cannot write."""
+    kept: Line = []
+    for text, style, control in line:
+        if control:
+            continue
+        if not is_safe(text):
+            text = safe(text, encoding)
+        if not is_utf8(encoding) and not text.isascii():
+            text = text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
+        if style is not None and (style.link or style.meta):
+            style = style.clear_meta_and_links()
+        kept.append(Segment(text.replace("\n", " "), style))
+    return Segment.adjust_line_length(kept, width, pad=False)

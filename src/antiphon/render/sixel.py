@@ -1,0 +1,124 @@
+"""PNG images as sixels, for terminals that draw those: a small decoder and a small encoder, no library."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+
+#: Steps of red, green and blue in the palette: 6 × 6 × 6 colours are what every sixel terminal has.
+_STEPS = 6
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
+
+Pixels = list[list[int]]
+
+
+def sixel(content: bytes, most: int) -> str:
+    """The image no wider than so many pixels; nothing for a PNG of the rarer kinds (interlaced, not 8 bits)."""
+    try:
+        rows = _shrunk(content, most)
+    except (ValueError, zlib.error, struct.error, IndexError):
+        return ""
+    return f"\x1bPq{_palette(rows)}{'-'.join(_bands(rows))}\x1b\\" if rows else ""
+
+
+def _shrunk(content: bytes, most: int) -> Pixels:
+    """The image as palette numbers, every so many pixels of it."""
+    header, palette, data = _chunks(content)
+    width, height, depth, kind, _, _, interlaced = struct.unpack(">IIBBBBB", header)
+    if depth != 8 or interlaced or kind not in _CHANNELS or not width or not height:
+        raise ValueError("a PNG that is not read")
+    channels = _CHANNELS[kind]
+    stride = width * channels
+    inflater = zlib.decompressobj()
+    # No more than the header promises is unpacked, whatever the data would unpack to.
+    raw = inflater.decompress(data, height * (stride + 1))
+    step = max(-(-width // most), -(-height // (most * 2)))
+    rows: Pixels = []
+    previous = bytearray(stride)
+    for y in range(height):
+        start = y * (stride + 1)
+        line = _unfiltered(raw[start], bytearray(raw[start + 1 : start + 1 + stride]), previous, channels)
+        if len(line) < stride:
+            raise ValueError("a PNG that ends too early")
+        if y % step == 0:
+            rows.append([_color(line, x * channels, kind, palette) for x in range(0, width, step)])
+        previous = line
+    return rows
+
+
+def _chunks(content: bytes) -> tuple[bytes, bytes, bytes]:
+    header = palette = b""
+    data: list[bytes] = []
+    at = 8
+    while at + 8 <= len(content):
+        length, name = struct.unpack(">I4s", content[at : at + 8])
+        body = content[at + 8 : at + 8 + length]
+        header, palette = (body if name == b"IHDR" else header), (body if name == b"PLTE" else palette)
+        if name == b"IDAT":
+            data.append(body)
+        at += 12 + length
+    return header, palette, b"".join(data)
+
+
+def _unfiltered(kind: int, line: bytearray, above: bytearray, channels: int) -> bytearray:
+    """A line as it was before the filter that made it compress better."""
+    for x in range(len(line) if kind else 0):
+        left = line[x - channels] if x >= channels else 0
+        up, corner = above[x], above[x - channels] if x >= channels else 0
+        if kind == 1:
+            guess = left
+        elif kind == 2:
+            guess = up
+        elif kind == 3:
+            guess = (left + up) // 2
+        else:
+            guess = min((left, up, corner), key=lambda near: abs(left + up - corner - near))
+        line[x] = (line[x] + guess) & 255
+    return line
+
+
+def _color(line: bytearray, at: int, kind: int, palette: bytes) -> int:
+    """The palette number of a pixel; transparent ones, more than half, have the last."""
+    if kind == 3:
+        red, green, blue = palette[3 * line[at] : 3 * line[at] + 3]
+    elif kind in (0, 4):
+        red = green = blue = line[at]
+    else:
+        red, green, blue = line[at : at + 3]
+    if (kind == 4 and line[at + 1] < 128) or (kind == 6 and line[at + 3] < 128):
+        return _STEPS**3
+    levels = ((part * (_STEPS - 1) + 127) // 255 for part in (red, green, blue))
+    return sum(level * _STEPS**place for place, level in zip((2, 1, 0), levels, strict=True))
+
+
+def _palette(rows: Pixels) -> str:
+    used = sorted({color for row in rows for color in row} - {_STEPS**3})
+    parts = ((color // 36, color // 6 % 6, color % 6) for color in used)
+    return "".join(
+        f"#{color};2;{r * 20};{g * 20};{b * 20}" for color, (r, g, b) in zip(used, parts, strict=True)
+    )
+
+
+def _bands(rows: Pixels) -> Iterator[str]:
+    """Six lines of pixels at a time; each colour is drawn over the whole band."""
+    for top in range(0, len(rows), 6):
+        band = rows[top : top + 6]
+        masks: dict[int, list[int]] = {}
+        for bit, row in enumerate(band):
+            for x, color in enumerate(row):
+                if color < _STEPS**3:
+                    masks.setdefault(color, [0] * len(row))[x] |= 1 << bit
+        yield "$".join(f"#{color}{_packed(mask)}" for color, mask in masks.items())
+
+
+def _packed(mask: list[int]) -> str:
+    """Runs of the same six pixels, written once with their number."""
+    pieces: list[str] = []
+    start = 0
+    for x in range(1, len(mask) + 1):
+        if x == len(mask) or mask[x] != mask[start]:
+            character = chr(63 + mask[start])
+            pieces.append(f"!{x - start}{character}" if x - start > 3 else character * (x - start))
+            start = x
+    return "".join(pieces)

@@ -1,0 +1,492 @@
+"""Runs at their edges: nesting, cancellation, limits, people, circles, and the sync face."""
+
+import asyncio
+import contextvars
+import copy
+import gc
+import multiprocessing
+import pickle
+import subprocess
+import sys
+import threading
+import time
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from antiphon.conversation import Conversation, ToolCall
+from antiphon.errors import NotReadyError
+from antiphon.session import AIResult, CallFinished, CallStarted, Limits, Session, Waiting
+from antiphon.session.portal import portal
+from antiphon.tools import Decision, ToolFailure, requiring_approval, tool
+from antiphon.tools.execution import as_text
+from antiphon.tools.tool import HumanNeeded
+from tests.session.scripted import Scripted, calls, within
+
+
+def weather(city: str) -> str:
+    """The weather."""
+    if city == "Atlantis":
+        raise ToolFailure("no such city")
+    return f"Rain in {city}"
+
+
+def results(conversation: Conversation) -> list[str]:
+    return [result.text for turn in conversation.turns for result in getattr(turn, "results", ())]
+
+
+class TestNesting:
+    """Sessions inside tools: whichever face, in whichever kind of function, they come to an end."""
+
+    def inner(self) -> Session:
+        return Session(Scripted(calls("weather", city="Oslo"), "It rains."), [weather])
+
+    def test_the_sync_face_in_an_ordinary_tool(self):
+        def research() -> str:
+            return str(self.inner().vibe("?"))
+
+        here = Session(Scripted(calls("research"), "Done."), [research])
+        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+
+    def test_the_sync_face_in_an_async_tool(self):
+        async def research() -> str:
+            return str(self.inner().vibe("?"))
+
+        here = Session(Scripted(calls("research"), "Done."), [research])
+        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+
+    def test_the_sync_stream_in_an_async_tool(self):
+        async def research() -> str:
+            with self.inner().stream("?") as events:
+                for _ in events:
+                    pass
+            return str(events.result)
+
+        here = Session(Scripted(calls("research"), "Done."), [research])
+        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+
+    def test_async_tools_within_async_tools(self):
+        async def deepest() -> str:
+            return str(self.inner().vibe("?"))
+
+        async def deeper() -> str:
+            return str(Session(Scripted(calls("deepest"), "Deep."), [deepest]).vibe("?"))
+
+        here = Session(Scripted(calls("deeper"), "Done."), [deeper])
+        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "Deep."
+
+    def test_many_at_once_do_not_wait_for_each_others_threads(self):
+        def research() -> str:
+            return str(self.inner().vibe("?"))
+
+        here = Session(Scripted(calls(*[("research", {})] * 40), "Done."), [research])
+        assert [record.result for record in within(10, lambda: here.vibe("Go.")).tool_calls] == ["It rains."] * 40
+
+    def test_a_tool_may_return_what_a_session_gave(self):
+        def research() -> AIResult:
+            return self.inner().vibe("?")
+
+        def several() -> list[AIResult]:
+            return [AIResult({"a": 1}), AIResult("b")]
+
+        ret = Session(Scripted(calls(("research", {}), ("several", {})), "Done."), [research, several]).vibe("Go.")
+        assert [record.result for record in ret.tool_calls] == ["It rains.", '[{"a":1},"b"]']
+
+    def test_a_session_does_one_thing_at_a_time(self):
+        def again() -> str:
+            return str(here.vibe("And?"))
+
+        here = Session(Scripted(calls("again"), "Done."), [again])
+        ret = within(5, lambda: here.vibe("Go."))
+        assert ret == "Done."
+        assert "already" in str(ret.tool_calls[0].error)
+
+    def test_two_runs_at_once_in_one_session(self):
+        async def slow() -> str:
+            await asyncio.sleep(0.05)
+            return "slow"
+
+        here = Session(Scripted(calls("slow"), "Done.", "Again."), [slow])
+
+        async def main() -> AIResult:
+            first = asyncio.create_task(here.avibe("Go."))
+            await asyncio.sleep(0.01)
+            with pytest.raises(NotReadyError, match="already"):
+                await here.avibe("And?")
+            return await first
+
+        assert asyncio.run(main()).tool_calls[0].result == "slow"
+        assert here.chat("Again?") == "Again."
+
+
+class TestPortal:
+    def test_a_tool_that_exits_does_not_end_the_sync_face(self):
+        async def leaves() -> None:
+            raise SystemExit(3)
+
+        ret = within(5, lambda: Session(Scripted(calls("leaves"), "Done."), [leaves]).vibe("Go."))
+        assert ret.tool_calls[0].error == "SystemExit: 3"
+
+    def test_code_that_exits_does_not_end_it_either(self):
+        async def leave() -> None:
+            raise SystemExit(3)
+
+        async def stay() -> str:
+            return "here"
+
+        with pytest.raises(SystemExit):
+            within(5, lambda: portal().run(leave()))
+        assert within(5, lambda: portal().run(stay())) == "here"
+
+    def test_context_variables_reach_tools(self):
+        user = contextvars.ContextVar("user", default="nobody")
+
+        async def who() -> str:
+            return user.get()
+
+        user.set("ada")
+        assert Session(Scripted(calls("who"), "Done."), [who]).vibe("Go.").tool_calls[0].result == "ada"
+
+    def test_a_run_left_open_does_not_keep_the_interpreter(self):
+        script = (
+            "from antiphon.session import Session\n"
+            "from tests.session.scripted import Scripted\n"
+            "events = Session(Scripted('x')).stream('Go.')\n"
+            "steps = iter(events)\n"
+            "next(steps)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", script], timeout=10, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+    def test_it_works_in_a_forked_process(self):
+        assert Session(Scripted("x")).chat("Go.") == "x"
+        context = multiprocessing.get_context("fork")
+        child = context.Process(target=_chat)
+        child.start()
+        child.join(10)
+        code = child.exitcode
+        child.kill()
+        assert code == 0
+
+
+def _chat() -> None:
+    assert Session(Scripted("y")).chat("Go.") == "y"
+
+
+class TestCancellation:
+    def run_and_cancel(self, steps: int, stream: bool) -> tuple[Session, bool]:
+        """Cancel after so many turns of the event loop; says whether it had ended before."""
+
+        async def quick() -> str:
+            await asyncio.sleep(0)
+            return "quick"
+
+        async def slow() -> str:
+            for _ in range(5):
+                await asyncio.sleep(0)
+            return "slow"
+
+        async def approve(_: Any) -> bool:
+            await asyncio.sleep(0)
+            return True
+
+        two = calls(("quick", {}), ("slow", {}))
+        tools = requiring_approval([quick, slow])
+        here = Session(Scripted(two, calls(("quick", {}), ("gone", {})), "Done.", "Still here."), tools, approve=approve)
+
+        async def work() -> None:
+            if stream:
+                async with here.astream("Go.") as events:
+                    async for _ in events:
+                        pass
+            else:
+                await here.avibe("Go.")
+
+        async def main() -> bool:
+            task = asyncio.create_task(work())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            ended = task.done()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            others = asyncio.all_tasks() - {asyncio.current_task()}
+            assert not others
+            return ended
+
+        return here, asyncio.run(main())
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_at_every_step_the_conversation_stays_whole(self, stream: bool):
+        for steps in range(200):
+            here, ended = self.run_and_cancel(steps, stream)
+            assert here.conversation.open_calls == ()
+            here.model = Scripted("Still here.")
+            assert here.chat("?") == "Still here."
+            if ended:
+                return
+        pytest.fail("it never ended")
+
+    def test_what_was_finished_keeps_its_result(self):
+        async def quick() -> str:
+            return "quick"
+
+        async def slow() -> str:
+            await asyncio.sleep(60)
+            return ""
+
+        here = Session(Scripted(calls(("slow", {}), ("quick", {}))), [quick, slow])
+        with here.stream("Go.") as events:
+            for event in events:
+                if isinstance(event, CallFinished):
+                    break
+        first, second = results(here.conversation)
+        assert first.startswith("Interrupted")
+        assert second == "quick"
+
+    def test_leaving_early_waits_until_all_is_cleaned_up(self):
+        stopped: list[str] = []
+
+        async def forever() -> None:
+            try:
+                await asyncio.sleep(60)
+            finally:
+                stopped.append("forever")
+
+        here = Session(Scripted(calls("forever")), [forever])
+        with here.stream("Go.") as events:
+            for event in events:
+                if isinstance(event, CallStarted):
+                    time.sleep(0.05)
+                    break
+        assert stopped == ["forever"]
+
+    def test_leaving_early_closes_the_models_stream(self):
+        model = Scripted("x")
+        opened: list[Any] = []
+        made = model.astream
+        model.astream = lambda *a, **k: opened.append(made(*a, **k)) or opened[-1]  # type: ignore[method-assign]
+
+        async def main() -> bool:
+            async with Session(model).astream("Go.") as events:
+                async for _ in events:
+                    break
+            return opened[0].left
+
+        assert asyncio.run(main())
+
+    def test_a_conversation_with_open_calls_is_continued(self):
+        conversation = Conversation()
+        conversation.add_user("Go.")
+        conversation.add_assistant_tool_calls([ToolCall("c1", "weather", {"city": "Oslo"})])
+        assert Session(Scripted("Fine."), conversation=conversation).chat("Still there?") == "Fine."
+        assert results(conversation)[0].startswith("Interrupted")
+
+
+class TestLimits:
+    def test_calls_beyond_the_limit_are_not_run(self):
+        ran: list[int] = []
+
+        def note(n: int) -> None:
+            ran.append(n)
+
+        here = Session(Scripted(calls(*[("note", {"n": n}) for n in range(9)])), [note], limits=Limits(calls=3))
+        ret = here.vibe("Go.")
+        assert (ret.outcome, ret.detail, ran) == ("limit", "the limit of 3 calls is reached", [0, 1, 2])
+        assert "limit of 3 calls" in results(here.conversation)[3]
+
+    def test_with_all_calls_used_the_model_may_still_answer(self):
+        ret = Session(Scripted(calls("weather", city="Oslo"), "Rain."), [weather], limits=Limits(calls=1)).vibe("Go.")
+        assert (ret.outcome, ret.value) == ("done", "Rain.")
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_time_is_up_also_while_a_tool_runs(self, stream: bool):
+        async def forever() -> None:
+            await asyncio.sleep(60)
+
+        here = Session(Scripted(calls("forever"), "Fine."), [forever], limits=Limits(seconds=0.1))
+        began = time.monotonic()
+        if stream:
+            with here.stream("Go.") as events:
+                for _ in events:
+                    pass
+            ret = events.result
+        else:
+            ret = here.vibe("Go.")
+        assert time.monotonic() - began < 5
+        assert (ret.outcome, ret.detail) == ("limit", "the limit of 0.1 seconds is reached")
+        assert results(here.conversation)[0].startswith("Interrupted")
+        assert here.chat("And now?") == "Fine."
+
+    def test_a_limit_of_cost_needs_a_price(self):
+        script = [calls("weather", city=f"C{n}") for n in range(5)]
+        ret = Session(Scripted(*script, price=None), [weather], limits=Limits(cost=1.0)).vibe("Go.")
+        assert (ret.outcome, len(ret.tool_calls)) == ("limit", 1)
+        assert "cost" in ret.detail
+        assert "not known" in ret.detail
+
+    def test_do_does_not_go_on_for_ever(self):
+        model = Scripted(*[calls("weather", city=f"C{n}") for n in range(40)])
+        ret = Session(model, [weather]).do("Go.")
+        assert ret.outcome == "stuck"
+        assert len(model.options) < 8
+
+
+class TestBreaker:
+    def test_the_spelling_of_arguments_does_not_matter(self):
+        spellings = ['{"city":"Atlantis"}', '{ "city": "Atlantis" }', '{"city" :"Atlantis"}'] * 3
+        ret = Session(Scripted(*[calls(("weather", text)) for text in spellings]), [weather]).vibe("Go.")
+        assert (ret.outcome, len(ret.tool_calls)) == ("stuck", 5)
+
+    def test_the_model_is_told_before_the_run_ends(self):
+        many = calls(*[("weather", {"city": "Atlantis"})] * 9)
+        ret = Session(Scripted(many, "I see."), [weather]).vibe("Go.")
+        assert (ret.outcome, ret.value) == ("done", "I see.")
+
+
+class TestPeople:
+    def test_a_decision_is_remembered_for_its_run_alone(self):
+        asked: list[str] = []
+
+        def approve(request: Any) -> Decision:
+            asked.append(request.call.name)
+            return Decision(True, remember=True)
+
+        again = calls("weather", city="Oslo")
+        here = Session(Scripted(again, again, "Done.", again, "Done."), requiring_approval([weather]), approve=approve)
+        here.vibe("Go.")
+        assert len(asked) == 1
+        here.vibe("Go.")
+        assert len(asked) == 2
+
+    def test_an_approver_that_blocks_holds_up_nobody_else(self):
+        asked, answered = threading.Event(), threading.Event()
+
+        def approve(_: Any) -> bool:
+            asked.set()
+            return answered.wait(5)
+
+        here = Session(Scripted(calls("weather", city="Oslo"), "Done."), requiring_approval([weather]), approve=approve)
+        outcome: list[AIResult] = []
+        thread = threading.Thread(target=lambda: outcome.append(here.vibe("Go.")), daemon=True)
+        thread.start()
+        assert asked.wait(5)
+        try:
+            assert within(2, lambda: Session(Scripted("Me too.")).chat("?")) == "Me too."
+        finally:
+            answered.set()
+        thread.join(5)
+        assert outcome[0] == "Done."
+
+    def test_questions_come_one_at_a_time(self):
+        waiting = most = 0
+
+        async def ask(question: str) -> str:
+            nonlocal waiting, most
+            waiting += 1
+            most = max(most, waiting)
+            await asyncio.sleep(0.01)
+            waiting -= 1
+            return question.upper()
+
+        def consult(n: int) -> str:
+            raise HumanNeeded(f"which {n}?")
+
+        ret = Session(Scripted(calls(("consult", {"n": 1}), ("consult", {"n": 2})), "Done."), [consult], ask=ask).vibe("Go.")
+        assert [record.result for record in ret.tool_calls] == ["WHICH 1?", "WHICH 2?"]
+        assert most == 1
+
+    def test_an_error_of_who_is_asked_is_raised_as_it_is(self):
+        def consult() -> str:
+            raise HumanNeeded("which?")
+
+        def ask(_: str) -> str:
+            raise EOFError("no terminal")
+
+        here = Session(Scripted(calls("consult"), "Fine."), [consult], ask=ask)
+        with pytest.raises(EOFError, match="no terminal"):
+            here.vibe("Go.")
+        assert here.chat("?") == "Fine."
+
+    def test_without_an_answer_nothing_that_was_asked_about_runs(self):
+        ran: list[str] = []
+
+        @tool(destructive=True)
+        def delete(path: str) -> None:
+            ran.append(path)
+
+        here = Session(Scripted(calls(("delete", {"path": "a"}), ("delete", {"path": "b"}))), [delete])
+        with here.stream("Go.") as events:
+            for event in events:
+                if isinstance(event, Waiting):
+                    pass
+        assert (events.result.outcome, ran) == ("blocked", [])
+
+
+class TestFaults:
+    def test_a_tool_that_is_cancelled_from_within_has_a_result(self):
+        async def gives_up() -> None:
+            raise asyncio.CancelledError
+
+        ret = Session(Scripted(calls(("gives_up", {}), ("weather", {"city": "Oslo"})), "Done."), [gives_up, weather]).vibe(
+            "Go."
+        )
+        assert [record.error for record in ret.tool_calls] == ["CancelledError", None]
+
+    def test_internal_tools_are_gone_after_the_run(self):
+        here = Session(Scripted(calls("__vibe_return_value", value=4)), [weather])
+        here.do("2+2?", returns=int)
+        assert [spec.name for spec in here.conversation.tools] == ["weather"]
+
+
+class TestAIResult:
+    def test_more_of_what_values_can_do(self):
+        assert [10, 20, 30][AIResult(1)] == 20
+        assert (round(AIResult(1.26), 1), divmod(AIResult(7), 2), divmod(7, AIResult(2))) == (1.3, (3, 1), (3, 1))
+        assert (AIResult({1, 2}) & {2}, {1} | AIResult({2}), AIResult({"a": 1}) | {"b": 2}) == ({2}, {1, 2}, {"a": 1, "b": 2})
+        assert (+AIResult(1), ~AIResult(1), AIResult(2) ** 3, 2 ** AIResult(3), 7 % AIResult(4)) == (1, -2, 8, 8, 3)
+        assert AIResult(2) - AIResult(1) == AIResult(1)
+
+    def test_backwards_it_does_not_iterate_either(self):
+        with pytest.raises(TypeError, match="Cannot iterate over AIResult"):
+            reversed(AIResult([1]))
+
+    def test_copies_and_pickles(self):
+        ret = Session(Scripted(calls("weather", city="Oslo"), '{"items": 1}'), [weather]).vibe("Go.")
+        for other in (copy.copy(ret), copy.deepcopy(ret), pickle.loads(pickle.dumps(ret))):
+            assert (other.value, other.items, other.tool_calls) == (ret.value, 1, ret.tool_calls)
+            assert other.conversation == ret.conversation
+
+    def test_one_half_made_has_no_attributes(self):
+        with pytest.raises(AttributeError):
+            _ = AIResult.__new__(AIResult).anything
+
+    def test_as_json_it_is_its_value(self):
+        assert as_text({"answers": [AIResult("a"), AIResult({"b": 1})]}) == '{"answers":["a",{"b":1}]}'
+        assert AIResult([AIResult(1)]).json() == "[1]"
+
+
+def test_a_thousand_sessions_at_once_leave_no_memory_behind():
+    async def one(n: int) -> str:
+        model = Scripted(calls("weather", city=f"C{n}"), f"n{n}")
+        return str((await Session(model, [rain]).avibe("Go.")).value)
+
+    async def rain(city: str) -> str:
+        await asyncio.sleep(0.01)
+        return f"Rain in {city}" * 50
+
+    async def batch() -> int:
+        assert await asyncio.gather(*(one(n) for n in range(1000))) == [f"n{n}" for n in range(1000)]
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    async def main() -> list[int]:
+        return [await batch() for _ in range(3)]
+
+    tracemalloc.start()
+    try:
+        _, second, third = asyncio.run(main())
+    finally:
+        tracemalloc.stop()
+    # A session that stayed would be some 10 KB.
+    assert third - second < 200_000
