@@ -37,7 +37,8 @@ class TestAWholeRun:
     def lines(self, fake: Fake, *script: Any, **settings: Any) -> list[dict[str, Any]]:
         fake.reset()
         fake.play(*script)
-        session = Session(fake.connect("anthropic/claude-sonnet-5"), [weather, *requiring_approval([fetch])], **settings)
+        tools = [weather, *requiring_approval([fetch])]
+        session = Session(fake.connect("anthropic/claude-sonnet-5"), tools, **settings)
         with session.stream("…") as events:
             text = "".join(event_line(event) + "\n" for event in events)
         assert text.count("\n") == len(text.splitlines())

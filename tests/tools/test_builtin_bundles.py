@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.conversation import ToolCall
-from antiphon.tools import Policy, as_tools
-from antiphon.tools import HumanNeeded
+from antiphon.tools import HumanNeeded, Policy, as_tools
 from antiphon.tools.builtin import all_tools, ask_user_tool, now, read_only_tools
 from tests.tools.calls import Failed, call
 

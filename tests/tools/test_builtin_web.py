@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import threading
 import time
@@ -10,7 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from antiphon.tools import ToolFailure
+from antiphon.conversation import Conversation, ToolCall
+from antiphon.results import Result
+from antiphon.tools import ToolFailure, execute
 from antiphon.tools.builtin import fetch_tool
 from antiphon.tools.builtin.addresses import checked_url, is_public
 from antiphon.tools.builtin.pages import readable
@@ -206,3 +209,28 @@ class TestReadable:
         began = time.monotonic()
         readable(piece * 100_000)
         assert time.monotonic() - began < 2
+
+
+class TestSeen:
+    """What people see of a page."""
+
+    def seen(self, server: ThreadingHTTPServer, path: str, **more: int) -> Result:
+        url = f"http://127.0.0.1:{server.server_port}{path}"
+        made = fetch_tool(["127.0.0.1"], **more)
+        result, _ = asyncio.run(execute(made, ToolCall("c1", "fetch_url", {"url": url}), Conversation()))
+        assert result.semantic is not None
+        return result.semantic
+
+    def test_a_page_is_markdown_under_its_address(self, site: ThreadingHTTPServer) -> None:
+        page = self.seen(site, "/to//page")
+        assert (page.kind, page.mime_type) == ("text", "text/markdown")
+        assert page.title == f"http://127.0.0.1:{site.server_port}/page"
+        assert page.data["content"].startswith("T\n\nHello [there]")
+        assert page.summary == f"status 200, text/html, {len(page.data['content'])} characters"
+
+    def test_other_texts_are_what_they_are(self, site: ThreadingHTTPServer) -> None:
+        plain, data = self.seen(site, "/a"), self.seen(site, "/json")
+        assert (plain.mime_type, plain.data) == ("text/plain", {"content": "plain"})
+        assert (data.display.preferred_view, data.display.language) == ("code", "json")
+        assert "only the first 10 bytes" in self.seen(site, "/big", size_limit=10).summary
+        assert "not shown" in self.seen(site, "/image").data["content"]

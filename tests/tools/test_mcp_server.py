@@ -104,7 +104,7 @@ def test_text_images_and_long_results_arrive_whole() -> None:
 def test_our_client_and_our_server_understand_each_other() -> None:
     async def main() -> list[Tool]:
         async with McpTools([McpServer("us", server=mcp_server([add, wipe, look]))], prefix=False) as tools:
-            assert await tools.tools[2]() == [Text("here"), PIXEL]
+            assert (await tools.tools[2]()).content == (Text("here"), PIXEL)
             return tools.tools
 
     ours = asyncio.run(main())

@@ -58,9 +58,11 @@ def show(file: str, full: bool, kind: str | None, as_json: bool) -> None:
     found = _load(file)
     chosen = _chosen(found, kind)
     if as_json:
+        from antiphon.render.safe import is_utf8
         from antiphon.render.stream import json_text
 
-        click.echo(json_text(found.data() if kind is None else [each.to_json() for each in chosen], indent=2))
+        data = found.data() if kind is None else [each.to_json() for each in chosen]
+        click.echo(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
     else:
         _print(found, full, kind)
     if kind is not None and not chosen:

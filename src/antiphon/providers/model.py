@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import fields, replace
+from functools import cached_property
 from os import PathLike
 from typing import Any, Self
 
@@ -52,13 +53,17 @@ class Model:
         self.target = Target(provider.name, provider.api, name, profile)
         self.options = options
         self.retry = retry
-        self.capabilities = catalog.capabilities(provider.name, name)
         self._wire = wire(provider.api)
         self._key = key
         header = _KEY_HEADERS.get(provider.api, "authorization")
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
         sent = {"content-type": "application/json", **provider.headers, **auth, **headers}
         self._client = Client(provider.name, url.rstrip("/"), sent, settings)
+
+    @cached_property
+    def capabilities(self) -> catalog.Capabilities:
+        """What is known of the model; looked up when first asked for, because the data takes time to load."""
+        return catalog.capabilities(self.target.provider, self.target.model)
 
     @property
     def name(self) -> str:

@@ -39,11 +39,14 @@ class Blocks:
         self.__init__(by_line=self._by_line)
         return block
 
+    def __bool__(self) -> bool:
+        return bool(self._lines or self._pieces)
+
     def rest(self, lines: int, columns: int) -> str:
         """The end of what is not complete, at most so many lines of so many columns; cheap for any amount of text."""
         room = lines * columns
-        tail = [*self._lines[-lines:], "".join(self._pieces[-room:])]
-        return "\n".join(line[-room:] for line in tail[-lines:])
+        tail = [*self._lines[-lines:], *(["".join(self._pieces[-room:])] if self._pieces else [])]
+        return "\n".join(line[-room:] for line in tail[-lines:]).rstrip("\n")
 
     def _last(self) -> list[str]:
         return ["".join(self._pieces)] if self._pieces else []

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from antiphon.render import diffs, files, git, images, prose, speech, tables, trees
 from antiphon.render.context import Context
-from antiphon.render.layout import Lines
-from antiphon.render.registry import renderer_for
+from antiphon.render.registry import Body, Renderer, renderer_for
 from antiphon.render.values import content_of
 from antiphon.results import Result
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from antiphon.render.images import Picture
-
 #: The modules whose kinds are registered when they are imported.
 SHIPPED = (diffs, files, git, images, prose, speech, tables, trees)
-
-Body = "RenderableType | Lines | Picture"
-Attempt = tuple[str, Callable[[Result, Context], Body]]
 
 _DIFFS = ("text/x-diff", "text/x-patch")
 _CODE = {"text/html": "html", "text/css": "css", "text/javascript": "javascript", "text/x-python": "python",
@@ -29,11 +19,13 @@ _CODE = {"text/html": "html", "text/css": "css", "text/javascript": "javascript"
          "application/toml": "toml", "application/javascript": "javascript", "application/sql": "sql"}  # fmt: skip
 
 
-def attempts(result: Result) -> Iterator[Attempt]:
+def attempts(result: Result) -> Iterator[tuple[str, Renderer]]:
     """Ways to show a result, the best first, each with its name. The last one takes any data."""
     renderer = renderer_for(result.kind)
     if renderer is not None:
         yield f"the renderer of {result.kind}", renderer
+    if result.data is None:
+        return
     seen: set[str] = set()
     for view in (result.display.preferred_view or "", _by_mime_type(result.mime_type), _by_shape(result.data), "tree"):
         if view in _VIEWS and view not in seen:
@@ -73,7 +65,7 @@ def _code(result: Result, context: Context) -> Body:
     return prose.code(content_of(result.data), language, context)
 
 
-_VIEWS: dict[str, Callable[[Result, Context], Body]] = {
+_VIEWS: dict[str, Renderer] = {
     "text": _text,
     "markdown": _markdown,
     "code": _code,

@@ -52,7 +52,7 @@ def diff(data: object, context: Context) -> Lines:
     """Data of any kind that wants to be seen as a diff: a file before and after, or the text of a diff."""
     if isinstance(data, dict) and isinstance(cast(dict[str, Any], data).get("modified"), str):
         return show_diff(Result("diff", data), context)
-    return unified(content_of(data), context)
+    return unified(content_of(cast(object, data)), context)
 
 
 def _lines(original: str, modified: str) -> tuple[list[str], list[str]]:
@@ -110,7 +110,7 @@ def _side_by_side(hunk: list[Change], old: list[str], new: list[str], context: C
         for i, j in zip_longest(range(i1, i2), range(j1, j2)):
             left = [] if i is None else _half(i, " " if same else "-", old[i], digits, half, context)
             right = [] if j is None else _half(j, " " if same else "+", new[j], digits, half, context)
-            yield [_padded(a, half) + bar + b for a, b in zip_longest(left, right, fillvalue=Text())]
+            yield [Text.assemble(_padded(a, half), bar, b) for a, b in zip_longest(left, right, fillvalue=Text())]
 
 
 def _half(number: int, sign: str, line: str, digits: int, width: int, context: Context) -> list[Text]:
@@ -119,4 +119,4 @@ def _half(number: int, sign: str, line: str, digits: int, width: int, context: C
 
 
 def _padded(text: Text, width: int) -> Text:
-    return text + Text(" " * max(width - cell_len(text.plain), 0))
+    return Text.assemble(text, " " * max(width - cell_len(text.plain), 0))

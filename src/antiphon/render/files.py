@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Any, cast
 
+from rich.cells import set_cell_size
 from rich.text import Text
 
 from antiphon.render.context import Context
@@ -48,18 +49,20 @@ def show_entries(result: Result, context: Context) -> Lines:
         entries += [{"name": str(entry)} for entry in given if not isinstance(entry, dict)]
     first = (entry for entry in entries if _type(entry) == "directory")
     others = (entry for entry in entries if _type(entry) != "directory")
-    rows: Iterator[Row] = (_entry(entry, context) for entry in chain(first, others))
+    dated = context.width >= 60 and any(entry.get("modified") for entry in entries[: context.height])
+    rows: Iterator[Row] = (_entry(entry, dated, context) for entry in chain(first, others))
     notes = [Text("(the listing is not complete)", "dim italic")] if data.get("truncated") else []
-    return Lines(chain(rows, notes), len(entries) + len(notes))
+    return Lines(chain(rows, notes), len(entries) + len(notes), words=True)
 
 
 def _type(entry: dict[str, Any]) -> str:
     return text_of(entry, "type")
 
 
-def _entry(entry: dict[str, Any], context: Context) -> Row:
+def _entry(entry: dict[str, Any], dated: bool, context: Context) -> Row:
     kind = _type(entry)
     name = Text(context.line(text_of(entry, "name")) + _SIGNS.get(kind, ""), _STYLES.get(kind, ""))
-    modified = formatted(entry.get("modified"), "date", context)[0] if context.width >= 60 else ""
-    details = f"{size(entry.get('size')):>8}  " + (f"{modified[:30]:19}  " if modified else "")
+    modified = formatted(entry.get("modified"), "date", context)[0] if dated else ""
+    # To the minute; whatever else may stand there gets no more room.
+    details = f"{size(entry.get('size')):>8}  " + (set_cell_size(modified, 16) + "  " if dated else "")
     return hang(Text(details, "dim"), name, context.width)

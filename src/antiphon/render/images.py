@@ -28,21 +28,15 @@ _COLUMNS = 60
 
 
 @dataclass(slots=True)
-class Picture:
+class Picture(Lines):
     """A sequence that draws an image, and the lines that describe it."""
 
-    sequence: str
-    description: Lines
+    sequence: str = ""
 
 
 @register_renderer("image", page="The image itself, with its alternative text.")
-def show_image(result: Result, context: Context) -> Lines | Picture:
-    """An `image`: drawn if it can be, with a line that describes it in any case."""
-    return image(result, context)
-
-
-def image(result: Result, context: Context) -> Lines | Picture:
-    """Data that holds an image, or is its address."""
+def image(result: Result, context: Context) -> Picture:
+    """An `image`, or other data that holds one or its address: drawn if it can be, described in any case."""
     data = {"url": result.data} if isinstance(result.data, str) else object_of(result.data, "an image")
     encoded, url = text_of(data, "base64"), text_of(data, "url")
     if url.startswith("data:") and ";base64," in url[:100]:
@@ -52,9 +46,8 @@ def image(result: Result, context: Context) -> Lines | Picture:
     about = [text_of(data, "alt"), mime_type, _dimensions(content), size(len(encoded) * 3 // 4) if encoded else ""]
     words = f"[image: {', '.join(context.line(part, 300) for part in about if part)}]"
     rows = [Text(words, "italic"), *([context.text(url, "underline")] if url else [])]
-    description = Lines(rows, words=True)
     sequence = drawing(content, protocol(context.console), min(context.width, _COLUMNS)) if content else ""
-    return Picture(sequence, description) if sequence else description
+    return Picture(rows, words=True, sequence=sequence)
 
 
 def protocol(console: Console, environment: Mapping[str, str] = os.environ) -> str:
@@ -111,4 +104,4 @@ def png_size(content: bytes) -> tuple[int, int]:
 
 def _dimensions(content: bytes) -> str:
     width, height = png_size(content)
-    return f"{width}×{height}" if width and height else ""
+    return f"{width}x{height}" if width and height else ""

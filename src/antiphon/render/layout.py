@@ -99,6 +99,6 @@ def hang(gutter: Text, body: Text, width: int) -> list[Text]:
     """A folded body beside a gutter that stands at its first line only."""
     indent = cell_len(gutter.plain)
     if indent > width // 2:
-        return fold(gutter + body, width)
+        return fold(Text.assemble(gutter, body), width)
     blank = " " * indent
-    return [(Text(blank) if number else gutter.copy()) + line for number, line in enumerate(fold(body, width - indent))]
+    return [Text.assemble(blank if number else gutter, line) for number, line in enumerate(fold(body, width - indent))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -101,13 +101,13 @@ def call_head(call: ToolCall) -> str:
     return f"{call.name}({', '.join(shown)})"
 
 
-def _value(value: Any, small: bool) -> str:
+def _value(value: object, small: bool) -> str:
     if isinstance(value, str):
         return dumps(value if len(value) <= 60 else value[:59] + "…")
     if isinstance(value, dict | list) and not small:
         return "{…}" if isinstance(value, dict) else "[…]"
     try:
-        return dumps(value)[:_LOOK]
+        return dumps(cast(object, value))[:_LOOK]
     except ContentError:
         return "…"
 
@@ -123,6 +123,13 @@ def summary(result: ToolResult) -> str:
         return f"{images} image{'s' if images > 1 else ''}" if images else "(nothing)"
     more = said.count("\n")
     return f"{one_line(said)} (+{more:,} line{'s' if more > 1 else ''})" if more else one_line(said)
+
+
+def has_failed(result: ToolResult) -> bool:
+    """Whether a result is marked as a failure: an error, or a command that ended with one."""
+    data: object = result.semantic.data if result.semantic and result.semantic.kind == "terminal" else None
+    ended = cast(dict[str, Any], data).get("exitCode") if isinstance(data, dict) else None
+    return result.is_error or ended not in (None, 0)
 
 
 def semantic(result: ToolResult, conversation: Conversation | None = None) -> list[Result]:
@@ -141,7 +148,7 @@ def semantic(result: ToolResult, conversation: Conversation | None = None) -> li
     found = [error(said)] if result.is_error else [text(said)] if said else []
     for part in result.parts:
         if isinstance(part, Image):
-            found.append(image(base64=part.data, url=part.url, mime_type=part.media_type or "image/*"))
+            found.append(image(base64=part.data, url=part.url, mime_type=part.media_type))
     return found
 
 

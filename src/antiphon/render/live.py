@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from antiphon.render import console as make_console
 from antiphon.render import lines
 from antiphon.render.blocks import Blocks
+from antiphon.render.context import console as make_console
 from antiphon.render.page import Page, opened
 from antiphon.render.status import Now, Running, Status
 from antiphon.results import plain, structured
@@ -84,30 +84,27 @@ class LiveView:
         if self._live is None and self._entered:
             self._resume()
         level = self._level(depth)
+        # Whatever comes next, what was streamed before it is complete.
+        if not isinstance(event, ReasoningDelta):
+            self._end_thoughts(level, depth)
+        if not isinstance(event, TextDelta):
+            self._end_speech(level, depth)
         match event:
             case TextDelta(text):
-                self._end_thoughts(level, depth)
                 self._speak(level, text, depth)
             case ReasoningDelta(text):
-                self._end_speech(level, depth)
                 level.thoughts.append(text)
             case CallDelta(_, name, _):
-                self._end_pieces(level, depth)
                 level.writing = name or level.writing
             case CallStarted(call):
-                self._end_pieces(level, depth)
                 self._running[depth, call.id] = Running(call, self._clock(), depth)
             case CallFinished():
-                self._end_pieces(level, depth)
                 self._finish_call(event, depth)
             case UsageChanged():
-                self._end_pieces(level, depth)
                 level.usage, level.writing = event, ""
             case Waiting():
-                self._end_pieces(level, depth)
                 self._ask(event, depth)
             case Done(result):
-                self._end_pieces(level, depth)
                 self._finish(level, result, depth)
 
     def now(self) -> Now:
@@ -122,6 +119,7 @@ class LiveView:
             began,
             list(self._running.values()),
             deepest.blocks if deepest else None,
+            deepest is not None and deepest.speaking and deepest.printed,
             thought,
             deepest.writing if deepest else "",
             used,
@@ -159,11 +157,6 @@ class LiveView:
         if thought.strip():
             self._page.line(lines.StateLine("thought", thought, indent=2 * depth))
 
-    def _end_pieces(self, level: _Level, depth: int) -> None:
-        """Whatever comes next, what was streamed is complete."""
-        self._end_thoughts(level, depth)
-        self._end_speech(level, depth)
-
     # Calls and questions
 
     def _finish_call(self, event: CallFinished, depth: int) -> None:
@@ -175,11 +168,12 @@ class LiveView:
             self._page.line(lines.StateLine("failed", name, note=note, indent=indent))
             self._page.open(result.text, depth, "red")
             return
-        self._page.line(lines.StateLine("done", name, lines.summary(result), note, indent))
+        state = "failed" if lines.has_failed(result) else "done"
+        self._page.line(lines.StateLine(state, name, lines.summary(result), note, indent))
         semantic = result.semantic
         # A result opens by itself only where its tool says so.
         if semantic is not None and semantic.display.collapsed is False and not semantic.display.hidden:
-            self._page.put(opened(semantic), depth, 2)
+            self._page.put(opened(semantic, full=False), depth, 2)
 
     def _ask(self, event: Waiting, depth: int) -> None:
         """The whole question: nobody can answer for what they were not shown."""
@@ -210,6 +204,7 @@ class LiveView:
             self._spent.append(level.usage)
         del self._levels[depth]
         if not depth:
+            self._spent.clear()
             # Nothing moves any more; another run may begin in the same view.
             self._pause()
 
@@ -222,7 +217,8 @@ class LiveView:
     def _end(self) -> None:
         """What is still open when the run is left: text that was cut, calls that were interrupted."""
         for depth, level in sorted(self._levels.items()):
-            self._end_pieces(level, depth)
+            self._end_thoughts(level, depth)
+            self._end_speech(level, depth)
         for running in self._running.values():
             note = lines.duration(self._clock() - running.since)
             name, indent = lines.call_head(running.call), 2 * running.depth

@@ -9,23 +9,26 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 
 THEME = "ansi_dark"
+_NESTING = 20
+_INDENTS = {"blockquote_open": 4, "list_item_open": 4}
 
 
 class Markdown(rich_markdown.Markdown):
     """Rich's Markdown over a parser of our own.
 
-    `too_deep` says that the parser gave up at the nesting it was allowed, and left something out. `left_out` is how
-    many lines of the source were not given to it.
+    `too_deep` says that there is no room for the nesting, or that the parser left out what is nested. `left_out` is
+    how many lines of the source were not given to it.
     """
 
-    def __init__(self, content: str, nesting: int) -> None:
+    def __init__(self, content: str, width: int) -> None:
         super().__init__("", code_theme=THEME, hyperlinks=False)
         # Without HTML the tags are text, without images `![alt](url)` is a link, without entities nothing is decoded
         # into what was made harmless before, without references no line vanishes.
-        parser = MarkdownIt("commonmark", {"html": False, "maxNesting": max(nesting, 2)})
+        parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING})
         parser.disable(["html_block", "html_inline", "image", "entity", "reference"]).enable(["table", "strikethrough"])
         self.parsed = parser.parse(content)
-        self.too_deep = any(token.level >= nesting - 1 for token in _all(self.parsed))
+        deepest = max((token.level for token in _all(self.parsed)), default=0)
+        self.too_deep = deepest >= _NESTING - 1 or _indent(self.parsed) > width // 2
         self.left_out = 0
         for token in _all(self.parsed):
             if token.type == "link_open" and token.attrs.get("title"):
@@ -43,3 +46,12 @@ class Markdown(rich_markdown.Markdown):
 
 def _all(tokens: list[Token]) -> list[Token]:
     return [found for token in tokens for found in (token, *_all(token.children or []))]
+
+
+def _indent(tokens: list[Token]) -> int:
+    """How far the innermost text stands to the right."""
+    deepest = at = 0
+    for token in tokens:
+        at += _INDENTS.get(token.type.replace("_close", "_open"), 0) * token.nesting
+        deepest = max(deepest, at)
+    return deepest

@@ -9,9 +9,9 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
-from antiphon.render import renderable
 from antiphon.render.lines import StateLine, indentation
 from antiphon.render.safe import count_lines, forwards, safe
+from antiphon.render.shown import Shown
 from antiphon.results import Result
 from antiphon.results import text as text_result
 
@@ -76,10 +76,23 @@ class Page:
             self.console.print()
         self._last = kind
 
+    def follow(self) -> None:
+        """Let what comes next stand close to what was printed last."""
+        self._last = ""
 
-def opened(result: Result) -> RenderableType:
-    """The whole of a result, without the line that stands for it when it is folded away."""
-    return renderable(result, full=True)
+
+class _Opened(Shown):
+    """A result that is not folded away, whatever its hints say."""
+
+    @property
+    def opened(self) -> bool:
+        """Always."""
+        return True
+
+
+def opened(result: Result, *, full: bool = True, header: bool = False) -> RenderableType:
+    """What is in a result, without the line that stands for it when it is folded away, unless `header` asks for it."""
+    return _Opened(result, full, header=header)
 
 
 def _cut(line: str) -> str:

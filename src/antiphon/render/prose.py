@@ -78,8 +78,7 @@ def markdown(content: str, context: Context) -> RenderableType | Lines:
 
     lines = list(islice(forwards(content), context.height + 1))
     shown = "\n".join(safe(line[: context.line_limit], context.encoding) for line in lines)
-    nesting = min(20, context.width // 8)
-    body = Markdown(shown, nesting)
+    body = Markdown(shown, context.width)
     if body.too_deep or any(len(line) > context.line_limit for line in lines):
         return plain(content, context)
     body.left_out = count_lines(content) - len(lines)

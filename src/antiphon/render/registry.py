@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
 
 from rich.console import RenderableType
 
@@ -14,7 +15,9 @@ from antiphon.render.layout import Lines
 from antiphon.results import Result
 from antiphon.results.result import KIND
 
-Renderer = Callable[[Result, Context], "RenderableType | Lines"]
+Body = RenderableType | Lines
+Renderer = Callable[[Result, Context], Body]
+R = TypeVar("R", bound=Renderer)
 
 #: Entry points of this group are renderers; the name of an entry point is the kind.
 GROUP = "antiphon.renderers"
@@ -28,7 +31,7 @@ class Unfit(ValueError):
     """The data is not what a renderer shows. The next in the chain is asked."""
 
 
-def register_renderer(kind: str, *, page: str = "") -> Callable[[Renderer], Renderer]:
+def register_renderer(kind: str, *, page: str = "") -> Callable[[R], R]:
     """Make a function the renderer of a kind: `@register_renderer("git.status", page="Branch and files")`.
 
     It gets the result and a `Context` and returns something rich can print, or `Lines`. A later registration replaces
@@ -39,7 +42,7 @@ def register_renderer(kind: str, *, page: str = "") -> Callable[[Renderer], Rend
             f"a kind is lowercase words with dots between namespaces, such as 'git.status', not {kind!r}"
         )
 
-    def register(renderer: Renderer) -> Renderer:
+    def register(renderer: R) -> R:
         _renderers[kind] = renderer
         if page:
             page_description[kind] = page

@@ -25,8 +25,8 @@ _UNSEEN = (
     "\U000e0000-\U000e0fff"
 )
 _unseen = re.compile(f"[{_UNSEEN}]")
-_piled = re.compile("([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]{%d})" % _MARKS
-                    + "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+)")  # fmt: skip
+_MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_piled = re.compile(f"({_MARK}{{{_MARKS}}})({_MARK}+)")
 # One selector after something visible only chooses how that looks, and terminals disagree about its width.
 _chosen_look = re.compile(f"(?<=[^\\s{_UNSEEN}])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])")
 _sgr = re.compile(r"\x1b\[[0-9;:]*m")

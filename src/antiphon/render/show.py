@@ -20,9 +20,8 @@ from antiphon.conversation import (
     ToolResult,
     UserTurn,
 )
-from antiphon.render import console as make_console
-from antiphon.render import renderable
-from antiphon.render.lines import StateLine, call_head, one_line, semantic, summary
+from antiphon.render.context import console as make_console
+from antiphon.render.lines import StateLine, call_head, has_failed, one_line, semantic, summary
 from antiphon.render.page import Page, opened
 from antiphon.results import Result, image
 
@@ -34,12 +33,14 @@ class Show:
         self._page = Page(console if console is not None else make_console())
         self._full = full
         self._kind = kind
+        self._who = ""
 
     def conversation(self, conversation: Conversation) -> None:
         """Print every turn, or the results that are asked for."""
         if self._kind is not None:
             self._matching(conversation)
             return
+        self._who = ""
         if conversation.system:
             self._heading("system")
             self._aside(conversation.system)
@@ -54,12 +55,13 @@ class Show:
         for result in results:
             if self._wants(result):
                 self._page.stand_apart("text")
-                self._page.put(renderable(result, full=self._full or self._kind is not None))
+                # A result that stands for itself is what was asked for: it is never folded away.
+                self._page.put(opened(result, full=self._full or self._kind is not None, header=True))
 
     def title(self, text: str) -> None:
         """Print a line that says what follows."""
         self._page.stand_apart("text")
-        self._page.put(self._page.text(one_line(text), "bold underline"))
+        self._page.put(self._page.text(one_line(text, self._page.console.encoding), "bold underline"))
 
     def note(self, text: str) -> None:
         """Print a remark about what could not be shown."""
@@ -69,18 +71,17 @@ class Show:
     # Turns
 
     def _heading(self, who: str) -> None:
+        """Who speaks; not said again while the same one goes on."""
+        if who == self._who:
+            return
+        self._who = who
         self._page.stand_apart("text")
         self._page.put(self._page.text(who, "bold cyan"))
-        # What is said follows at once.
-        self._page.stand_apart("")
+        self._page.follow()
 
     def _user(self, turn: UserTurn) -> None:
-        who = ""
         for part in turn.parts:
-            speaker = part.author if isinstance(part, Chat) else "user"
-            if speaker != who:
-                self._heading(speaker)
-                who = speaker
+            self._heading(part.author if isinstance(part, Chat) else "user")
             match part:
                 case Text(text) | Chat(_, text):
                     self._said(text)
@@ -117,14 +118,14 @@ class Show:
 
     def _aside(self, text: str) -> None:
         """Text that matters less than what is said."""
+        self._page.stand_apart("text")
         if self._full:
             self._page.put(self._page.text(text.strip(), "dim"), 1)
         else:
             self._page.open(text.strip(), 0, "dim", limit=3)
-        self._page.stand_apart("text-")
 
     def _picture(self, part: Image) -> None:
-        shown = image(base64=part.data, url=part.url, mime_type=part.media_type or "image/*")
+        shown = image(base64=part.data, url=part.url, mime_type=part.media_type)
         self._page.stand_apart("text")
         self._page.put(opened(shown), 1)
 
@@ -141,11 +142,11 @@ class Show:
             self._page.line(StateLine("open", head, "no result yet", indent=2))
             return
         found = semantic(result, conversation)
-        opened = [each for each in found if self._opens(each)]
-        state, told = ("failed" if result.is_error else "done"), ("" if opened else summary(result))
-        self._page.line(StateLine(state, head, told, indent=2))
-        for each in opened:
-            self._page.put(opened(each), 2)
+        open_ones = [each for each in found if self._opens(each)]
+        told = "" if open_ones and result.is_error else summary(result)
+        self._page.line(StateLine("failed" if has_failed(result) else "done", head, told, indent=2))
+        for each in open_ones:
+            self._page.put(opened(each, full=self._full), 2)
 
     def _opens(self, result: Result) -> bool:
         return not result.display.hidden and (self._full or result.is_error or result.display.collapsed is False)

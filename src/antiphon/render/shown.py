@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -18,12 +19,14 @@ from antiphon.render.images import Picture
 from antiphon.render.layout import COUNTED, Lines, left_out
 from antiphon.render.lines import StateLine, duration
 from antiphon.render.markdown import Markdown
-from antiphon.render.registry import Unfit
-from antiphon.render.safe import is_safe, is_utf8, safe, safe_line
+from antiphon.render.registry import Body, Unfit
+from antiphon.render.safe import count_lines, head, is_safe, is_utf8, json_text, safe, safe_line
 from antiphon.results import Result
 
 #: From this width on, what is opened stands a little to the right of its line.
 _INDENTED = 40
+#: How much of the data is looked at to say what a result without a summary is about.
+_GIST, _LOOKED_AT = 200, 4000
 _ASCII = str.maketrans({"•": "*", "▌": "|", "─": "-", "━": "-", "│": "|", "┃": "|", "…": "~", "×": "x", "→": ">"})
 
 Line = list[Segment]
@@ -75,10 +78,13 @@ class Shown:
 
     def _state_line(self) -> StateLine:
         state = self.state or ("failed" if _failed(self.result) else "done")
-        summary = self.result.summary
-        head = self._head() if self._head() != summary and not summary.startswith(self._head() + ",") else summary
-        note = "" if self.seconds is None else duration(self.seconds)
-        return StateLine(state, head, "" if head == summary else summary, note)
+        about, summary = self._head(), self.result.summary or ("" if self.opened else _gist(self.result.data))
+        # What stands in the line already, or right below it, is not said twice.
+        if self.opened and self.result.kind in ("error", "question") and _gist(self.result.data).startswith(summary):
+            summary = ""
+        if summary == about or summary.startswith(f"{about},"):
+            about, summary = summary, ""
+        return StateLine(state, about, summary, "" if self.seconds is None else duration(self.seconds))
 
     def _body(self, console: Console, width: int, terminal: int) -> Iterator[Line]:
         """The first way of the chain that works; renderers that fail are named in a line of their own."""
@@ -91,7 +97,8 @@ class Shown:
                 # A renderer may be anybody's: whatever it raises must not keep the rest from being shown.
                 if not isinstance(error, Unfit) or name.startswith("the renderer"):
                     reason = f"{error}" if isinstance(error, Unfit) else f"{type(error).__name__}: {error}"
-                    failures.append(Text(safe_line(f"({name} failed: {reason})", 300), "dim"))
+                    said = Text(safe_line(f"({name} failed: {reason})", 300, context.encoding), "dim")
+                    failures += Lines([said], words=True).fit(console, width, 3)
                 continue
             yield from _printable(console, failures, width)
             yield from lines
@@ -139,18 +146,29 @@ def ordered(results: Iterable[Result]) -> list[Result]:
 
 
 def _failed(result: Result) -> bool:
-    if result.kind == "terminal" and isinstance(result.data, dict):
-        return result.data.get("exitCode") not in (None, 0)
+    data: object = result.data
+    if result.kind == "terminal" and isinstance(data, dict):
+        return cast(dict[str, Any], data).get("exitCode") not in (None, 0)
     return result.is_error
 
 
-def _laid_out(body: RenderableType | Lines | Picture, context: Context) -> list[Line]:
+def _gist(data: object) -> str:
+    """What can be said in a line of a result that has no summary."""
+    if isinstance(data, dict):
+        fields = cast(dict[str, Any], data)
+        data = next((fields[key] for key in ("message", "question", "content", "text") if key in fields), fields)
+    if not isinstance(data, str):
+        return "" if data is None else json_text(data, _GIST)
+    lines, count = head(data[:_LOOKED_AT].strip(), 1)
+    return f"{lines[0]} (+{count_lines(data) - 1:,} lines)" if count > 1 else "".join(lines)
+
+
+def _laid_out(body: Body, context: Context) -> list[Line]:
     """What a renderer returned, as lines. Nothing is printed before all of it is known to work."""
-    if isinstance(body, Picture):
-        drawn = Segment(body.sequence, None, [(ControlType.CARRIAGE_RETURN,)])
-        return [[drawn], *_laid_out(body.description, context)]
     if isinstance(body, Lines):
-        return list(_printable(context.console, body.fit(context.console, context.width, context.height), context.width))
+        drawn = body.sequence if isinstance(body, Picture) else ""
+        lines = body.fit(context.console, context.width, context.height)
+        return [*_drawn(drawn), *_printable(context.console, lines, context.width)]
     if isinstance(body, str):
         body = Text(safe(body, context.encoding))
     rendered = _rendered(context.console, body, context.width)
@@ -158,6 +176,12 @@ def _laid_out(body: RenderableType | Lines | Picture, context: Context) -> list[
     more = sum(1 for _ in islice(rendered, COUNTED)) + (body.left_out if isinstance(body, Markdown) else 0)
     note = [Text(left_out(more, "line", more >= COUNTED), "dim italic")] if more else []
     return [*lines, *_printable(context.console, note, context.width)]
+
+
+def _drawn(sequence: str) -> Iterator[Line]:
+    if sequence:
+        # Rich neither measures nor changes what is marked as control, and keeps it from files.
+        yield [Segment(sequence, None, [(ControlType.CARRIAGE_RETURN,)])]
 
 
 def _rendered(console: Console, body: RenderableType, width: int) -> Iterator[Line]:
@@ -168,7 +192,8 @@ def _rendered(console: Console, body: RenderableType, width: int) -> Iterator[Li
 
 def _printable(console: Console, lines: Iterable[Text], width: int) -> Iterator[Line]:
     for line in lines:
-        yield _harmless(list(line.render(console)), width, console.encoding)
+        # A text's own style is not part of what it renders; as a piece of another it is.
+        yield _harmless(list(Text.assemble(line).render(console)), width, console.encoding)
 
 
 def _harmless(line: Line, width: int, encoding: str) -> Line:
@@ -177,11 +202,20 @@ def _harmless(line: Line, width: int, encoding: str) -> Line:
     for text, style, control in line:
         if control:
             continue
-        if not is_safe(text):
+        if not is_safe(text) or "\t" in text:
             text = safe(text, encoding)
         if not is_utf8(encoding) and not text.isascii():
             text = text.translate(_ASCII).encode(encoding, "replace").decode(encoding)
         if style is not None and (style.link or style.meta):
             style = style.clear_meta_and_links()
         kept.append(Segment(text.replace("\n", " "), style))
-    return Segment.adjust_line_length(kept, width, pad=False)
+    return _trimmed(Segment.adjust_line_length(kept, width, pad=False))
+
+
+def _trimmed(line: Line) -> Line:
+    """The line without the blanks at its end, which only matter where they have a colour."""
+    while line and not (line[-1].style and line[-1].style.bgcolor):
+        text, style, _ = line.pop()
+        if text := text.rstrip(" "):
+            return [*line, Segment(text, style)]
+    return line

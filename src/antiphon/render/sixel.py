@@ -95,9 +95,7 @@ def _color(line: bytearray, at: int, kind: int, palette: bytes) -> int:
 def _palette(rows: Pixels) -> str:
     used = sorted({color for row in rows for color in row} - {_STEPS**3})
     parts = ((color // 36, color // 6 % 6, color % 6) for color in used)
-    return "".join(
-        f"#{color};2;{r * 20};{g * 20};{b * 20}" for color, (r, g, b) in zip(used, parts, strict=True)
-    )
+    return "".join(f"#{color};2;{r * 20};{g * 20};{b * 20}" for color, (r, g, b) in zip(used, parts, strict=True))
 
 
 def _bands(rows: Pixels) -> Iterator[str]:

@@ -38,6 +38,8 @@ class Now:
     began: float
     running: list[Running]
     speech: Blocks | None
+    #: Whether the beginning of the speech is in the scrollback already.
+    is_continued: bool
     thought: str
     writing: str
     used: list[UsageChanged]
@@ -49,7 +51,7 @@ class Now:
             return "1 call" if len(self.running) == 1 else f"{len(self.running)} calls"
         if self.writing:
             return f"calling {self.writing}"
-        return "thinking" if self.thought else "answering" if self.speech and self.speech.rest(1, 1) else "waiting"
+        return "thinking" if self.thought else "answering" if self.speech else "waiting"
 
 
 class Status:
@@ -94,6 +96,8 @@ def _unfinished(now: Now, count: int, console: Console, options: ConsoleOptions)
         thought = next((line for line in reversed(now.thought.splitlines()) if line.strip()), "")
         yield _faint(one_line(thought[-options.max_width :], options.encoding), options.max_width, options)
     elif now.speech is not None and (rest := now.speech.rest(count, options.max_width)):
+        if now.is_continued:
+            yield Text()
         wrapped = Text(safe(rest, options.encoding), overflow="fold").wrap(console, options.max_width)
         yield from list(wrapped)[-count:]
 

@@ -52,19 +52,20 @@ def final_json(result: AIResult) -> dict[str, Any]:
     }
 
 
-def json_text(data: object, indent: int | None = None) -> str:
+def json_text(data: object, indent: int | None = None, *, ascii: bool = False) -> str:
     """JSON that is safe to print: characters that nobody sees, or that terminals obey, are written as escapes.
 
-    It is one line unless `indent` is given, also for readers that take U+2028 or U+0085 for the end of one.
+    It is one line unless `indent` is given, also for readers that take U+2028 or U+0085 for the end of one. `ascii`
+    escapes all that is not ASCII, for outputs that know nothing else.
     """
     separators = (",", ":") if indent is None else None
-    text = json.dumps(data, ensure_ascii=False, indent=indent, separators=separators, allow_nan=False)
+    text = json.dumps(data, ensure_ascii=ascii, indent=indent, separators=separators, allow_nan=False)
     return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escaped, text)
 
 
-def event_line(event: Event, depth: int = 0) -> str:
+def event_line(event: Event, depth: int = 0, *, ascii: bool = False) -> str:
     """One event as a line of `stream-json`, without its end."""
-    return json_text(event_json(event, depth))
+    return json_text(event_json(event, depth), ascii=ascii)
 
 
 _TYPES: dict[type, str] = {

@@ -16,8 +16,8 @@ from antiphon.render.registry import Unfit, register_renderer
 from antiphon.render.values import formatted, list_of, object_of, text_of
 from antiphon.results import Result
 
-#: Between columns, and the least a column needs.
-_GAP, _LEAST = 2, 4
+#: Between columns, the least a column needs, and what it needs to be read when it is folded.
+_GAP, _LEAST, _LEGIBLE = 2, 4, 12
 #: Rows that are looked at to find out how wide a column is.
 _MEASURED = 500
 
@@ -31,6 +31,8 @@ class Column:
     type: str
     align: str
     width: int = 0
+    #: Whether it is so narrow that its values cannot be read any more.
+    cut: bool = False
 
 
 @register_renderer("table", page="A table with typed, aligned, sortable columns.")
@@ -56,7 +58,8 @@ def table(data: object, context: Context) -> Lines:
 
 def is_tabular(data: object) -> bool:
     """Whether data is a list of objects; of long ones, the first rows speak for the rest."""
-    return isinstance(data, list) and bool(data) and all(isinstance(row, dict) for row in cast(list[Any], data)[:100])
+    rows = cast(list[Any], data) if isinstance(data, list) else []
+    return bool(rows) and all(isinstance(row, dict) for row in rows[:100])
 
 
 def _objects(values: object) -> list[dict[str, Any]]:
@@ -79,8 +82,8 @@ def _table(rows: list[dict[str, Any]], columns: list[Column], context: Context) 
     if not columns:
         raise Unfit("a table has columns")
     kept = _widths(columns, rows, context)
-    if len(kept) < len(columns) and context.full:
-        return Lines(_records(rows, columns, context), None)
+    if context.full and (len(kept) < len(columns) or any(column.cut for column in kept)):
+        return Lines(_records(rows, columns, context))
     heading = _line([(column.label, "bold") for column in kept], kept, context)
     rule = Text(" " * _GAP).join(Text(context.sign("─", "-") * column.width, "dim") for column in kept)
     body = (_line([_cell(row, column, context) for column in kept], kept, context) for row in rows)
@@ -104,12 +107,15 @@ def _widths(columns: list[Column], rows: list[dict[str, Any]], context: Context)
         cells = [row.get(column.key) for row in measured]
         column.align = column.align or ("right" if _numeric(cells, column) else "left")
         texts = (formatted(cell, column.type, context)[0] for cell in cells)
-        column.width = max(1, cell_len(column.label), *map(cell_len, texts)) if cells else max(1, cell_len(column.label))
+        column.width = (
+            max(1, cell_len(column.label), *map(cell_len, texts)) if cells else max(1, cell_len(column.label))
+        )
     while len(possible) > 1 and sum(min(c.width, _LEAST) + _GAP for c in possible) - _GAP > context.width:
         possible = possible[:-1]
     room = context.width - _GAP * (len(possible) - 1)
     limit = _limit([column.width for column in possible], room)
     for column in possible:
+        column.cut = limit < min(column.width, _LEGIBLE)
         column.width = min(column.width, limit)
     return possible
 

@@ -41,8 +41,7 @@ def tree_rows(data: object, context: Context) -> Iterator[Row]:
     if isinstance(data, dict | list) and data:
         yield from _branches(cast(Any, data), "", 0, context)
     else:
-        text, style = formatted(data, "", context, null="null")
-        yield Text(text if data not in ({}, []) else str(data), style)
+        yield Text(*formatted(cast(object, data), "", context, null="null"))
 
 
 def _branches(data: dict[str, Any] | list[Any], indent: str, depth: int, context: Context) -> Iterator[Row]:
@@ -52,27 +51,28 @@ def _branches(data: dict[str, Any] | list[Any], indent: str, depth: int, context
     for number, (key, value) in enumerate(items):
         branch = "" if not depth else corner if number == last else fork
         label = Text.assemble((indent + branch, "dim"), _label(key, context))
-        if _opens(value, depth, context):
-            size = f"{{{len(value)}}}" if isinstance(value, dict) else f"[{len(value)}]"
-            yield fold(Text.assemble(label, (" " + size, "dim")), context.width)
-            below = indent if not depth else indent + ("   " if number == last else line)
-            yield from _branches(value, below, depth + 1, context)
-        else:
+        inner = _inner(value, depth, context)
+        if inner is None:
             yield hang(Text.assemble(label, " "), _leaf(key, value, context), context.width)
+            continue
+        count = f" {{{len(inner)}}}" if isinstance(inner, dict) else f" [{len(inner)}]"
+        yield fold(Text.assemble(label, (count, "dim")), context.width)
+        below = indent if not depth else indent + ("   " if number == last else line)
+        yield from _branches(inner, below, depth + 1, context)
 
 
 def _label(key: str | int, context: Context) -> tuple[str, str]:
     return (f"{key}:", "dim") if isinstance(key, int) else (f"{context.line(key, 200)}:", "bold")
 
 
-def _opens(value: object, depth: int, context: Context) -> bool:
-    """Whether a value gets branches: not when it is plain, fits in a line, or is too deep for the width."""
+def _inner(value: object, depth: int, context: Context) -> dict[str, Any] | list[Any] | None:
+    """What gets branches: nothing that is plain, fits in a line, or is too deep for the width."""
     if not isinstance(value, dict | list) or not value or 3 * (depth + 1) > max(context.width - 20, 6):
-        return False
-    values = list(cast(dict[str, Any], value).values()) if isinstance(value, dict) else cast(list[Any], value)
-    small = isinstance(value, list) and len(values) <= _INLINE
-    plain = small and not any(isinstance(inner, dict | list) for inner in values)
-    return not plain or len(json_text(cast(object, value), context.width)) > context.width - 3 * depth - 16
+        return None
+    inner = cast(dict[str, Any] | list[Any], value)
+    if isinstance(inner, dict) or len(inner) > _INLINE or any(isinstance(item, dict | list) for item in inner):
+        return inner
+    return inner if len(json_text(inner, context.width)) > context.width - 3 * depth - 16 else None
 
 
 def _leaf(key: str | int, value: object, context: Context) -> Text:

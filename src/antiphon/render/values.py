@@ -10,7 +10,7 @@ from antiphon.render.registry import Unfit
 from antiphon.render.safe import json_text
 
 _STYLES = {"url": "underline", "path": "magenta", "date": "cyan", "number": "cyan"}
-_UNITS = ("kB", "MB", "GB", "TB", "PB")
+_UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 
 
 def formatted(value: object, kind: str, context: Context, *, null: str = "") -> tuple[str, str]:
@@ -34,13 +34,8 @@ def size(count: object) -> str:
         return ""
     if count < 1000:
         return f"{int(count)} B"
-    amount = float(count)
-    unit = ""
-    for unit in _UNITS:
-        amount /= 1000
-        if amount < 999.95:
-            break
-    return f"{amount:.1f} {unit}"
+    power = next(power for power in range(1, 7) if count < 999.95 * 1000**power)
+    return f"{count / 1000**power:.1f} {_UNITS[power - 1]}"
 
 
 def _date(value: object) -> str:

@@ -3,56 +3,63 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult
 from antiphon.session.events import CallFinished, CallStarted, Event, Waiting
 from antiphon.session.settings import Settings
-from antiphon.tools import ApprovalRequest, Decision, Tool, ToolCallRecord, execute
-from antiphon.tools.execution import failure, record
+from antiphon.tools import ApprovalRequest, Decision, Policy, Tool, ToolCallRecord, execute
+from antiphon.tools.execution import as_text, failure, record
+from antiphon.tools.threads import called
 from antiphon.tools.tool import HumanNeeded
 
 
 class CallWork:
     """Calls to known tools, and what becomes of them. `blocked` is what nobody was there to decide."""
 
-    def __init__(self, settings: Settings, conversation: Conversation, calls: Sequence[ToolCall]) -> None:
+    def __init__(
+        self, settings: Settings, policy: Policy, conversation: Conversation, calls: Sequence[ToolCall]
+    ) -> None:
         self.settings = settings
+        self.policy = policy
         self.conversation = conversation
         self.calls = [(call, settings.tools[call.name]) for call in calls]
         self.results: dict[str, ToolResult] = {}
         self.records: dict[str, ToolCallRecord] = {}
         self.blocked: Waiting | None = None
+        self._human = asyncio.Lock()
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """First all decisions, one at a time; then the calls that may run."""
         allowed: list[tuple[ToolCall, Tool]] = []
         for call, tool in self.calls:
             waiting: Waiting | None = None
-            if self.settings.policy.decide(call, tool) == "ask" and not self.blocked:
+            action = self.policy.decide(call, tool)
+            if action == "ask" and not self.blocked:
                 waiting = Waiting("approval", call, f"May `{call.name}` run with {call.arguments_json}?")
                 yield waiting
-            refusal = await self._refusal(call, tool, waiting)
+            refusal = "a policy forbids it" if action == "deny" else await self._refusal(call, tool, waiting)
             if refusal is None:
                 allowed.append((call, tool))
             else:
                 self.results[call.id] = failure(call, f"not run: {refusal}")
-        async for event in self._run(allowed):
-            yield event
+        async with aclosing(self._run(allowed)) as events:
+            async for event in events:
+                yield event
 
     async def _refusal(self, call: ToolCall, tool: Tool, waiting: Waiting | None) -> str | None:
-        """Why a call may not run."""
+        """Why a call that no policy forbids may not run."""
         if self.blocked:
             return "an earlier call waits for a human"
         if waiting is None:
-            return "a policy forbids it" if self.settings.policy.decide(call, tool) == "deny" else None
+            return None
         decision = waiting.decision or await self._decision(call, tool)
         if decision is None:
             self.blocked = waiting
             return "nobody was there to allow it"
         if decision.remember:
-            self.settings.policy = self.settings.policy.remembering(call, decision.allowed)
+            self.policy = self.policy.remembering(call, decision.allowed)
         if decision.allowed:
             return None
         return f"the call was denied: {decision.reason}" if decision.reason else "the call was denied"
@@ -60,8 +67,7 @@ class CallWork:
     async def _decision(self, call: ToolCall, tool: Tool) -> Decision | None:
         if self.settings.approve is None:
             return None
-        answer = self.settings.approve(ApprovalRequest(call, tool))
-        said = await answer if inspect.isawaitable(answer) else answer
+        said = await called(self.settings.approve, ApprovalRequest(call, tool))
         return said if isinstance(said, Decision) else Decision(bool(said))
 
     async def _run(self, calls: list[tuple[ToolCall, Tool]]) -> AsyncGenerator[Event, None]:
@@ -95,6 +101,9 @@ class CallWork:
             async with asyncio.TaskGroup() as group:
                 for call, tool in calls:
                     group.create_task(run(call, tool))
+        except BaseExceptionGroup as errors:
+            # Tools do not raise; this is of those who were asked.
+            raise errors.exceptions[0] from None
         finally:
             happened.put_nowait(None)
 
@@ -103,7 +112,8 @@ class CallWork:
         try:
             result, kept = await execute(tool, call, self.conversation, self.settings.deps)
         except HumanNeeded as needed:
-            result = await self._asked(call, str(needed), happened)
+            async with self._human:
+                result = await self._asked(call, str(needed), happened)
             kept = record(call, result)
         self.results[call.id], self.records[call.id] = result, kept
         happened.put_nowait(CallFinished(call, result, kept))
@@ -114,8 +124,8 @@ class CallWork:
         happened.put_nowait(waiting)
         await waiting.seen.wait()
         if waiting.reply is None and self.settings.ask:
-            answer = self.settings.ask(question)
-            waiting.answer(await answer if inspect.isawaitable(answer) else answer)
+            said = await called(self.settings.ask, question)
+            waiting.reply = None if said is None else as_text(said)
         if waiting.reply is None:
             self.blocked = waiting
             return failure(call, "nobody was there to answer")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import fields, replace
 from typing import Any, Literal
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult, ToolSpec
+from antiphon.conversation import Conversation, Text, ToolCall, ToolResult, ToolSpec
 from antiphon.conversation.repair import interrupted
+from antiphon.errors import NotReadyError
 from antiphon.session.calls import CallWork
 from antiphon.session.events import CallFinished, Done, Event, UsageChanged
 from antiphon.session.result import AIResult, Outcome
-from antiphon.session.returns import PREFIX, Expected, ReturnError, Strategy, parsed
+from antiphon.session.returns import PREFIX, Expected, ReturnError, parsed
 from antiphon.session.settings import Settings
 from antiphon.tools import ToolCallRecord
+from antiphon.tools.approval import identity
 from antiphon.tools.execution import failure, record
 from antiphon.tools.reading import read_result_tool
 from antiphon.wire import Reply, Usage
@@ -48,12 +52,14 @@ class Run:
         self.mode: Mode = mode
         self.prompt = prompt
         self.stream = stream
-        self.expected = Expected(returns) if returns is not None else None
-        self.strategy: Strategy = "object"
-        if self.expected:
-            known = getattr(settings.model, "capabilities", None)
+        known = getattr(settings.model, "capabilities", None)
+        self.expected = None
+        if returns is not None:
             parallel, native = getattr(known, "parallel_calls", None), getattr(known, "structured_output", None)
-            self.strategy = settings.strategy or self.expected.strategy(parallel, native)
+            self.expected = Expected(returns, settings.strategy, parallel, native)
+        self.policy = settings.policy
+        self.results: dict[str, ToolResult] = {}
+        self.kept: dict[str, ToolCallRecord] = {}
         self.records: list[ToolCallRecord] = []
         self.usage = Usage()
         self.cost: float | None = 0.0
@@ -62,22 +68,50 @@ class Run:
         self.failing: Counter[tuple[str, str]] = Counter()
         self.nudged = False
         self.refused = 0
+        self.most_values = 0
         self.began = time.monotonic()
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Everything that happens, up to `Done`. However it ends, no call is left open."""
-        text = self.prompt
-        if self.expected:
-            text = f"{text}\n\n{self.expected.instruction(self.strategy)}"
-        self.conversation.add_user(text)
+        if self.settings.busy:
+            raise NotReadyError("this session is already in a run; wait for its end or close its events")
+        self.settings.busy = True
         try:
-            while True:
-                async for event in self._round():
-                    yield event
+            self._answer(self.conversation.open_calls)
+            self.conversation.add_user(self._prompt())
+            async with aclosing(self._rounds()) as steps:
+                while True:
+                    yield await self._in_time(steps)
         except _End as end:
+            self._answer(self.conversation.open_calls)
             yield Done(self._result(end))
         finally:
-            self._answer_open_calls()
+            self._answer(self.conversation.open_calls)
+            self.conversation.tools = [tool.spec for tool in self.settings.tools.values()]
+            self.settings.busy = False
+
+    async def _in_time(self, steps: AsyncGenerator[Event, None]) -> Event:
+        """The next event; the end, where time is up before."""
+        seconds = self.settings.limits.seconds
+        if seconds is None:
+            return await anext(steps)
+        limit = asyncio.timeout(self.began + seconds - time.monotonic())
+        try:
+            async with limit:
+                return await anext(steps)
+        except TimeoutError:
+            if limit.expired():
+                raise _End("limit", f"the limit of {seconds:g} seconds is reached") from None
+            raise
+
+    def _prompt(self) -> str:
+        return f"{self.prompt}\n\n{self.expected.instruction()}" if self.expected else self.prompt
+
+    async def _rounds(self) -> AsyncGenerator[Event, None]:
+        while True:
+            async with aclosing(self._round()) as events:
+                async for event in events:
+                    yield event
 
     async def _round(self) -> AsyncGenerator[Event, None]:
         """One request, and the calls it brings."""
@@ -95,12 +129,19 @@ class Run:
         if not reply.tool_calls:
             self._take_answer(reply)
             return
-        async for event in self._answer_calls(reply.tool_calls):
-            yield event
-        self.rounds += 1
+        is_late = self._is_last_round()
+        async with aclosing(self._answer_calls(reply.tool_calls)) as events:
+            async for event in events:
+                yield event
         self._finish_if_complete()
-        if any(self._is_internal(call) for call in reply.tool_calls):
+        returned = [call for call in reply.tool_calls if self._is_internal(call)]
+        if len(returned) < len(reply.tool_calls):
+            self.rounds += 1
+        if returned or is_late:
             self._try_again()
+        if self.expected and len(returned) == len(reply.tool_calls) and not self.expected.faults:
+            # What was wrong is told in the results; what just did not come is told here.
+            self.conversation.add_user(self.expected.reminder())
 
     # Before asking
 
@@ -109,29 +150,32 @@ class Run:
         used = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
         for name, limit, value in (
             ("turns", limits.turns, self.requests),
-            ("calls", limits.calls, len(self.records)),
             ("tokens", limits.tokens, used),
             ("cost", limits.cost, self.cost),
             ("seconds", limits.seconds, time.monotonic() - self.began),
         ):
             if limit is not None and value is not None and value >= limit:
                 raise _End("limit", f"the limit of {limit:g} {name} is reached")
+        if limits.cost is not None and self.cost is None:
+            raise _End("limit", f"what {self.settings.model.name} costs is not known, so no limit of cost can be kept")
 
     def _specs(self) -> list[ToolSpec]:
         if self.conversation.kept:
             # Something was cut: from now on the model can read on.
             self.settings.tools.setdefault("read_result", read_result_tool())
-        internal = self.expected.tools(self.strategy) if self.expected else []
+        internal = self.expected.tools() if self.expected else []
         return [*(tool.spec for tool in self.settings.tools.values()), *internal]
 
     def _options(self) -> dict[str, Any]:
         options = dict(self.settings.options)
-        only_returns = self.expected is not None and (not self.settings.tools or self._is_last_round())
-        if self.expected and self.strategy == "native":
+        has_tools, is_last = bool(self.settings.tools), self._is_last_round()
+        if self.expected and self.expected.strategy == "native":
             options["output_schema"] = self.expected.schema
-        elif only_returns:
-            options.setdefault("tool_choice", "required")
-        elif self._is_last_round() and self.settings.tools:
+        elif self.expected:
+            if is_last or not has_tools:
+                options.setdefault("tool_choice", "required")
+            return options
+        if is_last and has_tools:
             options["tool_choice"] = "none"
         return options
 
@@ -155,10 +199,14 @@ class Run:
         if reply.stop == "refusal":
             raise _End("refused", reply.text or "the model refused to answer", reply.text)
         if self.expected:
-            self.expected.take_text(reply.text)
+            self.expected.faults = []
+            if reply.stop == "length":
+                self.expected.take_nothing("an answer that was cut off by the token limit")
+            else:
+                self.expected.take_text(reply.text)
             self._finish_if_complete()
             self._try_again()
-            self.conversation.add_user(self.expected.reminder(self.strategy))
+            self.conversation.add_user(self.expected.reminder())
             return
         if reply.text.strip():
             value = reply.text if self.mode == "chat" else parsed(reply.text)
@@ -170,49 +218,78 @@ class Run:
         self.conversation.add_user(_NUDGE)
 
     def _finish_if_complete(self) -> None:
-        if self.expected and not self.expected.missing:
-            raise _End("done", "", self.expected.value())
+        if self.expected and self.expected.complete:
+            raise _End("done", "", self.expected.value)
 
     def _try_again(self) -> None:
-        assert self.expected is not None
+        """Count an answer that brought nothing new; the end, where there were too many."""
+        if self.expected and len(self.expected.values) > self.most_values:
+            self.most_values = len(self.expected.values)
+            return
         self.refused += 1
-        if self.refused > self.settings.attempts:
-            lacking = ", ".join(self.expected.missing)
-            faults = "; ".join(self.expected.faults)
-            reason = f"missing: {lacking}" + (f" ({faults})" if faults else "")
-            raise ReturnError(self.prompt, self.expected.received, reason)
+        if self.refused <= self.settings.attempts:
+            return
+        if self.expected is None:
+            raise _End("stuck", "the model goes on calling tools, though one set of calls was allowed")
+        lacking = ", ".join(self.expected.missing)
+        reasons = [f"missing: {lacking}"] if lacking else []
+        raise ReturnError(self.prompt, self.expected.received, "; ".join(reasons + self.expected.faults))
 
     # Calls
 
     async def _answer_calls(self, calls: tuple[ToolCall, ...]) -> AsyncGenerator[Event, None]:
         """Answer every call of a reply, in call order, whatever becomes of each."""
-        results: dict[str, ToolResult] = {}
+        if self.expected:
+            self.expected.faults = []
+        to_run: list[ToolCall] = []
         for call in calls:
-            refusal = self._refusal(call)
+            refusal = self._refusal(call, len(to_run))
             if refusal is not None:
-                results[call.id] = refusal
+                self.results[call.id] = refusal
             elif self._is_internal(call) and self.expected:
-                results[call.id] = self.expected.take_call(call)
-        work = CallWork(self.settings, self.conversation, [call for call in calls if call.id not in results])
-        async for event in work.events():
-            yield event
-        results |= work.results
-        self.conversation.add_tool_results([self._watched(call, results[call.id]) for call in calls])
-        for call in calls:
-            if not self._is_internal(call):
-                kept = work.records.get(call.id) or record(call, results[call.id])
-                self.records.append(kept)
-                if call.id not in work.records:
-                    yield CallFinished(call, results[call.id], kept)
+                self.results[call.id] = self.expected.take_call(call)
+            else:
+                to_run.append(call)
+        work = CallWork(self.settings, self.policy, self.conversation, to_run)
+        try:
+            async with aclosing(work.events()) as events:
+                async for event in events:
+                    yield event
+        finally:
+            self.policy = work.policy
+            self.results |= work.results
+            self.kept |= work.records
+        told = set(work.records)
+        for call, result, kept in self._answer(calls):
+            if call.id not in told:
+                yield CallFinished(call, result, kept)
         if work.blocked:
             raise _End("blocked", f"`{work.blocked.call.name}` waits for a human: {work.blocked.question}")
         self._end_if_stuck()
+        limit = self.settings.limits.calls
+        if limit is not None and len(self.records) > limit:
+            raise _End("limit", f"the limit of {limit:g} calls is reached")
+
+    def _answer(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, ToolResult, ToolCallRecord]]:
+        """Give each call its result, that of an interruption where it has none; tells of those that are not internal."""
+        if not calls:
+            return []
+        results = [(call, self.results.pop(call.id, None) or interrupted(call)) for call in calls]
+        outside = [(call, result) for call, result in results if not self._is_internal(call)]
+        self.failing.update({identity(call) for call, result in outside if result.is_error})
+        for call, result in outside:
+            if not result.is_error:
+                self.failing.pop(identity(call), None)
+        self.conversation.add_tool_results([self._watched(call, result) for call, result in results])
+        told = [(call, result, self.kept.pop(call.id, None) or record(call, result)) for call, result in outside]
+        self.records += [kept for _, _, kept in told]
+        return told
 
     def _is_internal(self, call: ToolCall) -> bool:
         return self.expected is not None and call.name.startswith(PREFIX)
 
-    def _refusal(self, call: ToolCall) -> ToolResult | None:
-        """Why a call is not even considered."""
+    def _refusal(self, call: ToolCall, before: int) -> ToolResult | None:
+        """Why a call is not even considered, after so many others of its reply that are."""
         if self._is_internal(call):
             return None
         if call.problem:
@@ -222,21 +299,20 @@ class Run:
             return failure(call, f"there is no tool `{call.name}`; there are: {known}")
         if self._is_last_round():
             return failure(call, "not run: no more tool calls are allowed now; answer with what you have")
+        limit = self.settings.limits.calls
+        if limit is not None and len(self.records) + before >= limit:
+            return failure(call, f"not run: the limit of {limit:g} calls is reached")
         return None
 
     # Going in circles
 
     def _watched(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Count failures of the same call, and tell the model when it repeats itself."""
-        key = call.name, call.arguments_json
-        if not result.is_error:
-            self.failing.pop(key, None)
+        """Tell the model when it repeats a call that fails."""
+        times = self.failing[identity(call)]
+        if not result.is_error or times < WARN_AFTER:
             return result
-        self.failing[key] += 1
-        if self.failing[key] < WARN_AFTER:
-            return result
-        note = f"This same call has now failed {self.failing[key]} times. Do something else."
-        return replace(result, content=f"{result.text}\n{note}")
+        note = Text(f"This same call has now failed {times} times. Do something else.")
+        return replace(result, content=(*result.parts, note))
 
     def _end_if_stuck(self) -> None:
         for (name, arguments), count in self.failing.items():
@@ -244,11 +320,6 @@ class Run:
                 raise _End("stuck", f"the same call failed {count} times: {name}({arguments[:200]})")
 
     # The end
-
-    def _answer_open_calls(self) -> None:
-        calls = self.conversation.open_calls
-        if calls:
-            self.conversation.add_tool_results(interrupted(call) for call in calls)
 
     def _result(self, end: _End) -> AIResult:
         return AIResult(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import concurrent.futures
+import os
 import threading
-from collections.abc import AsyncGenerator, Coroutine, Generator
-from contextlib import AbstractAsyncContextManager, contextmanager
-from functools import cache
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager, contextmanager, suppress
+from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+_END_SECONDS = 2.0
 
 
 class Portal:
@@ -17,24 +21,38 @@ class Portal:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="antiphon", daemon=True).start()
+        self._closed = False
+        self._process = os.getpid()
+        self._below: Portal | None = None
+        self._thread = threading.Thread(target=self._serve, name="antiphon", daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether this process has its thread: a forked one has not."""
+        return self._process == os.getpid()
+
+    @property
+    def free(self) -> Portal:
+        """This one; but on its own thread, which cannot wait for itself, the next one below."""
+        if threading.current_thread() is not self._thread:
+            return self
+        if self._below is None:
+            self._below = Portal()
+        return self._below.free
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The coroutine's result. Ctrl-C cancels it and waits until it has cleaned up."""
-        over = threading.Event()
-
-        async def wrapped() -> T:
-            try:
-                return await coroutine
-            finally:
-                over.set()
-
-        future = asyncio.run_coroutine_threadsafe(wrapped(), self._loop)
+        if self._closed:
+            coroutine.close()
+            raise RuntimeError("the interpreter is about to exit; nothing more can be run")
+        outcome, cancel = self._begin(coroutine)
         try:
-            return future.result()
+            return outcome.result()
         except KeyboardInterrupt:
-            future.cancel()
-            over.wait()
+            cancel()
+            concurrent.futures.wait([outcome])
             raise
 
     def iterate(self, events: AsyncGenerator[T, None]) -> Generator[T, None, None]:
@@ -46,17 +64,85 @@ class Portal:
                 except StopAsyncIteration:
                     return
         finally:
-            self.run(events.aclose())
+            if threading.current_thread() is self._thread:
+                # Collected as garbage where nobody can wait.
+                self._begin(events.aclose())
+            elif not self._closed:
+                self.run(events.aclose())
+
+    def close(self) -> None:
+        """Cancel what still runs and end the loop."""
+        if self._closed or not self.is_alive:
+            return
+        outcome, _ = self._begin(self._end())
+        with suppress(TimeoutError):
+            outcome.result(_END_SECONDS)
+        self._closed = True
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(_END_SECONDS)
+
+    async def _end(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
+
+    def _serve(self) -> None:
+        while not self._closed:
+            # A task that exits stops the loop as well; whoever waits for the task is told.
+            with suppress(SystemExit, KeyboardInterrupt):
+                self._loop.run_forever()
+
+    def _begin(self, coroutine: Coroutine[Any, Any, T]) -> tuple[concurrent.futures.Future[T], Callable[[], object]]:
+        """Start it; gives what will become of it, and a way to cancel it."""
+        outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
+        tasks: list[asyncio.Task[T]] = []
+        context = copy_context()
+        context.run(_current.set, self)
+
+        def begin() -> None:
+            tasks.append(self._loop.create_task(coroutine, context=context))
+            tasks[0].add_done_callback(hand_over)
+
+        def hand_over(task: asyncio.Task[T]) -> None:
+            if task.cancelled():
+                outcome.set_exception(concurrent.futures.CancelledError("the run was cancelled"))
+            elif error := task.exception():
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(task.result())
+
+        self._loop.call_soon_threadsafe(begin)
+        return outcome, lambda: self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+
+
+#: The portal whose work this is: functions it runs in threads come back to it, and not to one that waits for them.
+_current: ContextVar[Portal | None] = ContextVar("antiphon_portal", default=None)
+_first: list[Portal] = []
+_making = threading.Lock()
+
+
+def portal() -> Portal:
+    """The one of this process, or of the work that this is a part of."""
+    current = _current.get()
+    if current is None or not current.is_alive:
+        with _making:
+            if not _first or not _first[0].is_alive:
+                _first[:] = [Portal()]
+            current = _first[0]
+    return current.free
 
 
 @contextmanager
 def entered(context: AbstractAsyncContextManager[T]) -> Generator[T, None, None]:
     """An asynchronous context, such as `McpTools`, for ordinary code: `with entered(McpTools(servers)) as mcp: …`."""
-    value = portal().run(_entered(context))
+    home = portal()
+    value = home.run(_entered(context))
     try:
         yield value
     finally:
-        portal().run(_left(context))
+        home.run(_left(context))
 
 
 async def _entered(context: AbstractAsyncContextManager[T]) -> T:
@@ -69,9 +155,3 @@ async def _left(context: AbstractAsyncContextManager[Any]) -> None:
 
 async def _next(events: AsyncGenerator[T, None]) -> T:
     return await anext(events)
-
-
-@cache
-def portal() -> Portal:
-    """The one of this process."""
-    return Portal()

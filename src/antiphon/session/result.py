@@ -5,11 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, NoReturn, cast
 
 from antiphon._json import dumps
 from antiphon.conversation import Conversation
 from antiphon.tools import ToolCallRecord
+from antiphon.tools.execution import StandIn, as_text
 from antiphon.wire import Usage
 
 #: How a run ended. Only `done` has all that was asked for.
@@ -22,7 +24,7 @@ def value_of(thing: Any) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AIResult:
+class AIResult(StandIn):
     """What a model answered, with the tool calls that led to it.
 
     It stands for its value: printing, formatting, comparing, arithmetic, truth, hashing, indexing and attributes are
@@ -69,7 +71,8 @@ class AIResult:
         return self.value[value_of(key)]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or name in AIResult.__slots__:
+            # Not delegated, or not there yet: copying asks for both before there is a value.
             raise AttributeError(name)
         value: Any = self.value
         try:
@@ -83,32 +86,47 @@ class AIResult:
     def __iter__(self) -> NoReturn:
         raise TypeError("Cannot iterate over AIResult directly. Use .tool_calls or .value")
 
+    def __reversed__(self) -> NoReturn:
+        self.__iter__()
+
+    def __index__(self) -> int:
+        return operator.index(self.value)
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.value, digits)
+
     def __int__(self) -> int:
         return int(self.value)
 
     def __float__(self) -> float:
         return float(self.value)
 
-    def __neg__(self) -> Any:
-        return -self.value
-
-    def __abs__(self) -> Any:
-        return abs(self.value)
-
     def json(self) -> str:
         """The value as JSON text."""
-        from antiphon.tools.execution import as_text
-
         return dumps(self.value) if isinstance(self.value, str) else as_text(self.value)
+
+    @property
+    def __pydantic_serializer__(self) -> Any:
+        """What makes a result its value wherever pydantic makes JSON, in tools' results too."""
+        return _serializer()
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        """In models and JSON made by pydantic, a result is its value."""
+        """In pydantic's models a result stays a result."""
         from pydantic_core import core_schema
 
         return core_schema.is_instance_schema(
             cls, serialization=core_schema.plain_serializer_function_ser_schema(value_of)
         )
+
+
+@cache
+def _serializer() -> Any:
+    from pydantic_core import SchemaSerializer, core_schema
+
+    return SchemaSerializer(
+        core_schema.any_schema(serialization=core_schema.plain_serializer_function_ser_schema(value_of))
+    )
 
 
 def _forward(function: Callable[[Any, Any], Any]) -> Callable[[AIResult, Any], Any]:
@@ -125,7 +143,18 @@ def _reflect(function: Callable[[Any, Any], Any]) -> Callable[[AIResult, Any], A
     return reflected
 
 
-for _name in ("lt", "le", "gt", "ge", "add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+def _alone(function: Callable[[Any], Any]) -> Callable[[AIResult], Any]:
+    def applied(self: AIResult) -> Any:
+        return function(self.value)
+
+    return applied
+
+
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(AIResult, f"__{_name}__", _alone(getattr(operator, _name)))
+for _name in ("lt", "le", "gt", "ge"):
     setattr(AIResult, f"__{_name}__", _forward(getattr(operator, _name)))
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
-    setattr(AIResult, f"__r{_name}__", _reflect(getattr(operator, _name)))
+for _name in ("add", "sub", "mul", "matmul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "divmod"):
+    _function = divmod if _name == "divmod" else getattr(operator, f"__{_name}__")
+    setattr(AIResult, f"__{_name}__", _forward(_function))
+    setattr(AIResult, f"__r{_name}__", _reflect(_function))

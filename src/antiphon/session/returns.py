@@ -6,13 +6,16 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, cast, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from antiphon._json import dumps, loads
 from antiphon.conversation import ToolCall, ToolResult, ToolSpec
 from antiphon.errors import AntiphonError, ContentError, MalformedJSONError, OptionError
 from antiphon.tools.annotations import readable
-from antiphon.tools.signature import explained, without_titles
+from antiphon.tools.signature import faults_of, without_titles
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 PREFIX = "__vibe_return_"
 OBJECT = f"{PREFIX}object"
@@ -36,183 +39,210 @@ class ReturnError(AntiphonError):
 
 
 class Expected:
-    """A wanted type, and what has come of it so far."""
+    """A wanted type, how the model is to give it, and what has come of it so far.
 
-    def __init__(self, wanted: Any) -> None:
+    What came is kept as it came, and checked as a whole each time there is more of it: so validators of the type's own
+    have their say, and no value is converted twice.
+    """
+
+    def __init__(
+        self,
+        wanted: Any,
+        strategy: Strategy | None = None,
+        parallel_calls: bool | None = None,
+        structured_output: bool | None = None,
+    ) -> None:
         from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
-        self._wanted = wanted
-        self._fields = _fields(wanted)
-        self.single = self._fields is None
         try:
-            types = {"value": (wanted, True)} if self._fields is None else self._fields
-            self._adapters = {name: TypeAdapter(readable(type_)) for name, (type_, _) in types.items()}
-            self._whole = None if self.single or isinstance(wanted, Mapping) else TypeAdapter(readable(wanted))
-            self._schemas = {name: without_titles(a.json_schema()) for name, a in self._adapters.items()}
+            type_ = _object(_checked(wanted)) if isinstance(wanted, Mapping) else readable(wanted)
+            self._adapter: TypeAdapter[Any] = TypeAdapter(type_)
+            self.schema = _schema(self._adapter, type_)
+            self.single = "properties" not in self.schema
+            if self.single:
+                self._adapter = TypeAdapter(_object({"value": type_}))
+                self.schema = _schema(self._adapter, None)
         except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError) as error:
             raise OptionError(f"`returns` cannot be {wanted!r}: {str(error).splitlines()[0]}") from None
-        self.required = [name for name, (_, needed) in types.items() if needed]
+        self._fields: dict[str, Any] = self.schema["properties"]
+        self._aliases = _aliases(type_)
+        self.strategy: Strategy = self._chosen(strategy, parallel_calls, structured_output)
         self.values: dict[str, Any] = {}
         self.received: list[str] = []
         self.faults: list[str] = []
+        self._refused: set[str] = set()
+        self._whole: list[Any] = []
 
     # Asking for it
 
-    def strategy(self, parallel_calls: bool | None, structured_output: bool | None) -> Strategy:
+    def _chosen(self, wish: Strategy | None, parallel_calls: bool | None, structured_output: bool | None) -> Strategy:
         """A tool for each field where calls come in parallel, else one for all; natively where that is guaranteed."""
-        nameable = all(ToolCall.read("x", PREFIX + name, {}).problem is None for name in self._adapters)
+        nameable = all(ToolCall.read("x", PREFIX + name, {}).problem is None for name in self._fields)
+        if wish is not None:
+            return wish if nameable or wish != "fields" else "object"
         if not self.single and nameable and parallel_calls is not False:
             return "fields"
         return "native" if structured_output and not self.single else "object"
 
-    def tools(self, strategy: Strategy) -> list[ToolSpec]:
+    def tools(self) -> list[ToolSpec]:
         """The internal tools with which the model returns its answer."""
-        if strategy == "native":
+        if self.strategy == "native":
             return []
-        if self.single or strategy == "fields":
-            return [self._field_tool(name) for name in self._adapters]
+        if self.single or self.strategy == "fields":
+            return [self._field_tool(name) for name in self._fields]
         return [ToolSpec(OBJECT, "Return the answer: all of its fields at once.", self.schema)]
 
     def _field_tool(self, name: str) -> ToolSpec:
-        tool = VALUE if self.single else PREFIX + name
-        kind, of = _word(self._schemas[name]), "the answer" if self.single else f"'{name}'"
-        value = {"description": f"The {kind} value to return for {of}", **self._schemas[name]}
-        defs = value.pop("$defs", None)
+        kind, of = _word(self._fields[name]), "the answer" if self.single else f"'{name}'"
+        value = {"description": f"The {kind} value to return for {of}", **self._fields[name]}
         schema = {"type": "object", "properties": {"value": value}, "required": ["value"]}
-        return ToolSpec(tool, f"Return the {kind} value for {of}.", schema | ({"$defs": defs} if defs else {}))
+        if defs := self.schema.get("$defs"):
+            schema["$defs"] = defs
+        return ToolSpec(PREFIX + name, f"Return the {kind} value for {of}.", schema)
 
-    @property
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of the whole answer, which is always an object."""
-        if self._whole is not None:
-            return without_titles(self._whole.json_schema())
-        properties = {name: dict(schema) for name, schema in self._schemas.items()}
-        defs = {k: v for schema in properties.values() for k, v in schema.pop("$defs", {}).items()}
-        schema = {"type": "object", "properties": properties, "required": self.required, "additionalProperties": False}
-        return schema | ({"$defs": defs} if defs else {})
-
-    def instruction(self, strategy: Strategy) -> str:
+    def instruction(self) -> str:
         """What is put behind the prompt."""
-        if strategy == "native":
+        if self.strategy == "native":
             return f"Answer with JSON that fits this schema: {dumps(self.schema)}"
-        names = [tool.name for tool in self.tools(strategy)]
-        fields = ", ".join(f"{name} ({_word(schema)})" for name, schema in self._schemas.items())
+        fields = ", ".join(f"{name} ({_word(schema)})" for name, schema in self._fields.items())
         if self.single:
             return f"IMPORTANT: You MUST call the {VALUE} tool with the answer. Do not respond with plain text."
-        if strategy == "object":
+        if self.strategy == "object":
             return f"IMPORTANT: You MUST call the {OBJECT} tool with: {fields}. Do not respond with plain text."
         return (
-            f"IMPORTANT: You MUST return {fields} by calling each of these tools: {', '.join(names)}."
-            " Do not respond with plain text."
+            f"IMPORTANT: You MUST return {fields} by calling each of these tools:"
+            f" {', '.join(PREFIX + name for name in self._fields)}. Do not respond with plain text."
         )
 
-    def reminder(self, strategy: Strategy) -> str:
+    def reminder(self) -> str:
         """What is told to a model that has not returned all of it."""
         why = f" ({'; '.join(self.faults)})" if self.faults else ""
-        self.faults = []
-        if strategy == "native":
+        if self.strategy == "native":
             return f"That does not fit{why}. Answer again with JSON that fits the schema."
-        lacking = [VALUE if self.single else OBJECT if strategy == "object" else PREFIX + name for name in self.missing]
-        return f"Still missing{why}: call {', '.join(dict.fromkeys(lacking))}."
+        if self.strategy == "object" and not self.single:
+            return f"Still missing{why}: call {OBJECT}."
+        return f"Still missing{why}: call {', '.join(PREFIX + name for name in self.missing or self._fields)}."
 
     # Taking it in
 
     @property
     def missing(self) -> list[str]:
-        """The fields that must still come."""
-        return [name for name in self.required if name not in self.values]
+        """The fields that must still come: those that are needed, and those that came and were refused."""
+        needed = {*self.schema.get("required", ()), *self._refused}
+        return [name for name in self._fields if name in needed and name not in self.values]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all has come."""
+        return bool(self._whole) and not self.missing
+
+    @property
+    def value(self) -> Any:
+        """The whole value, when it is complete."""
+        return self._whole[0]["value"] if self.single else self._whole[0]
 
     def take_call(self, call: ToolCall) -> ToolResult:
         """Take what a return tool was called with; what does not fit is told back."""
         self.received.append(f"{call.name}({call.arguments_json})")
+        name = call.name.removeprefix(PREFIX)
         if call.problem:
-            return self._refused(call, [f"{call.name}: {call.problem}"])
-        if call.name == OBJECT:
-            faults = self._take_all(call.arguments)
+            faults = [f"{call.name}: {call.problem}"]
+        elif call.name == OBJECT and (self.strategy == "object" or name not in self._fields):
+            faults = self._take(call.arguments)
+            faults += [f"`{name}` is missing" for name in self.missing if name not in call.arguments]
+        elif name not in self._fields:
+            faults = [f"there is no field `{name}`"]
         elif "value" not in call.arguments:
             faults = [f"{call.name}: `value` is missing"]
         else:
-            faults = self._take(call.name.removeprefix(PREFIX), call.arguments["value"])
-        return self._refused(call, faults) if faults else ToolResult(call.id, "Received.")
+            faults = self._take({name: call.arguments["value"]})
+        if not faults:
+            return ToolResult(call.id, "Received.")
+        self.faults += faults
+        return ToolResult(call.id, f"This does not fit: {'; '.join(faults)}. Call it again.", is_error=True)
 
     def take_text(self, text: str) -> None:
         """Take an answer in plain text, leniently: JSON in it, or the text itself where text is wanted."""
         self.received.append(text)
+        given = [read for candidate in _candidates(text) for read in self._readings(candidate)]
+        if self.single and text.strip():
+            given += [{"value": plain} for plain in (text.strip(), *_only(_NUMBER.findall(text)))]
         faults: list[str] = []
-        for candidate in _candidates(text):
-            faults = self._take("value", candidate) if self.single else self._take_all(candidate)
-            if not faults and not self.missing:
+        for fields in given:
+            found = self._take(fields)
+            if self.complete:
                 return
-        for plain in (text.strip(), *_only(_NUMBER.findall(text))) if self.single else ():
-            if not self._take("value", plain):
-                return
-        self.faults = faults[:5]
+            faults = faults or found
+        self.faults += faults
 
-    def value(self) -> Any:
-        """The whole value; only when nothing is missing."""
-        if self.single:
-            return self.values["value"]
-        if self._whole is None:
-            return dict(self.values)
-        if dataclasses.is_dataclass(self._wanted) or is_typeddict(self._wanted):
-            return self._whole.validate_python(self.values)
-        return self._wanted.model_validate(self.values, by_name=True)
+    def take_nothing(self, reason: str) -> None:
+        """Note an answer that cannot be used."""
+        self.received.append(reason)
+        self.faults.append(reason)
 
-    def _take_all(self, given: object) -> list[str]:
-        if not isinstance(given, dict):
-            return [f"expected an object with {', '.join(self._adapters)}"]
-        values = cast(dict[str, Any], given)
-        names = [name for name in self._adapters if name in values]
-        faults = [fault for name in names for fault in self._take(name, values[name])]
-        lacking = [name for name in self.missing if name not in names]
-        return faults + [f"`{name}` is missing" for name in lacking]
+    def _readings(self, candidate: Any) -> list[dict[str, Any]]:
+        """The fields that a JSON value can be read as."""
+        whole = [cast(dict[str, Any], candidate)] if isinstance(candidate, dict) else []
+        if not self.single:
+            return whole
+        return [*whole, {"value": candidate}] if self.strategy == "native" else [{"value": candidate}, *whole]
 
-    def _take(self, name: str, value: object) -> list[str]:
+    def _take(self, given: Mapping[str, Any]) -> list[str]:
+        """Check these fields together with those that came before. Keeps what fits, and says what is wrong."""
         from pydantic import ValidationError
 
-        adapter = self._adapters.get(name)
-        if adapter is None:
-            return [f"there is no field `{name}`"]
+        named = {self._aliases.get(name, name): value for name, value in given.items()}
+        if not self.schema.get("additionalProperties"):
+            named = {name: value for name, value in named.items() if name in self._fields}
+        values = {**self.values, **named}
+        faults: list[tuple[tuple[int | str, ...], str]] = []
         try:
-            self.values[name] = adapter.validate_python(value)
+            self._whole = [self._adapter.validate_json(dumps(values), by_alias=True, by_name=True)]
         except ValidationError as error:
-            return [f"{'' if self.single else f'`{name}`: '}{explained(error)}"]
-        return []
-
-    def _refused(self, call: ToolCall, faults: list[str]) -> ToolResult:
-        self.faults += faults
-        return ToolResult(call.id, f"This does not fit: {'; '.join(faults)}. Call it again.", is_error=True)
-
-
-def _fields(wanted: Any) -> dict[str, tuple[Any, bool]] | None:
-    """The fields of an object type, each with whether it must be given; nothing for other types."""
-    if isinstance(wanted, Mapping):
-        types = cast(Mapping[Any, Any], wanted)
-        if not types or not all(isinstance(name, str) for name in types):
-            raise OptionError("`returns` as a dict names at least one field: {'name': str, 'age': int}")
-        return {name: (type_, True) for name, type_ in types.items()}
-    if dataclasses.is_dataclass(wanted) and isinstance(wanted, type):
-        hints = get_type_hints(wanted, include_extras=True)
-        return {f.name: (hints[f.name], _has_no_default(f)) for f in dataclasses.fields(wanted) if f.init}
-    if is_typeddict(wanted):
-        hints = get_type_hints(wanted, include_extras=True)
-        required: frozenset[str] = getattr(wanted, "__required_keys__", frozenset[str]())
-        return {name: (hints[name], name in required) for name in hints}
-    from pydantic import BaseModel
-
-    if isinstance(wanted, type) and issubclass(wanted, BaseModel):
-        return {name: (_annotated(info), info.is_required()) for name, info in wanted.model_fields.items()}
-    return None
+            faults = [(place, text) for place, text in faults_of(error) if not place or place[0] in values]
+        except Exception as error:
+            # A validator of the type's own that broke: for want of other fields, perhaps.
+            faults = [((), f"{type(error).__name__}: {error}")]
+        wrong = {str(place[0]) for place, _ in faults if place}
+        kept = {name: value for name, value in self.values.items() if name in named or name not in wrong}
+        self.values = kept | {name: value for name, value in named.items() if name not in wrong}
+        self._refused = (self._refused | wrong) - set(self.values)
+        if faults:
+            self._whole = []
+        return [text for place, text in faults if place or not self.missing]
 
 
-def _has_no_default(field: dataclasses.Field[Any]) -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+def _checked(types: Mapping[Any, Any]) -> dict[str, Any]:
+    if not types or not all(isinstance(name, str) for name in types):
+        raise OptionError("`returns` as a dict names at least one field: {'name': str, 'age': int}")
+    return {name: readable(type_) for name, type_ in types.items()}
 
 
-def _annotated(info: Any) -> Any:
-    from typing import Annotated
+def _object(types: dict[str, Any]) -> Any:
+    """A type of dicts with these fields."""
+    from typing_extensions import TypedDict
 
-    return Annotated[(info.annotation, *info.metadata)] if info.metadata else info.annotation
+    return cast(Any, TypedDict)("Answer", types)
+
+
+def _schema(adapter: TypeAdapter[Any], type_: Any) -> dict[str, Any]:
+    """The JSON Schema, that of an object without the fields that nobody may set."""
+    schema: dict[str, Any] = without_titles(adapter.json_schema())
+    defs = schema.get("$defs", {})
+    if "$ref" in schema:
+        # A type that holds itself.
+        schema = {**defs[schema["$ref"].rpartition("/")[2]], "$defs": defs}
+    if not schema.get("properties"):
+        return {key: value for key, value in schema.items() if key != "properties"}
+    unset = {f.name for f in dataclasses.fields(type_) if not f.init} if dataclasses.is_dataclass(type_) else set[str]()
+    properties = {name: value for name, value in schema["properties"].items() if name not in unset}
+    return {"additionalProperties": False, **schema, "properties": properties}
+
+
+def _aliases(type_: Any) -> dict[str, str]:
+    """The names of a pydantic model's fields outside, by those inside."""
+    fields: dict[str, Any] = getattr(type_, "model_fields", {})
+    return {n: info.validation_alias for n, info in fields.items() if isinstance(info.validation_alias, str)}
 
 
 def _word(schema: Mapping[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import aclosing
 from os import PathLike
 from typing import Any, Self
 
@@ -119,16 +120,12 @@ class Session:
         return AsyncEvents(self._events(mode, prompt, returns))
 
     async def _finished(self, mode: Mode, prompt: str, returns: Any) -> AIResult:
-        events = Run(self._settings, self.conversation, mode, prompt, returns, stream=False).events()
-        result: AIResult | None = None
-        try:
+        run = Run(self._settings, self.conversation, mode, prompt, returns, stream=False)
+        async with aclosing(run.events()) as events:
             async for event in events:
                 if isinstance(event, Done):
-                    result = event.result
-        finally:
-            await events.aclose()
-        assert result is not None
-        return result
+                    return event.result
+        raise AssertionError("a run ends with Done or with an error")
 
     def _events(self, mode: Mode, prompt: str, returns: Any) -> AsyncGenerator[Event, None]:
         return Run(self._settings, self.conversation, mode, prompt, returns, stream=True).events()

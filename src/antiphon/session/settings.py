@@ -34,7 +34,11 @@ class Asks(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a run may use; `None` is without limit. `turns` are requests, `seconds` is for the whole run."""
+    """How much a run may use; `None` is without limit.
+
+    `turns` are requests. Calls beyond `calls` are not run. When the `seconds` are over, whatever is under way is
+    interrupted. `tokens` and `cost` are looked at before each request.
+    """
 
     turns: int | None = 50
     calls: int | None = 200
@@ -57,3 +61,5 @@ class Settings:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strategy: Strategy | None = None
     attempts: int = 3
+    #: Whether a run is under way: a conversation takes one at a time.
+    busy: bool = False

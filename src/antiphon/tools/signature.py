@@ -119,18 +119,23 @@ def _description(annotation: Any, said: str) -> str:
 
 def explained(error: ValidationError) -> str:
     """What is wrong with each value, in words a model can act on."""
-    lines: list[str] = []
+    return "; ".join(text for _, text in faults_of(error))
+
+
+def faults_of(error: ValidationError) -> list[tuple[tuple[int | str, ...], str]]:
+    """Each fault: where it is, and what is wrong in words a model can act on."""
+    faults: list[tuple[tuple[int | str, ...], str]] = []
     for fault in error.errors(include_url=False, include_context=False):
         place = ".".join(str(step) for step in fault["loc"] if not str(step).startswith("function-"))
         text = fault["msg"][:1].lower() + fault["msg"][1:]
         if fault["type"] == "missing":
-            lines.append(f"`{place}` is missing")
+            said = f"`{place}` is missing"
         elif fault["type"] == "extra_forbidden":
-            lines.append(f"`{place}` is not a parameter")
+            said = f"`{place}` is not a parameter"
         else:
-            named = f"`{place}`: " if place else ""
-            lines.append(f"{named}{text}; got {_shown(fault['input'])}")
-    return "; ".join(lines)
+            said = f"{f'`{place}`: ' if place else ''}{text}; got {_shown(fault['input'])}"
+        faults.append((fault["loc"], said))
+    return faults
 
 
 def _shown(value: object) -> str:

@@ -8,11 +8,12 @@ from typing import Any
 from antiphon.results import Display, Result, table
 from antiphon.tools.faces import counted
 
-_BRANCH = re.compile(r"(?P<name>\S+?)(?:\.\.\.\S+)?(?: \[(?P<away>[^\]]*)\])?")
-_UNBORN = re.compile(r"(?:No commits yet|Initial commit) on (?P<name>\S+)")
+_BRANCH = re.compile(
+    r"(?:(?:No commits yet|Initial commit) on )?(?P<name>\S+?)(?:\.\.\.\S+)?(?: \[(?P<away>[^\]]*)\])?"
+)
 _AWAY = re.compile(r"(ahead|behind) (\d+)")
 _QUOTED = r'"(?:[^"\\]|\\.)*"'
-_CHANGE = re.compile(rf"(?P<marks>..) (?:(?:{_QUOTED}|\S+) -> )?(?P<path>{_QUOTED}|.*)")
+_CHANGE = re.compile(rf'(?P<marks>..) (?:(?:{_QUOTED}|[^\s"]\S*) -> )?(?P<path>{_QUOTED}|.*)')
 _ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
 _ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _CONFLICTS = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
@@ -33,27 +34,31 @@ def status(text: str, cut: bool) -> Result:
                 data.setdefault(group, []).append(_unquoted(found["path"]))
     if cut:
         data["truncated"] = True
-    groups = {"staged": "staged", "modified": "modified", "untracked": "untracked", "conflicted": "in conflict"}
-    counts = [f"{len(data[group]):,} {words}" for group, words in groups.items() if data.get(group)]
-    display = Display("tree", collapsed=not counts)
-    return Result("git.status", data, ", ".join(counts) or "clean", display=display)
+    summary = _counts(data)
+    return Result("git.status", data, summary or "clean", display=Display("tree", collapsed=not summary))
+
+
+def _counts(data: dict[str, Any]) -> str:
+    """How many files there are of each group. Files in conflict are among the modified ones, too."""
+    groups = {"staged": "staged", "modified": "modified", "conflicted": "in conflict", "untracked": "untracked"}
+    return ", ".join(f"{len(data[group]):,} {words}" for group, words in groups.items() if data.get(group))
 
 
 def _branch(text: str) -> dict[str, Any]:
     """The branch and how far it is from the one it follows. A detached head is on none."""
     if text == "HEAD (no branch)":
-        return {"branch": "HEAD", "detached": True}
-    found = _UNBORN.match(text) or _BRANCH.fullmatch(text)
+        return {}
+    found = _BRANCH.fullmatch(text)
     if found is None:
         return {"branch": text}
-    away = _AWAY.findall(found.groupdict().get("away") or "")
+    away = _AWAY.findall(found["away"] or "")
     return {"branch": found["name"]} | {which: int(number) for which, number in away}
 
 
 def _groups(marks: str) -> list[str]:
     """What two letters say of a file: in the index, and in the directory."""
     if marks in _CONFLICTS:
-        return ["conflicted"]
+        return ["modified", "conflicted"]
     if marks == "??":
         return ["untracked"]
     return [group for group, mark in zip(("staged", "modified"), marks, strict=True) if mark not in " !"]

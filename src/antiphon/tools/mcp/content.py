@@ -34,7 +34,7 @@ def answer_of(result: CallToolResult) -> ToolResult:
 
 
 def _semantic(result: CallToolResult) -> Result:
-    data: dict[str, Any] = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+    data: dict[str, Any] = result.model_dump(by_alias=True, exclude_none=True)
     # Of the protocol between library and server; no part of the answer.
     data.pop("resultType", None)
     try:
@@ -83,17 +83,18 @@ def sent(result: ToolResult) -> CallToolResult:
     """A result of ours as MCP's: the model's words as content, and where there is more for people, that too."""
     from mcp_types import CallToolResult
 
-    data: dict[str, Any] = {} if result.semantic is None else to_mcp(result.semantic)
+    more: dict[str, Any] = {} if result.semantic is None else to_mcp(result.semantic)
     if result.semantic and result.semantic.kind == MCP:
-        # Another server's result is handed on as it came, if it did come from a server.
+        # Another server's result is handed on as it came, if that is what it is.
         with suppress(ValueError):
-            return CallToolResult.model_validate(data)
+            return CallToolResult.model_validate(more)
+        more = {}
     notes: dict[str, Any] = {}
-    # The model's words are the tool's own, and need not be those that the kind would have made.
-    for block in data.pop("content", [])[:1]:
+    for block in more.get("content", ()):
         notes = {"annotations": block["annotations"]} if "annotations" in block else {}
+    # The model's words are the tool's own, and need not be those that the kind would have made.
     content = [block | notes for block in _blocks(result)]
-    return CallToolResult.model_validate({**data, "content": content, "isError": result.is_error})
+    return CallToolResult.model_validate({**more, "content": content, "isError": result.is_error})
 
 
 def _blocks(result: ToolResult) -> list[dict[str, Any]]:

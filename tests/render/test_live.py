@@ -1,0 +1,383 @@
+"""The live view of a running session, as a file, a terminal and a hostile model see it."""
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.cells import cell_len
+from rich.console import Console
+
+from antiphon.conversation import ToolCall, ToolResult
+from antiphon.fakes import Answer, Fake, call
+from antiphon.render.blocks import Blocks
+from antiphon.render.live import LiveView
+from antiphon.results import table, text
+from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, Session, UsageChanged, Waiting
+from antiphon.tools import ToolCallRecord, ToolFailure, requiring_approval
+from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
+from tests.strategies import any_text, json_values
+
+#: What our own terminal output may do: colours, cursor up, to the line's start, erasing lines, hiding the cursor.
+OURS = re.compile(r"\x1b\[(?:[0-9;]*m|1A|2K|\?25[hl])")
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x1b[5;5H\x9b31m\u202egnp\u2066\u200b\r\x08[red]x[/red] :smile: &#x202e; &#27;[2J"
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    if city == "Atlantis":
+        raise ToolFailure("no such city: Atlantis\nnor has there ever been")
+    return f"Rain in {city}\nuntil tomorrow"
+
+
+def drop(table: str) -> str:
+    """Drop a table."""
+    return f"dropped {table}"
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Fake]:
+    with Fake() as fake:
+        yield fake
+
+
+def console(width: int = 60, terminal: bool = False, **settings: Any) -> Console:
+    return Console(
+        file=StringIO(), width=width, height=20, force_terminal=terminal, _environ={"TERM": "xterm"}, **settings
+    )
+
+
+def written(console: Console) -> str:
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def shown(*events: Event, width: int = 60, depth: int = 0) -> str:
+    """What a file gets of these events."""
+    to = console(width)
+    with LiveView(to, clock=lambda: 0.0) as view:
+        for event in events:
+            view.show(event, depth)
+    return written(to)
+
+
+def finished(result: ToolResult | str, milliseconds: float = 1500, **arguments: Any) -> CallFinished:
+    given = result if isinstance(result, ToolResult) else ToolResult("c1", result)
+    record = ToolCallRecord("weather", arguments, given.text, None, milliseconds)
+    return CallFinished(ToolCall("c1", "weather", arguments), given, record)
+
+
+def run(fake: Fake, to: Console, *script: Any, tools: Any = (weather,)) -> str:
+    fake.reset()
+    fake.play(*script)
+    session = Session(fake.connect("anthropic/claude-sonnet-5"), tools)
+    with LiveView(to) as view, session.stream("…") as events:
+        for event in events:
+            view.show(event)
+    return re.sub(r" · \$[\d.]+", "", re.sub(r"\d+ms|\d\.\ds", "5ms", written(to)))
+
+
+def interrupted(to: Console, error: type[BaseException]) -> None:
+    with LiveView(to, clock=lambda: 0.0) as view:
+        view.show(TextDelta("half a sent"))
+        view.show(CallStarted(ToolCall("c1", "weather", {"city": "Oslo"})))
+        raise error
+
+
+SCRIPT = (
+    Answer(
+        "Let me **look**.\n\n- one\n- two\n",
+        [call("weather", city="Oslo"), call("weather", city="Atlantis")],
+        reasoning="Two cities to\nlook up.",
+        usage=(100, 20),
+    ),
+    Answer("It *rains* in Oslo.", usage=(200, 10)),
+)
+
+
+class TestAsAFile:
+    def test_a_whole_run(self, served: Fake):
+        assert run(served, console(), *SCRIPT) == (
+            "∴ Two cities to\n"
+            "\n"
+            "Let me **look**.\n"
+            "\n"
+            "- one\n"
+            "- two\n"
+            "\n"
+            '✓ weather(city="Oslo")  Rain in Oslo (+1 line)  5ms\n'
+            '✗ weather(city="Atlantis")  5ms\n'
+            "  no such city: Atlantis\n"
+            "  nor has there ever been\n"
+            "\n"
+            "It *rains* in Oslo.\n"
+            "\n"
+            "✓ done  2 calls · 300 in, 30 out  5ms\n"
+        )
+
+    def test_in_twenty_columns(self, served: Fake):
+        output = shown(finished("Rain", city="Oslo"), finished(ToolResult("c1", "no such city", True)), width=20)
+        assert output == "✓ weath…  Rain  1.5s\n✗ weather()  1.5s\n  no such city\n"
+        assert all(cell_len(line) <= 20 for line in run(served, console(20), *SCRIPT).splitlines())
+
+    def test_lines_come_as_soon_as_they_are_complete(self):
+        to = console()
+        with LiveView(to) as view:
+            view.show(TextDelta("one\ntw"))
+            assert written(to) == "one\n"
+            view.show(TextDelta("o\nthree"))
+            assert written(to) == "one\ntwo\n"
+        assert written(to) == "one\ntwo\nthree\n"
+
+    def test_a_run_inside_a_call_is_indented(self):
+        to = console()
+        with LiveView(to, clock=lambda: 0.0) as view:
+            view.show(CallStarted(ToolCall("c0", "ask")))
+            view.show(TextDelta("hm"), depth=1)
+            view.show(finished("Rain", city="Oslo"), depth=1)
+            view.show(Done(AIResult("hm", usage=Usage(1, 2))), depth=1)
+            view.show(CallFinished(ToolCall("c0", "ask"), ToolResult("c0", "hm"), ToolCallRecord("", {}, "", None, 0)))
+        assert written(to) == (
+            '  hm\n\n  ✓ weather(city="Oslo")  Rain  1.5s\n  ✓ done  1 in, 2 out  0ms\n✓ ask()  hm\n'
+        )
+
+    def test_a_result_says_its_own_summary_and_opens_if_it_asks_to(self):
+        rows = table([{"a": 1}], summary="1 city")
+        assert "✓ weather()  1 city  1.5s\n" in shown(finished(ToolResult("c1", "a\n1", semantic=rows)))
+        opened = text("the whole", summary="short", collapsed=False)
+        assert "the whole" in shown(finished(ToolResult("c1", "x", semantic=opened)))
+        hidden = text("the whole", summary="short", preferred_view="hidden", collapsed=False)
+        assert shown(finished(ToolResult("c1", "x", semantic=hidden))) == "✓ weather()  1.5s\n"
+
+    def test_long_arguments_and_results_stay_one_line(self):
+        line = shown(finished("y" * 10_000, city="x" * 10_000, more=[1] * 5000, and_more={"a": "b" * 5000}))
+        assert line.count("\n") == 1
+        assert cell_len(line.rstrip("\n")) <= 60
+
+    def test_a_long_error_is_cut(self):
+        output = shown(finished(ToolResult("c1", "e\n" * 500, is_error=True)))
+        assert output.count("  e\n") == 20
+        assert "[480 more lines]" in output
+
+    def test_questions_are_shown_whole(self):
+        question = f"May `weather` run with {'x' * 500}y?"
+        output = shown(Waiting("approval", ToolCall("c1", "weather"), question))
+        assert output.startswith("? May `weather` run")
+        assert output.replace("\n", "").count("x") == 500
+        asked = shown(Waiting("question", ToolCall("c1", "ask"), "z" * 10_000))
+        assert "[2,000 characters not shown]" in asked
+
+    def test_an_outcome_that_is_not_done_says_why(self):
+        output = shown(Done(AIResult(None, outcome="limit", detail="the limit of 3 turns is reached")))
+        assert output == "■ limit  0ms\n  the limit of 3 turns is reached\n"
+
+    def test_an_answer_that_was_not_streamed_is_shown_at_the_end(self):
+        assert "forty-two" in shown(TextDelta("I think."), Done(AIResult({"answer": "forty-two"})))
+        assert "plain answer" in shown(Done(AIResult("plain answer")))
+        streamed = shown(TextDelta('{"answer": 42}'), Done(AIResult({"answer": 42})))
+        assert streamed.count("42") == 1
+
+    def test_leaving_early_tells_what_was_interrupted(self):
+        to = console()
+        with pytest.raises(KeyboardInterrupt):
+            interrupted(to, KeyboardInterrupt)
+        assert written(to) == 'half a sent\n\n■ weather(city="Oslo")  interrupted  0ms\n'
+
+    def test_a_terminal_that_knows_only_ascii(self):
+        class Ascii(StringIO):
+            encoding = "ascii"
+
+        to = Console(file=Ascii(), width=60)
+        with LiveView(to, clock=lambda: 0.0) as view:
+            view.show(ReasoningDelta("hm"))
+            view.show(TextDelta("é ✓\n"))
+            view.show(finished("x" * 100, city="ü"))
+            view.show(Done(AIResult("é ✓\n", (), Usage(1, 1), 0.5)))
+        assert written(to).isascii()
+        assert "+ done  1 in, 1 out - $0.50  0ms\n" in written(to)
+
+
+class TestAsATerminal:
+    def test_markdown_is_rendered_when_a_block_is_complete(self):
+        to = console(terminal=True, color_system=None)
+        with LiveView(to) as view:
+            view.show(TextDelta("Some **bo"))
+            time.sleep(0.3)
+            assert "Some **bo" in written(to), "plain while it streams"
+            view.show(TextDelta("ld** text.\n\nNext"))
+            view.show(TextDelta(" one.\n"))
+            assert "Some bold text." in written(to)
+            assert [line[2:11] for line in played(written(to))] == ["me bold t", "", "xt one.", "answering"]
+        screen = played(written(to))
+        assert screen == ["Some bold text.", "", "Next one."]
+
+    def test_what_stays_on_the_screen_is_what_a_file_gets(self, served: Fake):
+        to = console(terminal=True, color_system=None)
+        lines = played(run(served, to, *SCRIPT))
+        assert [line.strip() for line in lines] == [
+            "∴ Two cities to",
+            "",
+            "Let me look.",
+            "",
+            "• one",
+            "• two",
+            "",
+            '✓ weather(city="Oslo")  Rain in Oslo (+1 line)  5ms',
+            '✗ weather(city="Atlantis")  5ms',
+            "no such city: Atlantis",
+            "nor has there ever been",
+            "",
+            "It rains in Oslo.",
+            "",
+            "✓ done  2 calls · 300 in, 30 out  5ms",
+        ]
+
+    def test_what_runs_now_is_told_at_the_bottom(self):
+        to = console(terminal=True, color_system=None)
+        with LiveView(to) as view:
+            for number in range(6):
+                view.show(CallStarted(ToolCall(f"c{number}", "weather", {"city": f"Oslo {number}"})))
+            view.show(UsageChanged(Usage(1204, 300), 0.25))
+            time.sleep(0.3)
+            screen = played(written(to))
+            assert len(screen) == 6
+            assert re.fullmatch(r'\S weather\(city="Oslo 0"\)  \d+ms', screen[0])
+            assert screen[4] == "  and 2 more"
+            assert re.fullmatch(r"\S 6 calls · \d+ms · 1,204 in, 300 out · \$0\.25", screen[5])
+
+    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
+    def test_the_terminal_is_given_back_whatever_happens(self, error: type[BaseException]):
+        to = console(terminal=True)
+        before = sys.stdout, sys.stderr
+        with pytest.raises(error):
+            interrupted(to, error)
+        assert written(to).rindex("\x1b[?25h") > written(to).rindex("\x1b[?25l")
+        assert (sys.stdout, sys.stderr) == before
+        time.sleep(0.2)
+        assert not any("Refresh" in type(thread).__name__ for thread in threading.enumerate())
+        to.print("still usable")
+
+    def test_nothing_moves_while_a_human_is_asked(self, served: Fake):
+        to = console(terminal=True, color_system=None)
+        served.reset()
+        served.play(call("drop", table="t"), "Gone.")
+        session = Session(served.connect("anthropic/claude-sonnet-5"), requiring_approval([drop]))
+        with LiveView(to) as view, session.stream("…") as events:
+            for event in events:
+                view.show(event)
+                if isinstance(event, Waiting):
+                    asked = written(to)
+                    assert asked.rindex("\x1b[?25h") > asked.rindex("\x1b[?25l")
+                    time.sleep(0.3)
+                    assert written(to) == asked
+                    event.allow()
+        assert "dropped" in written(to)
+
+    def test_no_color(self):
+        to = Console(file=StringIO(), force_terminal=True, width=60, _environ={"NO_COLOR": "1", "TERM": "xterm"})
+        with LiveView(to) as view:
+            view.show(finished(ToolResult("c1", "bad", is_error=True)))
+        assert not re.search(r"\x1b\[[0-9;]*3\dm", written(to))
+
+    def test_many_events_cost_little(self):
+        to = console(terminal=True)
+        began = time.process_time()
+        with LiveView(to) as view:
+            for _ in range(20_000):
+                view.show(TextDelta("word "))
+            for _ in range(20_000):
+                view.show(CallDelta(0, "", '{"a'))
+        assert time.process_time() - began < 3
+        assert len(written(to)) < 400_000
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=10) | any_text | st.just(HOSTILE), json_values, st.sampled_from([20, 60]), st.booleans())
+def test_hostile_text_is_shown_and_not_obeyed(said: str, value: Any, width: int, terminal: bool):
+    to = console(width, terminal)
+    bad = ToolCall.read(said, said, {said: value})
+    events: list[tuple[Event, int]] = [
+        (ReasoningDelta(said), 0),
+        (TextDelta(said), 0),
+        (TextDelta(said + "\n\n"), 0),
+        (CallDelta(0, said, said), 0),
+        (Waiting("question", bad, said), 0),
+        (CallStarted(bad), 1),
+        (CallFinished(bad, ToolResult(bad.id, said), ToolCallRecord(said, {}, said, None, 1)), 1),
+        (CallFinished(bad, ToolResult(bad.id, said, is_error=True), ToolCallRecord(said, {}, said, None, 1)), 9),
+        (CallFinished(bad, ToolResult(bad.id, "", semantic=text(said, summary=said, collapsed=False)), RECORD), 0),
+        (Done(AIResult(value, outcome="stuck", detail=said)), 0),
+    ]
+    with LiveView(to, clock=lambda: 1.0) as view:
+        for event, depth in events:
+            view.show(event, depth)
+    output = OURS.sub("", written(to))
+    if terminal:
+        output = output.replace("\r", "\n")
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]", output)
+    assert all(cell_len(line) <= width for line in output.split("\n")), output
+
+
+RECORD = ToolCallRecord("f", {}, "", None, 1)
+
+
+LINES = ["a\n", "\n", "- x\n", "1. y\n", "```\n", "  z\n", "| t |\n", "~~~py\n", "b"]
+
+
+@given(st.lists(st.sampled_from(LINES)), st.data())
+def test_blocks_lose_nothing(pieces: list[str], data: st.DataObject):
+    whole = "".join(pieces)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=5)))
+    blocks, found = Blocks(), []
+    for start, end in zip([0, *cuts], [*cuts, len(whole)], strict=True):
+        found += blocks.feed(whole[start:end])
+    found.append(blocks.finish())
+    assert [line for block in found for line in block.split("\n") if line.strip()] == [
+        line for line in whole.split("\n") if line.strip()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\n\nb\n\nc\n", ["a", "b", "c"]),
+        ("- a\n\n- b\n\n  more\n\nend\n", ["- a\n\n- b\n\n  more", "end"]),
+        ("```\na\n\nb\n```\nc\n", ["```\na\n\nb\n```", "c"]),
+        ("````\n```\n\nb\n````\n\nc\n", ["````\n```\n\nb\n````", "c"]),
+        ("1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b\n", ["1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b"]),
+    ],
+)
+def test_what_belongs_together_stays_together(text: str, expected: list[str]):
+    blocks = Blocks()
+    found = [block for char in text for block in blocks.feed(char)]
+    assert [*found, blocks.finish().rstrip()] == expected
+
+
+def played(output: str) -> list[str]:
+    """What is on the screen after all that was written: just enough of a terminal."""
+    screen, row, column = [""], 0, 0
+    for piece in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\n|[^\x1b\r\n]+", output):
+        match piece:
+            case "\n":
+                row, column = row + 1, 0
+                screen += [""] * (row + 1 - len(screen))
+            case "\r":
+                column = 0
+            case "\x1b[1A":
+                row -= 1
+            case "\x1b[2K":
+                screen[row] = ""
+            case _ if piece[0] == "\x1b":
+                continue
+            case _:
+                screen[row] = screen[row][:column].ljust(column) + piece + screen[row][column + len(piece) :]
+                column += len(piece)
+    while screen and not screen[-1].strip():
+        screen.pop()
+    return [line.rstrip() for line in screen]
