@@ -18,7 +18,9 @@ from antiphon.results import (
     text,
 )
 
-PROSE = "The quick brown fox jumps over the lazy dog, and the dog does not mind it at all this time.\n\nSecond paragraph."
+PROSE = (
+    "The quick brown fox jumps over the lazy dog, and the dog does not mind it at all this time.\n\nSecond paragraph."
+)
 MARKDOWN = """# Title
 
 Some *emphasis*, `code` and a [link](https://example.com/a "hint").
@@ -43,7 +45,9 @@ HOSTILE_MARKDOWN = """<script>alert(1)</script> [click](javascript:alert(1)) ![p
 
 [//]: # (a comment)
 """
-HOSTILE = "\x1b[31mred\x1b]8;;https://evil.example\x07link\x9b2J \u202eevil\u202c a\u200bb [bold]markup[/] :smile: \r over"
+HOSTILE = (
+    "\x1b[31mred\x1b]8;;https://evil.example\x07link\x9b2J \u202eevil\u202c a\u200bb [bold]markup[/] :smile: \r over"
+)
 CODE = "def double(x: int) -> int:\n    # twice\n    return x * 2\n"
 OLD = "".join(f"line {number}\n" for number in range(1, 21))
 NEW = OLD.replace("line 3\n", "line three\n").replace("line 15\n", "line 15\nand a half\n").replace("line 20\n", "")
@@ -66,7 +70,7 @@ COLUMNS = [
     {"key": "born", "type": "date"},
     {"key": "note"},
 ]
-WIDE_ROWS = [{f"column_{n}": n * row for n in range(1, 31)} for row in (1, 2)]
+WIDE_ROWS = [{f"column_{n}": n * row for n in range(1, 13)} for row in (1, 2)]
 TREE = {
     "name": "antiphon",
     "nested": {"list": [1, 2.5, None, True], "deep": {"deeper": {"deepest": "here"}}},
@@ -112,7 +116,9 @@ CASES: dict[str, Result] = {
     "file_list": file_list("data", ENTRIES, truncated=True),
     "table": table(ROWS, COLUMNS),
     "table_found_columns": table([{"a": 1, "b": "x"}, {"b": "y", "c": [1, {"d": 2}]}]),
-    "table_many_columns": table(WIDE_ROWS),
+    "table_many_columns": table(WIDE_ROWS, collapsed=False),
+    "table_as_records": table([{**WIDE_ROWS[0], "note": "words " * 10}]),
+    "table_cut": table(ROWS, COLUMNS, collapsed=False),
     "table_max_height": table([{"n": n} for n in range(100)], collapsed=False, max_height=5),
     "image": image(base64=PIXEL, alt="a red pixel"),
     "image_url": image(url="https://example.com/cat.png", mime_type="image/png", alt="a cat"),
@@ -126,7 +132,9 @@ CASES: dict[str, Result] = {
     "error_details": error("The server said no.\nTwice.", details={"status": 403, "retry": False}),
     "question": question("Which database?", options=["SQLite", "PostgreSQL"], answer="SQLite"),
     "git_status": Result("git.status", STATUS, "1 staged, 2 modified", display=Display("tree")),
-    "git_status_clean": Result("git.status", {"branch": "main", "staged": []}, "clean", display=Display(collapsed=True)),
+    "git_status_clean": Result(
+        "git.status", {"branch": "main", "staged": []}, "clean", display=Display(collapsed=True)
+    ),
     "custom_by_view": Result("acme.report", "a: 1", "by its view", "text/plain", Display("code", language="yaml")),
     "custom_by_mime_type": Result("acme.report", {"content": "# Report"}, "by its MIME type", "text/markdown"),
     "custom_by_shape": Result("acme.report", [{"a": 1, "b": 2}], "by its shape"),

@@ -61,14 +61,15 @@ def printed(result: Result, width: int = 80, *, full: bool = False, color: bool 
 
 
 def picture(result: Result) -> str:
-    """A case at every width, collapsed and full, and once with its colours made visible."""
-    parts: list[str] = []
-    for width in WIDTHS:
-        closed, opened = printed(result, width), printed(result, width, full=True)
-        parts.append(f"== {width} columns\n{closed}")
-        parts.append(f"== {width} columns, full\n{opened}")
-    colored = printed(result, 80, full=True, color=True).replace("\x1b", "␛")
-    return "".join([*parts, f"== 80 columns, full, in colour\n{colored}"])
+    """A case at every width, and once with its colours made visible.
+
+    One that opens by itself is shown as it is; others are shown closed, then in full.
+    """
+    full = result.display.collapsed is not False
+    parts = [f"== {width} columns, closed\n{printed(result, width)}" for width in WIDTHS if full]
+    parts += [f"== {width} columns\n{printed(result, width, full=full)}" for width in WIDTHS]
+    colored = printed(result, 80, full=full, color=True).replace("\x1b", "␛")
+    return "".join([*parts, f"== 80 columns, in colour\n{colored}"])
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -143,7 +144,9 @@ def test_the_note_counts_what_is_left_out():
 
 
 def test_results_are_ordered_by_priority():
-    a, b, c = (Result("text", name, display=Display(priority=priority)) for name, priority in (("a", 1), ("b", None), ("c", 5)))
+    a, b, c = (
+        Result("text", name, display=Display(priority=priority)) for name, priority in (("a", 1), ("b", None), ("c", 5))
+    )
     assert [result.data for result in ordered([b, a, c])] == ["c", "a", "b"]
     assert ordered([b, b]) == [b, b]
 
@@ -292,7 +295,7 @@ def test_a_renderer_is_registered_by_kind():
 @pytest.mark.usefixtures("renderers")
 def test_a_renderer_that_fails_is_named_and_the_chain_goes_on():
     @register_renderer("acme.report")
-    def show(result: Result, context: Context) -> Text:
+    def show(_: Result, __: Context) -> Text:
         raise KeyError("no \x1b[31m title")
 
     shown = printed(Result("acme.report", [{"a": 1}], "s"), full=True).splitlines()
@@ -307,7 +310,7 @@ def test_a_renderer_that_fails_while_it_is_printed_falls_back_too():
             yield Text("half")
             raise ValueError("too late")
 
-    register_renderer("acme.late")(lambda result, context: Late())
+    register_renderer("acme.late")(lambda _, __: Late())
     shown = printed(Result("acme.late", "data", "s"), full=True)
     assert "half" not in shown
     assert shown.endswith("(the renderer of acme.late failed: ValueError: too late)\n  data\n")
@@ -315,7 +318,7 @@ def test_a_renderer_that_fails_while_it_is_printed_falls_back_too():
 
 @pytest.mark.usefixtures("renderers")
 def test_what_a_careless_renderer_returns_is_harmless():
-    def careless(result: Result, context: Context) -> Any:
+    def careless(result: Result, _: Context) -> Any:
         grid = Table(title=result.data)
         grid.add_column(Text(result.data))
         grid.add_row(Text(result.data, style="link https://evil.example"))
@@ -325,7 +328,7 @@ def test_what_a_careless_renderer_returns_is_harmless():
     result = Result("acme.careless", HOSTILE * 5, "s")
     check(printed(result, 30, full=True), 30)
     assert "\x1b]" not in printed(result, 30, full=True, color=True)
-    register_renderer("acme.string")(lambda result, context: "[red]" + result.data)
+    register_renderer("acme.string")(lambda result, _: "[red]" + result.data)
     assert printed(Result("acme.string", "x:smile:", ""), full=True) == "[red]x:smile:\n"
 
 
@@ -342,7 +345,7 @@ def test_plugins_are_imported_when_their_kind_is_seen(monkeypatch: pytest.Monkey
 
         return SimpleNamespace(name=name, value="acme:show", load=load)
 
-    plugins = [plugin("acme.good", lambda result, context: "shown"), plugin("acme.bad", None), plugin("text", None)]
+    plugins = [plugin("acme.good", lambda _, __: "shown"), plugin("acme.bad", None), plugin("text", None)]
     monkeypatch.setattr(registry, "entry_points", lambda group: plugins if group == "antiphon.renderers" else [])
     registry._plugins.cache_clear()
     try:
@@ -382,8 +385,8 @@ def test_every_control_and_format_character_is_escaped():
 
 
 def test_ordinary_text_of_any_language_stays_as_it_is():
-    for given in ("héllo ✓", "日本語", "Ελληνικά", "שלום", "नमस्ते", "e\u0301", "👍🏽", "a\u00a0b"):
-        assert safe(given) == given
+    for ordinary in ("héllo ✓", "日本語", "Ελληνικά", "שלום", "नमस्ते", "e\u0301", "👍🏽", "a\u00a0b"):
+        assert safe(ordinary) == ordinary
     assert safe("⚠\ufe0f") == "⚠"
     assert safe("a\ufe00\ufe01") == "a\\ufe00\\ufe01"
     assert safe("e" + "\u0301" * 6) == "e" + "\u0301" * 4 + "\\u0301\\u0301"
@@ -428,14 +431,29 @@ values = json_values | nasty
 FIELDS = (
     *("content", "text", "path", "original", "modified", "hunks", "entries", "rows", "columns", "base64", "url", "alt"),
     *("command", "output", "exitCode", "dropped", "message", "details", "question", "options", "answer", "branch"),
-    *("ahead", "staged", "modified", "untracked", "size", "name", "type", "key", "label", "align", "lines", "truncated"),
+    *(
+        "ahead",
+        "staged",
+        "modified",
+        "untracked",
+        "size",
+        "name",
+        "type",
+        "key",
+        "label",
+        "align",
+        "lines",
+        "truncated",
+    ),
 )
 objects = st.dictionaries(st.sampled_from(FIELDS) | nasty, values, max_size=5)
 #: Data that has the shape its kind promises, with anything in it.
 shapes = st.one_of(
     st.fixed_dictionaries({"content": nasty}),
     st.fixed_dictionaries({"path": nasty, "original": nasty, "modified": nasty}),
-    st.fixed_dictionaries({"hunks": st.lists(st.fixed_dictionaries({"lines": st.lists(values, max_size=3)}), max_size=2)}),
+    st.fixed_dictionaries(
+        {"hunks": st.lists(st.fixed_dictionaries({"lines": st.lists(values, max_size=3)}), max_size=2)}
+    ),
     st.fixed_dictionaries({"path": nasty, "entries": st.lists(objects, max_size=4)}),
     st.fixed_dictionaries({"columns": st.lists(objects, max_size=4), "rows": st.lists(objects, max_size=4)}),
     st.fixed_dictionaries({"url": nasty, "base64": nasty, "alt": nasty}),
@@ -466,7 +484,9 @@ results = st.builds(
 )
 
 
-@given(results, st.sampled_from([1, 3, 8, 20, 40, 80, 120]), st.booleans(), st.sampled_from(["utf-8", "ascii", "cp1252"]))
+@given(
+    results, st.sampled_from([1, 3, 8, 20, 40, 80, 120]), st.booleans(), st.sampled_from(["utf-8", "ascii", "cp1252"])
+)
 @example(text(HOSTILE, markdown=True), 20, True, "utf-8")
 @settings(max_examples=400, deadline=None)
 def test_anything_is_shown_harmlessly(result: Result, width: int, full: bool, encoding: str):

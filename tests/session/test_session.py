@@ -525,7 +525,7 @@ class TestInterruption:
         assert stopped.wait(2)
         assert here.conversation.ready()
         (turn,) = (turn for turn in here.conversation.turns if getattr(turn, "results", ()))
-        assert all(r.text.startswith("Interrupted") for r in turn.results)
+        assert turn.results[0].text.startswith("Interrupted")
         fake.play("Fine.")
         assert here.chat("And now?") == "Fine."
         assert accepted(fake)

@@ -12,6 +12,7 @@ from antiphon.cli.doctor import doctor
 from antiphon.cli.fake import fake
 from antiphon.cli.mcp import mcp
 from antiphon.cli.output import printable
+from antiphon.cli.show import show
 from antiphon.errors import AntiphonError
 
 
@@ -25,6 +26,7 @@ cli.add_command(doctor)
 cli.add_command(convert)
 cli.add_command(fake)
 cli.add_command(mcp)
+cli.add_command(show)
 
 
 def main() -> None:

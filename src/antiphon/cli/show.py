@@ -74,10 +74,10 @@ def _load(path: str) -> _Found:
     text = read_bytes(path)
     try:
         data = loads(text, path)
-    except MalformedJSONError:
+    except MalformedJSONError as error:
         entries = read_exchanges(text, path)
         if entries is None:
-            raise
+            raise FormatError(f"{error}; nor is it a recording, which has a line of JSON for each exchange") from None
         return _Found(recorded=_conversations(entries, path))
     if is_exchange(data):
         return _Found(recorded=_conversations([cast(dict[str, Any], data)], path))

@@ -73,11 +73,9 @@ class LiveView:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        try:
-            self._end()
-        finally:
-            self._entered = False
-            self._pause()
+        self._entered = False
+        self._pause()
+        self._end()
 
     def show(self, event: Event, depth: int = 0) -> None:
         """Show one event; `depth` is 1 or more for those of a run inside a call."""

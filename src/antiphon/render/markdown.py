@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich import markdown as rich_markdown
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
+from rich.syntax import Syntax
+from rich.table import Table
 
 THEME = "ansi_dark"
 _NESTING = 20
 _INDENTS = {"blockquote_open": 4, "list_item_open": 4}
+
+
+class _Code(rich_markdown.CodeBlock):
+    """A code block without empty lines around it: those between blocks are enough."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Syntax(str(self.text).rstrip(), self.lexer_name, theme=self.theme, word_wrap=True, padding=(0, 1))
+
+
+class _Table(rich_markdown.TableElement):
+    """A table without the empty lines of its edge."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in super().__rich_console__(console, options):
+            if isinstance(table, Table):
+                table.show_edge = False
+            yield table
 
 
 class Markdown(rich_markdown.Markdown):
@@ -19,6 +40,8 @@ class Markdown(rich_markdown.Markdown):
     `too_deep` says that there is no room for the nesting, or that the parser left out what is nested. `left_out` is
     how many lines of the source were not given to it.
     """
+
+    elements: ClassVar = rich_markdown.Markdown.elements | {"fence": _Code, "code_block": _Code, "table_open": _Table}
 
     def __init__(self, content: str, width: int) -> None:
         super().__init__("", code_theme=THEME, hyperlinks=False)

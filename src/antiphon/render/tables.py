@@ -11,13 +11,14 @@ from rich.cells import cell_len, set_cell_size
 from rich.text import Text
 
 from antiphon.render.context import Context
-from antiphon.render.layout import Lines, Row, fold, hang
+from antiphon.render.layout import Lines, Row, hang
 from antiphon.render.registry import Unfit, register_renderer
 from antiphon.render.values import formatted, list_of, object_of, text_of
 from antiphon.results import Result
 
-#: Between columns, the least a column needs, and what it needs to be read when it is folded.
-_GAP, _LEAST, _LEGIBLE = 2, 4, 12
+#: Between columns, the least a column needs, what it needs to be read when it is folded, and the longest number that
+#: is never cut.
+_GAP, _LEAST, _LEGIBLE, _NUMBER = 2, 6, 12, 20
 #: Rows that are looked at to find out how wide a column is.
 _MEASURED = 500
 
@@ -31,6 +32,7 @@ class Column:
     type: str
     align: str
     width: int = 0
+    least: int = 1
     #: Whether it is so narrow that its values cannot be read any more.
     cut: bool = False
 
@@ -89,7 +91,8 @@ def _table(rows: list[dict[str, Any]], columns: list[Column], context: Context) 
     body = (_line([_cell(row, column, context) for column in kept], kept, context) for row in rows)
     dropped = columns[len(kept) :]
     names = ", ".join(column.label for column in dropped[:20])
-    more = fold(Text(f"+{len(dropped):,} columns: {names}", "dim italic"), context.width)[:2] if dropped else []
+    note = Text(f"+{len(dropped):,} columns: {names}", "dim italic")
+    more = list(note.wrap(context.console, context.width, overflow="fold"))[:2] if dropped else []
     heads: list[Row] = [more, heading, [rule]] if more else [heading, [rule]]
     # The heading does not count as rows of the table: the note is about those.
     return Lines(chain(heads, body), len(rows) + len(heads), "row")
@@ -100,37 +103,33 @@ def _cell(row: dict[str, Any], column: Column, context: Context) -> tuple[str, s
 
 
 def _widths(columns: list[Column], rows: list[dict[str, Any]], context: Context) -> list[Column]:
-    """The columns that have room, with their widths: the widest give way first."""
+    """The columns that have room, with their widths: the widest give way first, numbers stay whole."""
     possible = columns[: context.width // (_GAP + 1) + 1]
-    measured = rows[: min(_MEASURED, context.height)]
     for column in possible:
-        cells = [row.get(column.key) for row in measured]
-        column.align = column.align or ("right" if _numeric(cells, column) else "left")
-        texts = (formatted(cell, column.type, context)[0] for cell in cells)
-        column.width = (
-            max(1, cell_len(column.label), *map(cell_len, texts)) if cells else max(1, cell_len(column.label))
-        )
-    while len(possible) > 1 and sum(min(c.width, _LEAST) + _GAP for c in possible) - _GAP > context.width:
+        _measure(column, [row.get(column.key) for row in rows[: min(_MEASURED, context.height)]], context)
+    while len(possible) > 1 and sum(column.least + _GAP for column in possible) - _GAP > context.width:
         possible = possible[:-1]
     room = context.width - _GAP * (len(possible) - 1)
-    limit = _limit([column.width for column in possible], room)
+    limits = range(context.width, 0, -1)
+    limit = next((limit for limit in limits if sum(_cut(column, limit) for column in possible) <= room), 1)
     for column in possible:
-        column.cut = limit < min(column.width, _LEGIBLE)
-        column.width = min(column.width, limit)
+        column.cut = _cut(column, limit) < min(column.width, _LEGIBLE)
+        column.width = min(_cut(column, limit), context.width)
     return possible
 
 
-def _numeric(cells: list[Any], column: Column) -> bool:
+def _measure(column: Column, cells: list[Any], context: Context) -> None:
+    """How wide a column would like to be, and how narrow it may become."""
+    widest = max((cell_len(formatted(cell, column.type, context)[0]) for cell in cells), default=0)
     numbers = [cell for cell in cells if isinstance(cell, int | float) and not isinstance(cell, bool)]
-    return column.type == "number" or (bool(numbers) and len(numbers) == sum(cell is not None for cell in cells))
+    numeric = bool(numbers) and len(numbers) == sum(cell is not None for cell in cells)
+    column.align = column.align or ("right" if numeric or column.type == "number" else "left")
+    column.width = max(1, cell_len(column.label), widest)
+    column.least = max(min(column.width, _LEAST), widest if numeric and widest <= _NUMBER else 0)
 
 
-def _limit(widths: Sequence[int], room: int) -> int:
-    """The largest width such that columns cut to it fit together."""
-    left = sorted(widths)
-    while left and left[0] <= room // len(left):
-        room -= left.pop(0)
-    return max(room // len(left), 1) if left else max(widths, default=1)
+def _cut(column: Column, limit: int) -> int:
+    return max(column.least, min(column.width, limit))
 
 
 def _line(cells: Sequence[tuple[str, str]], columns: Sequence[Column], context: Context) -> list[Text]:
@@ -151,7 +150,7 @@ def _folded(text: str, width: int, context: Context) -> list[str]:
     if cell_len(text) <= width:
         return [text]
     if context.full:
-        return [line.plain for line in fold(Text(text), width)]
+        return [line.plain.rstrip() for line in Text(text).wrap(context.console, width, overflow="fold")]
     return [set_cell_size(text, max(width - 1, 0)) + context.sign("…", "~")]
 
 

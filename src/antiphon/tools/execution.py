@@ -59,7 +59,9 @@ async def execute(
         if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
             raise
         late = limit.expired() and isinstance(error, TimeoutError)
-        result = failure(call, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error))
+        result = failure(
+            call, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error)
+        )
     return result, record(call, result, (time.perf_counter() - began) * 1000)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from antiphon._json import dumps
+from antiphon._json import dumps, loads
 from antiphon.conversation import Conversation, ToolSpec, Turn
 
 
@@ -22,6 +23,8 @@ class Segment:
     text: bytes | None = None
 
 
+#: Bytes in pieces, to be joined only once: copying a long history costs more than encoding a new turn.
+Pieces = list[bytes | bytearray]
 EncodeTurn = Callable[[Turn], Iterable[Segment]]
 Wrap = Callable[[Segment], bytes]
 
@@ -41,8 +44,8 @@ class _Fold:
         return self.count <= settled and (not self.count or turns[self.count - 1] is self.last)
 
 
-def messages(conversation: Conversation, key: str, encode_turn: EncodeTurn, wrap: Wrap) -> bytes:
-    """All messages of the conversation, separated by commas.
+def messages(conversation: Conversation, key: str, encode_turn: EncodeTurn, wrap: Wrap) -> Pieces:
+    """All messages of the conversation, separated by commas, in pieces that are copied once, into the body.
 
     Only the last two turns of a conversation can still be replaced (results arrive, texts are merged), so everything
     before them is encoded once and kept with the conversation.
@@ -59,7 +62,9 @@ def messages(conversation: Conversation, key: str, encode_turn: EncodeTurn, wrap
     pending = _fold(turns[settled:], key, encode_turn, wrap, tail, fold.pending)
     if pending:
         tail += wrap(pending)
-    return b"".join((fold.done, tail)).removesuffix(b",")
+    if tail:
+        return [fold.done, tail]
+    return [bytes(fold.done).removesuffix(b",")] if fold.done else []
 
 
 def _fold(
@@ -96,9 +101,16 @@ def tools_json(conversation: Conversation, key: str, encode_tool: Callable[[Tool
     return known[1]
 
 
-def assemble(fields: dict[str, object], **raw: str | bytes) -> bytes:
-    """One JSON object from ordinary fields and from values that are JSON already."""
-    pieces = [f"{dumps(name)}:{dumps(value)}".encode() for name, value in fields.items()]
-    for name, value in raw.items():
-        pieces.append(f'"{name}":'.encode() + (value.encode() if isinstance(value, str) else value))
-    return b"{" + b",".join(pieces) + b"}"
+def assemble(fields: dict[str, object], lists: dict[str, Pieces], **raw: str) -> bytes:
+    """One JSON object from ordinary fields, from values that are JSON already, and from lists in pieces."""
+    texts = [f"{dumps(name)}:{dumps(value)}" for name, value in fields.items()]
+    texts += [f'"{name}":{value}' for name, value in raw.items()]
+    pieces: Pieces = [("{" + ",".join(texts)).encode()]
+    for name, value in lists.items():
+        pieces += [f'{"," if texts else ""}"{name}":['.encode(), *value, b"]"]
+    return b"".join([*pieces, b"}"])
+
+
+def parsed(pieces: Pieces) -> list[Any]:
+    """A list in pieces as data."""
+    return loads(b"".join([b"[", *pieces, b"]"]))

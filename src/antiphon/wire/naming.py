@@ -14,4 +14,6 @@ def is_universal(id: str, name: str) -> bool:
 
 def own_id(call: ToolCall, theirs: str, legal: re.Pattern[str]) -> str:
     """The id under which a provider knows the call: its own if it is legal there and the call was not renamed."""
+    if not theirs or theirs == call.id:
+        return call.id
     return theirs if legal_id(theirs) == call.id and legal.fullmatch(theirs) else call.id

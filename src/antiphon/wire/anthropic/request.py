@@ -70,18 +70,16 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         fields["tool_choice"] = choice
     fields |= options.extra
     _drop_impossible_thinking(fields, conversation, target)
-    raw: dict[str, str | bytes] = {}
+    raw: dict[str, str] = {}
     if conversation.system:
         block: dict[str, Any] = {"type": "text", "text": conversation.system}
         raw["system"] = dumps([block | {"cache_control": _CACHE} if options.cache else block])
     if tools:
         raw["tools"] = f"[{tools}]"
-    raw["messages"] = b"[" + messages(conversation, target) + b"]"
-    return body.assemble(fields, **raw)
+    return body.assemble(fields, {"messages": _messages(conversation, target)}, **raw)
 
 
-def messages(conversation: Conversation, target: Target) -> bytes:
-    """The messages, separated by commas."""
+def _messages(conversation: Conversation, target: Target) -> body.Pieces:
     return body.messages(conversation, target.key, lambda turn: _segments(turn, target), _message)
 
 
@@ -91,7 +89,7 @@ def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
     if tools:
         data["tools"] = loads(f"[{tools}]")
-    return data | {"messages": loads(b"[" + messages(conversation, target) + b"]")}
+    return data | {"messages": body.parsed(_messages(conversation, target))}
 
 
 def _ask_for_reasoning(fields: dict[str, Any], options: Options) -> None:

@@ -53,9 +53,9 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         fields[name] = obj(fields.get(name)) | camel_keys(value) if merge else value
     if conversation.system and "systemInstruction" not in fields:
         fields["systemInstruction"] = _system(conversation)
-    raw: dict[str, str | bytes] = {"tools": f"[{','.join(tools)}]"} if tools else {}
-    raw["contents"] = b"[" + _contents(conversation, target, bool(fields.get("cachedContent"))) + b"]"
-    return body.assemble(fields, **raw)
+    raw: dict[str, str] = {"tools": f"[{','.join(tools)}]"} if tools else {}
+    contents = _contents(conversation, target, bool(fields.get("cachedContent")))
+    return body.assemble(fields, {"contents": contents}, **raw)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
@@ -63,18 +63,19 @@ def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     data: dict[str, Any] = {"systemInstruction": _system(conversation)} if conversation.system else {}
     if tools := _tools(conversation, target):
         data["tools"] = [loads(tool) for tool in tools]
-    return data | {"contents": loads(b"[" + _contents(conversation, target, False) + b"]")}
+    return data | {"contents": body.parsed(_contents(conversation, target, False))}
 
 
 def _system(conversation: Conversation) -> dict[str, Any]:
     return {"parts": [{"text": conversation.system}]}
 
 
-def _contents(conversation: Conversation, target: Target, cached: bool) -> bytes:
+def _contents(conversation: Conversation, target: Target, cached: bool) -> body.Pieces:
     """The contents, separated by commas."""
-    joined = body.messages(conversation, target.key, lambda turn: segments(turn, target), wrap)
+    pieces = body.messages(conversation, target.key, lambda turn: segments(turn, target), wrap)
     # G2: a history starts with the user, unless its start is in the cache.
-    return OPENING + b"," + joined if joined.startswith(b'{"role":"model"') and not cached else joined
+    start = next((piece for piece in pieces if piece), b"")
+    return [OPENING, b",", *pieces] if start.startswith(b'{"role":"model"') and not cached else pieces
 
 
 def _generation_config(target: Target, options: Options) -> dict[str, Any]:

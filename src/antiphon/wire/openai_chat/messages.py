@@ -48,20 +48,20 @@ ID = re.compile(r".{1,40}", re.DOTALL)
 SYSTEM_ROLE = ("openai-chat", "system role")
 
 
-def messages(conversation: Conversation, target: Target) -> bytes:
+def messages(conversation: Conversation, target: Target) -> body.Pieces:
     """The messages, the system text first, separated by commas."""
     marks = target.profile.assistant_after_tool
     wrap = _marked_message if marks else _message
-    joined = body.messages(conversation, target.key, lambda turn: _segments(turn, target), wrap)
+    pieces = body.messages(conversation, target.key, lambda turn: _segments(turn, target), wrap)
     if marks:
-        joined = joined.replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _BETWEEN + b",")
-        joined = joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")
+        joined = b"".join(pieces).replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _BETWEEN + b",")
+        pieces: body.Pieces = [joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")]
     if not conversation.system:
-        return joined
+        return pieces
     known: tuple[str, str, str] = conversation.memo.get(SYSTEM_ROLE, ("", "", ""))
     role = known[2] if known[:2] == (target.provider, conversation.system) else target.profile.system_role
     system = dumps({"role": role, "content": conversation.system}).encode()
-    return system + b"," + joined if joined else system
+    return [system, b",", *pieces] if any(pieces) else [system]
 
 
 def is_ours(native: Native, target: Target) -> bool:

@@ -43,16 +43,15 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     elif target.profile.declare_called_tools and (tools := _stubs(conversation)):
         fields["tool_choice"] = "none"
     fields |= options.extra
-    raw: dict[str, str | bytes] = {"tools": f"[{tools}]"} if tools else {}
-    raw["messages"] = b"[" + messages(conversation, target) + b"]"
-    return body.assemble(fields, **raw)
+    raw: dict[str, str] = {"tools": f"[{tools}]"} if tools else {}
+    return body.assemble(fields, {"messages": messages(conversation, target)}, **raw)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """The conversation in this API's shape, as data."""
     tools = _tools(conversation, target)
     data: dict[str, Any] = {"tools": loads(f"[{tools}]")} if tools else {}
-    return data | {"messages": loads(b"[" + messages(conversation, target) + b"]")}
+    return data | {"messages": body.parsed(messages(conversation, target))}
 
 
 def _set_sampling(fields: dict[str, Any], target: Target, options: Options) -> None:

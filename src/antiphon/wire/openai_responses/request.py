@@ -48,15 +48,17 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         fields["include"] = ["reasoning.encrypted_content"]
     fields |= options.extra
     fields = {k: v for k, v in fields.items() if v is not None or k not in ("store", "include")}
-    raw: dict[str, str | bytes] = {}
+    raw: dict[str, str] = {}
+    lists: dict[str, body.Pieces] = {}
     if conversation.system:
         raw["instructions"] = dumps(conversation.system)
     if tools:
         raw["tools"] = f"[{tools}]"
     # A stored prompt or response may be all there is to ask about.
     if conversation.turns:
-        raw["input"] = b"[" + _input(conversation, terms_for(conversation, target, fields)) + b"]"
-    return body.assemble(fields, **{name: value for name, value in raw.items() if name not in options.extra})
+        lists["input"] = _input(conversation, terms_for(conversation, target, fields))
+    raw = {name: value for name, value in raw.items() if name not in options.extra}
+    return body.assemble(fields, {} if "input" in options.extra else lists, **raw)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
@@ -65,12 +67,10 @@ def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
     if tools:
         data["tools"] = loads(f"[{tools}]")
-    return data | {
-        "input": loads(b"[" + _input(conversation, terms_for(conversation, target, {"store": False})) + b"]")
-    }
+    return data | {"input": body.parsed(_input(conversation, terms_for(conversation, target, {"store": False})))}
 
 
-def _input(conversation: Conversation, terms: Terms) -> bytes:
+def _input(conversation: Conversation, terms: Terms) -> body.Pieces:
     return body.messages(conversation, terms.key, lambda turn: items.segments(turn, terms), items.message)
 
 

@@ -1,0 +1,219 @@
+"""Typed returns at their edges: validators, aliases, odd types, partial answers, and how often is asked again."""
+
+import datetime
+import enum
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, field_validator, model_validator
+
+from antiphon.session import ReturnError, Session
+from tests.session.scripted import Scripted, calls
+
+
+def weather(city: str) -> str:
+    """The weather."""
+    return f"Rain in {city}"
+
+
+def ask(wanted: Any, *script: Any, tools: Any = (), **settings: Any) -> Any:
+    return Session(Scripted(*script), tools, **settings).do("…", returns=wanted).value
+
+
+def returning(**values: Any) -> list[tuple[str, dict[str, Any]]]:
+    return calls(*[(f"__vibe_return_{name}", {"value": value}) for name, value in values.items()])
+
+
+class Span(BaseModel):
+    start: int
+    end: int
+
+    @field_validator("start")
+    @classmethod
+    def _not_negative(cls, value: int) -> int:
+        if value < 0:
+            raise ValueError("not below zero")
+        return value
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Span":
+        if self.end < self.start:
+            raise ValueError("end before start")
+        return self
+
+
+class Aliased(BaseModel):
+    full_name: str = Field(alias="fullName")
+    age: int = 0
+
+
+@dataclass
+class Half:
+    a: int
+    made: int = field(init=False, default=3)
+
+
+@dataclass
+class Optionals:
+    size: int = 1
+    color: str = "red"
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+class Node(BaseModel):
+    name: str
+    children: list["Node"] = []
+
+
+class TestValidators:
+    def test_what_the_types_own_validators_say_is_told(self):
+        model = Scripted(returning(start=5, end=3), returning(start=-1), returning(start=1, end=3))
+        assert Session(model).do("…", returns=Span).value == Span(start=1, end=3)
+        assert "end before start" in model.seen[1]
+        assert "not below zero" in model.seen[2]
+
+    def test_after_the_limit_they_are_named(self):
+        with pytest.raises(ReturnError, match="end before start"):
+            ask(Span, *[returning(start=5, end=3)] * 6)
+
+    def test_a_validator_that_breaks_does_not_break_the_run(self):
+        class Broken(BaseModel):
+            a: int
+            b: int
+
+            @model_validator(mode="before")
+            @classmethod
+            def _look(cls, data: Any) -> Any:
+                return {"a": data["a"], "b": data["b"]}
+
+        assert ask(Broken, returning(a=1), returning(b=2)) == Broken(a=1, b=2)
+
+    def test_values_are_converted_once(self):
+        @dataclass
+        class Holder:
+            data: Json[list[int]]
+
+        assert ask(Holder, returning(data="[1]")).data == [1]
+
+
+class TestKinds:
+    @pytest.mark.parametrize("strategy", ["fields", "object", "native"])
+    @pytest.mark.parametrize(
+        ("wanted", "given", "value"),
+        [
+            (Aliased, {"fullName": "Ada"}, Aliased(fullName="Ada")),
+            (Half, {"a": 1}, Half(1)),
+            (Node, {"name": "x", "children": [{"name": "y"}]}, Node(name="x", children=[Node(name="y")])),
+            ({"object": str, "value": int}, {"object": "o", "value": 1}, {"object": "o", "value": 1}),
+            ({"day": datetime.date, "c": Color}, {"day": "2020-01-02", "c": "red"}, None),
+            ({"n": int | None}, {"n": None}, {"n": None}),
+        ],
+    )
+    def test_objects(self, strategy: Any, wanted: Any, given: dict[str, Any], value: Any):
+        script: dict[str, Any] = {
+            "fields": returning(**given),
+            "object": calls("__vibe_return_object", **given),
+            "native": str(given).replace("'", '"').replace("None", "null"),
+        }
+        value = value if value is not None else {"day": datetime.date(2020, 1, 2), "c": Color.RED}
+        assert ask(wanted, script[strategy], strategy=strategy) == value
+
+    @pytest.mark.parametrize(
+        ("wanted", "given", "value"),
+        [
+            (RootModel[list[int]], [1, 2], RootModel[list[int]]([1, 2])),
+            (dict[str, int], {"a": 1}, {"a": 1}),
+            (int | None, None, None),
+            (tuple[int, str], [1, "a"], (1, "a")),
+            (Color, "red", Color.RED),
+            (datetime.date, "2020-01-02", datetime.date(2020, 1, 2)),
+            (Annotated[int, Field(ge=3)], 3, 3),
+            (Half | Literal["none"], "none", "none"),
+        ],
+    )
+    def test_single_values_in_every_way(self, wanted: Any, given: Any, value: Any):
+        import json
+
+        assert ask(wanted, returning(value=given)) == value
+        assert ask(wanted, json.dumps(given)) == value
+        assert ask(wanted, json.dumps({"value": given}), strategy="native") == value
+        assert ask(wanted, json.dumps({"value": given})) == value
+
+    def test_python_names_are_taken_for_aliases_too(self):
+        assert ask(Aliased, '{"full_name": "Ada"}') == Aliased(fullName="Ada")
+
+    def test_strict_models_take_what_json_can_say(self):
+        class Strict(BaseModel):
+            model_config = ConfigDict(strict=True)
+            day: datetime.date
+
+        assert ask(Strict, returning(day="2020-01-02")).day == datetime.date(2020, 1, 2)
+
+    def test_two_types_of_one_name_stay_apart(self):
+        def made(kind: Any) -> Any:
+            class Same(BaseModel):
+                x: kind
+
+            return Same
+
+        one, two = made(int), made(str)
+        value = ask({"a": one, "b": two}, calls("__vibe_return_object", a={"x": 1}, b={"x": "t"}), strategy="object")
+        assert (value["a"].x, value["b"].x) == (1, "t")
+
+
+class TestCompleteness:
+    def test_one_field_at_a_time_is_progress_and_not_a_failure(self):
+        names = "abcdefg"
+        script = [returning(**{name: n}) for n, name in enumerate(names)]
+        assert ask(dict.fromkeys(names, int), *script) == {name: n for n, name in enumerate(names)}
+
+    def test_what_is_still_missing_is_named(self):
+        model = Scripted(returning(a=1), returning(b=2))
+        Session(model).do("…", returns={"a": int, "b": int})
+        assert "Still missing: call __vibe_return_b." in model.seen[1]
+
+    def test_where_all_is_optional_something_must_come(self):
+        ret = Session(Scripted(calls("weather", city="Oslo"), returning(size=3)), [weather]).vibe("…", returns=Optionals)
+        assert (ret.value, len(ret.tool_calls)) == (Optionals(3), 1)
+        assert ask(Optionals, "I would not know.", returning(color="blue")) == Optionals(1, "blue")
+        assert ask(Optionals, calls("__vibe_return_object"), strategy="object") == Optionals()
+
+    def test_an_optional_field_that_is_wrong_is_asked_for_again(self):
+        script = [calls(("__vibe_return_size", {"value": "big"}), ("__vibe_return_color", {"value": "blue"}))]
+        assert ask(Optionals, *script, returning(size=4)) == Optionals(4, "blue")
+
+    def test_an_empty_answer_is_no_text(self):
+        assert ask(str, "", "Something.") == "Something."
+
+    def test_a_cut_answer_is_not_taken(self):
+        assert ask(str, ("Once upon a", "length"), "The end.") == "The end."
+
+    @pytest.mark.parametrize("attempts", [0, 1, 7])
+    def test_as_many_more_tries_as_were_said(self, attempts: int):
+        model = Scripted(*[returning(value="x")] * 20)
+        with pytest.raises(ReturnError):
+            Session(model, attempts=attempts).do("…", returns=int)
+        assert len(model.options) == attempts + 1
+
+
+class TestWithTools:
+    def test_a_wrong_return_takes_no_tools_away(self):
+        script = [returning(value="x"), calls("weather", city="Oslo"), returning(value=3)]
+        ret = Session(Scripted(*script), [weather]).do("…", returns=int)
+        assert (ret.value, ret.tool_calls[0].result) == (3, "Rain in Oslo")
+
+    def test_do_does_not_go_on_calling_tools(self):
+        model = Scripted(*[calls("weather", city=f"C{n}") for n in range(40)])
+        with pytest.raises(ReturnError):
+            Session(model, [weather]).do("…", returns=int)
+        assert len(model.options) < 8
+
+    def test_natively_the_last_round_of_do_has_no_tools(self):
+        model = Scripted(calls("weather", city="Oslo"), '{"wet": true}')
+        value = Session(model, [weather], strategy="native").do("…", returns={"wet": bool}).value
+        assert value == {"wet": True}
+        assert model.options[1]["tool_choice"] == "none"
