@@ -394,6 +394,25 @@ def test_ordinary_text_of_any_language_stays_as_it_is():
     assert safe_line("a\nb\tc" + "x" * 10, 5) == "a\\nb   c[+10 characters]"
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "```lang hidden words\ncode\n```",
+        "``` hidden\n```",
+        "| a |\n|---|\n| b | hidden |",
+        "> " * 15 + "hidden",
+        "- " * 25 + "hidden",
+        "[a](b 'hidden')",
+        "[hidden]: https://example.com",
+        "<!-- hidden --> <p title='hidden'>",
+        "![hidden](x)",
+        "<https://hidden.example>",
+    ],
+)
+def test_markdown_hides_nothing(source: str):
+    assert "hidden" in printed(text(source, markdown=True), 60, full=True)
+
+
 def written(result: Result, width: int, full: bool, encoding: str = "utf-8", **options: Any) -> str:
     """What arrives at a file with an encoding."""
     content = io.BytesIO()

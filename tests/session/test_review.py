@@ -193,7 +193,9 @@ class TestCancellation:
 
         two = calls(("quick", {}), ("slow", {}))
         tools = requiring_approval([quick, slow])
-        here = Session(Scripted(two, calls(("quick", {}), ("gone", {})), "Done.", "Still here."), tools, approve=approve)
+        here = Session(
+            Scripted(two, calls(("quick", {}), ("gone", {})), "Done.", "Still here."), tools, approve=approve
+        )
 
         async def work() -> None:
             if stream:
@@ -392,7 +394,9 @@ class TestPeople:
         def consult(n: int) -> str:
             raise HumanNeeded(f"which {n}?")
 
-        ret = Session(Scripted(calls(("consult", {"n": 1}), ("consult", {"n": 2})), "Done."), [consult], ask=ask).vibe("Go.")
+        ret = Session(Scripted(calls(("consult", {"n": 1}), ("consult", {"n": 2})), "Done."), [consult], ask=ask).vibe(
+            "Go."
+        )
         assert [record.result for record in ret.tool_calls] == ["WHICH 1?", "WHICH 2?"]
         assert most == 1
 
@@ -428,9 +432,9 @@ class TestFaults:
         async def gives_up() -> None:
             raise asyncio.CancelledError
 
-        ret = Session(Scripted(calls(("gives_up", {}), ("weather", {"city": "Oslo"})), "Done."), [gives_up, weather]).vibe(
-            "Go."
-        )
+        ret = Session(
+            Scripted(calls(("gives_up", {}), ("weather", {"city": "Oslo"})), "Done."), [gives_up, weather]
+        ).vibe("Go.")
         assert [record.error for record in ret.tool_calls] == ["CancelledError", None]
 
     def test_internal_tools_are_gone_after_the_run(self):
@@ -443,7 +447,11 @@ class TestAIResult:
     def test_more_of_what_values_can_do(self):
         assert [10, 20, 30][AIResult(1)] == 20
         assert (round(AIResult(1.26), 1), divmod(AIResult(7), 2), divmod(7, AIResult(2))) == (1.3, (3, 1), (3, 1))
-        assert (AIResult({1, 2}) & {2}, {1} | AIResult({2}), AIResult({"a": 1}) | {"b": 2}) == ({2}, {1, 2}, {"a": 1, "b": 2})
+        assert (AIResult({1, 2}) & {2}, {1} | AIResult({2}), AIResult({"a": 1}) | {"b": 2}) == (
+            {2},
+            {1, 2},
+            {"a": 1, "b": 2},
+        )
         assert (+AIResult(1), ~AIResult(1), AIResult(2) ** 3, 2 ** AIResult(3), 7 % AIResult(4)) == (1, -2, 8, 8, 3)
         assert AIResult(2) - AIResult(1) == AIResult(1)
 

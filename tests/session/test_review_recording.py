@@ -40,11 +40,13 @@ def replaying(path: Path) -> Model:
 
 
 def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path: Path):
-    with pytest.raises(FormatError, match="cannot write .*nowhere"):
+    with pytest.raises(FormatError, match=r"cannot write .*nowhere"):
         Session(MODEL, record=tmp_path / "nowhere" / "run.jsonl", key="k")
 
 
-@pytest.mark.parametrize("line", ["[]", "{}", '{"path": "/", "request": {}, "status": "200", "response": ""}', "", "no"])
+@pytest.mark.parametrize(
+    "line", ["[]", "{}", '{"path": "/", "request": {}, "status": "200", "response": ""}', "", "no"]
+)
 def test_a_file_that_is_no_recording(tmp_path: Path, line: str):
     path = tmp_path / "run.jsonl"
     path.write_text(line + "\n{}\n")

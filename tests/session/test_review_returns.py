@@ -177,7 +177,9 @@ class TestCompleteness:
         assert "Still missing: call __vibe_return_b." in model.seen[1]
 
     def test_where_all_is_optional_something_must_come(self):
-        ret = Session(Scripted(calls("weather", city="Oslo"), returning(size=3)), [weather]).vibe("…", returns=Optionals)
+        ret = Session(Scripted(calls("weather", city="Oslo"), returning(size=3)), [weather]).vibe(
+            "…", returns=Optionals
+        )
         assert (ret.value, len(ret.tool_calls)) == (Optionals(3), 1)
         assert ask(Optionals, "I would not know.", returning(color="blue")) == Optionals(1, "blue")
         assert ask(Optionals, calls("__vibe_return_object"), strategy="object") == Optionals()

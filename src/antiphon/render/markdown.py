@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar
 
 from markdown_it import MarkdownIt
@@ -11,16 +12,36 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.segment import Segment
 from rich.syntax import Syntax
 from rich.table import Table
+from rich.text import Text
 
 THEME = "ansi_dark"
-_NESTING = 20
 _INDENTS = {"blockquote_open": 4, "list_item_open": 4}
+#: More Markdown, or more characters that may mark something in it, takes a parser too long.
+_LONG, _DENSE = 100_000, 4000
+
+
+class _Parser(MarkdownIt):
+    """A parser that leaves addresses as they are written."""
+
+    def normalizeLink(self, url: str) -> str:
+        return url
 
 
 class _Code(rich_markdown.CodeBlock):
-    """A code block without empty lines around it: those between blocks are enough."""
+    """A code block without empty lines around it. What its fence says besides the language is shown."""
+
+    fence = ""
+
+    @classmethod
+    def create(cls, markdown: rich_markdown.Markdown, token: Token) -> _Code:
+        block = cls((token.info or "text").partition(" ")[0], markdown.code_theme)
+        if " " in token.info.strip() or len(token.info) > 20 or (token.type == "fence" and not token.content.strip()):
+            block.fence = token.markup + token.info
+        return block
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if self.fence:
+            yield Text(self.fence, "dim", overflow="fold")
         yield Syntax(str(self.text).rstrip(), self.lexer_name, theme=self.theme, word_wrap=True, padding=(0, 1))
 
 
@@ -37,22 +58,25 @@ class _Table(rich_markdown.TableElement):
 class Markdown(rich_markdown.Markdown):
     """Rich's Markdown over a parser of our own.
 
-    `too_deep` says that there is no room for the nesting, or that the parser left out what is nested. `left_out` is
-    how many lines of the source were not given to it.
+    `whole` says that all of the content will be seen: that the parser dropped nothing (it does at deep nesting, and
+    with cells for which there is no column), and that there is room for the nesting. `left_out` is how many lines of
+    the source were not given to it.
     """
 
     elements: ClassVar = rich_markdown.Markdown.elements | {"fence": _Code, "code_block": _Code, "table_open": _Table}
 
-    def __init__(self, content: str, width: int) -> None:
+    def __init__(self, content: str, width: int, left_out: int = 0) -> None:
         super().__init__("", code_theme=THEME, hyperlinks=False)
+        self.left_out = left_out
+        self.whole = len(content) <= _LONG and sum(map(content.count, "[*_<")) <= _DENSE
+        if not self.whole:
+            return
         # Without HTML the tags are text, without images `![alt](url)` is a link, without entities nothing is decoded
         # into what was made harmless before, without references no line vanishes.
-        parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING})
+        parser = _Parser("commonmark", {"html": False})
         parser.disable(["html_block", "html_inline", "image", "entity", "reference"]).enable(["table", "strikethrough"])
         self.parsed = parser.parse(content)
-        deepest = max((token.level for token in _all(self.parsed)), default=0)
-        self.too_deep = deepest >= _NESTING - 1 or _indent(self.parsed) > width // 2
-        self.left_out = 0
+        self.whole = _said(content) <= sum(map(_shown, _all(self.parsed))) and _indent(self.parsed) <= width // 2
         for token in _all(self.parsed):
             if token.type == "link_open" and token.attrs.get("title"):
                 token.attrs["href"] = f'{token.attrs.get("href", "")} "{token.attrs["title"]}"'
@@ -67,8 +91,25 @@ class Markdown(rich_markdown.Markdown):
             yield segment
 
 
-def _all(tokens: list[Token]) -> list[Token]:
-    return [found for token in tokens for found in (token, *_all(token.children or []))]
+def _all(tokens: list[Token]) -> Iterator[Token]:
+    """The tokens that show something, those within lines instead of the lines."""
+    for token in tokens:
+        if token.type == "inline":
+            yield from _all(token.children or [])
+        else:
+            yield token
+
+
+def _said(text: str) -> int:
+    """How many letters and digits there are."""
+    return sum(map(str.isalnum, text))
+
+
+def _shown(token: Token) -> int:
+    """How many of the source's letters and digits a token stands for."""
+    if token.type == "link_open":
+        return 0 if token.info == "auto" else _said(f"{token.attrs.get('href', '')}{token.attrs.get('title', '')}")
+    return _said(token.content + token.info)
 
 
 def _indent(tokens: list[Token]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from antiphon.render.context import Context
+from antiphon.render.context import LINE, Context
 from antiphon.render.layout import Lines, Row
 from antiphon.render.registry import register_renderer
 from antiphon.render.safe import count_lines, forwards, safe
@@ -57,7 +57,7 @@ def highlighted(lines: list[str], language: str, context: Context) -> list[Text]
     """Harmless lines in the colours of their language; nothing if there are no colours to be had."""
     if not context.color or not language or not lines:
         return []
-    if sum(map(len, lines)) > _HIGHLIGHTED or max(map(len, lines)) > _HIGHLIGHTED_LINE:
+    if sum(map(len, lines)) > _HIGHLIGHTED // (1 if context.full else 4) or max(map(len, lines)) > _HIGHLIGHTED_LINE:
         return []
     from rich.syntax import Syntax
 
@@ -71,15 +71,14 @@ def highlighted(lines: list[str], language: str, context: Context) -> list[Text]
 def markdown(content: str, context: Context) -> RenderableType | Lines:
     """Markdown, with everything in it that would be hidden or obeyed shown as it is written.
 
-    Links show where they lead and lead nowhere; images, HTML, entities and link definitions stay text. Nesting for
-    which there is no room makes the whole plain text.
+    Links show where they lead and lead nowhere; images, HTML, entities and link definitions stay text. Where some of
+    it would not be seen, the whole is plain text.
     """
     from antiphon.render.markdown import Markdown
 
     lines = list(islice(forwards(content), context.height + 1))
-    shown = "\n".join(safe(line[: context.line_limit], context.encoding) for line in lines)
-    body = Markdown(shown, context.width)
-    if body.too_deep or any(len(line) > context.line_limit for line in lines):
+    if any(len(line) > LINE for line in lines):
         return plain(content, context)
-    body.left_out = count_lines(content) - len(lines)
-    return body
+    shown = "\n".join(safe(line, context.encoding) for line in lines)
+    body = Markdown(shown, context.width, count_lines(content) - len(lines))
+    return body if body.whole else plain(content, context)

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, Literal
 
-from antiphon.conversation import Conversation, Text, ToolCall, ToolResult, ToolSpec
+from antiphon.conversation import Conversation, ToolCall, ToolResult, ToolSpec
 from antiphon.conversation.repair import interrupted
 from antiphon.errors import NotReadyError
+from antiphon.session.breaker import Breaker
 from antiphon.session.calls import CallWork
 from antiphon.session.events import CallFinished, Done, Event, UsageChanged
 from antiphon.session.result import AIResult, Outcome
 from antiphon.session.returns import PREFIX, Expected, ReturnError, parsed
 from antiphon.session.settings import Settings
 from antiphon.tools import ToolCallRecord
-from antiphon.tools.approval import identity
 from antiphon.tools.execution import failure, record
 from antiphon.tools.reading import read_result_tool
 from antiphon.wire import Reply, Usage
 
 Mode = Literal["do", "vibe", "chat"]
-#: The same failing call this often: the model is told; this often: the run ends.
-WARN_AFTER, STOP_AFTER = 3, 5
 _NUDGE = "You gave neither an answer nor a tool call. Please answer."
 _GO_ON = "Please go on."
 
@@ -65,7 +62,7 @@ class Run:
         self.cost: float | None = 0.0
         self.requests = 0
         self.rounds = 0
-        self.failing: Counter[tuple[str, str]] = Counter()
+        self.breaker = Breaker()
         self.nudged = False
         self.refused = 0
         self.most_values = 0
@@ -146,18 +143,10 @@ class Run:
     # Before asking
 
     def _check_limits(self) -> None:
-        limits = self.settings.limits
         used = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
-        for name, limit, value in (
-            ("turns", limits.turns, self.requests),
-            ("tokens", limits.tokens, used),
-            ("cost", limits.cost, self.cost),
-            ("seconds", limits.seconds, time.monotonic() - self.began),
-        ):
-            if limit is not None and value is not None and value >= limit:
-                raise _End("limit", f"the limit of {limit:g} {name} is reached")
-        if limits.cost is not None and self.cost is None:
-            raise _End("limit", f"what {self.settings.model.name} costs is not known, so no limit of cost can be kept")
+        reason = self.settings.limits.reached(self.requests, used, self.cost, time.monotonic() - self.began)
+        if reason:
+            raise _End("limit", reason)
 
     def _specs(self) -> list[ToolSpec]:
         if self.conversation.kept:
@@ -265,22 +254,19 @@ class Run:
                 yield CallFinished(call, result, kept)
         if work.blocked:
             raise _End("blocked", f"`{work.blocked.call.name}` waits for a human: {work.blocked.question}")
-        self._end_if_stuck()
-        limit = self.settings.limits.calls
-        if limit is not None and len(self.records) > limit:
-            raise _End("limit", f"the limit of {limit:g} calls is reached")
+        if reason := self.breaker.reason:
+            raise _End("stuck", reason)
+        if self.settings.limits.calls is not None and len(self.records) > self.settings.limits.calls:
+            raise _End("limit", f"the limit of {self.settings.limits.calls} calls is reached")
 
     def _answer(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, ToolResult, ToolCallRecord]]:
-        """Give each call its result, that of an interruption where it has none; tells of those that are not internal."""
+        """Give each call its result, or that of an interruption; says so of those that are not internal."""
         if not calls:
             return []
         results = [(call, self.results.pop(call.id, None) or interrupted(call)) for call in calls]
         outside = [(call, result) for call, result in results if not self._is_internal(call)]
-        self.failing.update({identity(call) for call, result in outside if result.is_error})
-        for call, result in outside:
-            if not result.is_error:
-                self.failing.pop(identity(call), None)
-        self.conversation.add_tool_results([self._watched(call, result) for call, result in results])
+        self.breaker.count(outside)
+        self.conversation.add_tool_results([self.breaker.noted(call, result) for call, result in results])
         told = [(call, result, self.kept.pop(call.id, None) or record(call, result)) for call, result in outside]
         self.records += [kept for _, _, kept in told]
         return told
@@ -303,21 +289,6 @@ class Run:
         if limit is not None and len(self.records) + before >= limit:
             return failure(call, f"not run: the limit of {limit:g} calls is reached")
         return None
-
-    # Going in circles
-
-    def _watched(self, call: ToolCall, result: ToolResult) -> ToolResult:
-        """Tell the model when it repeats a call that fails."""
-        times = self.failing[identity(call)]
-        if not result.is_error or times < WARN_AFTER:
-            return result
-        note = Text(f"This same call has now failed {times} times. Do something else.")
-        return replace(result, content=(*result.parts, note))
-
-    def _end_if_stuck(self) -> None:
-        for (name, arguments), count in self.failing.items():
-            if count >= STOP_AFTER:
-                raise _End("stuck", f"the same call failed {count} times: {name}({arguments[:200]})")
 
     # The end
 

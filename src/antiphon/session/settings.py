@@ -46,6 +46,16 @@ class Limits:
     cost: float | None = None
     seconds: float | None = None
 
+    def reached(self, turns: int, tokens: int, cost: float | None, seconds: float) -> str:
+        """Which limit leaves no room for another request; nothing, where there is some. `None` is unknown."""
+        used = (("turns", self.turns, turns), ("tokens", self.tokens, tokens), ("cost", self.cost, cost))
+        for name, limit, value in (*used, ("seconds", self.seconds, seconds)):
+            if limit is not None and value is None:
+                return f"the {name} of this model is not known, so its limit cannot be kept"
+            if limit is not None and value is not None and value >= limit:
+                return f"the limit of {limit:g} {name} is reached"
+        return ""
+
 
 @dataclass(slots=True)
 class Settings:
