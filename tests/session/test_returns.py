@@ -27,8 +27,8 @@ WANTED = {"name": str, "age": int, "tags": list[str]}
 def test_json_is_found_in_prose_and_fences(record: dict[str, Any], before: str, after: str, frame: str):
     expected = Expected(WANTED)
     expected.take_text(before + frame.replace("{}", json.dumps(record)) + after)
-    assert expected.missing == []
-    assert expected.value() == record
+    assert expected.complete
+    assert expected.value == record
 
 
 @given(any_text | prose, st.sampled_from([WANTED, int, list[int], bool, str]))
@@ -36,9 +36,8 @@ def test_json_is_found_in_prose_and_fences(record: dict[str, Any], before: str, 
 def test_any_text_is_taken_or_left(text: str, wanted: Any):
     expected = Expected(wanted)
     expected.take_text(text)
-    if not expected.missing:
-        expected.value()
-    assert expected.reminder("fields")
+    assert expected.complete == (not expected.missing)
+    assert expected.reminder()
 
 
 @given(json_values, st.sampled_from(NAMES))
@@ -52,12 +51,12 @@ def test_any_arguments_of_a_return_tool_are_taken_or_told_back(arguments: Any, n
 @given(records)
 def test_what_the_tools_take_is_what_their_schemas_describe(record: dict[str, Any]):
     expected = Expected(WANTED)
-    names = [tool.name for tool in expected.tools("fields")]
+    names = [tool.name for tool in expected.tools()]
     assert names == [f"__vibe_return_{name}" for name in WANTED]
     for name in names:
         value = record[name.removeprefix("__vibe_return_")]
         assert not expected.take_call(ToolCall("c", name, {"value": value})).is_error
-    assert expected.value() == record
+    assert expected.value == record
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,18 @@ class TestFindings:
         assert (none.data["rows"], none.summary) == ([], "no line matches `nothing`")
 
 
+def test_what_is_too_long_for_the_model_is_cut_and_people_see_it_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("needle and more\n" * 5_000)
+    tool = next(tool for tool in all_tools(tmp_path) if tool.name == "grep_files")
+    call = ToolCall("c1", "grep_files", {"pattern": "needle", "max_matches": 5_000})
+    conversation = Conversation()
+    result, _ = asyncio.run(execute(tool, call, conversation))
+    assert len(result.text) < tool.output_limit + 200
+    assert conversation.whole(result.handle).count("\n") == 4_999
+    assert result.semantic is not None
+    assert len(result.semantic.data["rows"]) == 5_000
+
+
 class TestShell:
     def test_a_command_with_its_output_and_its_end(self, tmp_path: Path) -> None:
         result = seen(tmp_path, "run_shell", command="echo one; echo two >&2; exit 3")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib import import_module, resources
+from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from antiphon.errors import ConfigurationError
@@ -85,7 +86,8 @@ def _statements(provider: str, model: str) -> Iterator[Capabilities]:
 def _shipped() -> dict[str, Capabilities]:
     import tomllib
 
-    text = resources.files("antiphon.providers").joinpath("models.toml").read_text(encoding="utf-8")
+    # importlib.resources would take longer to import than all the rest of this room.
+    text = Path(__file__).with_name("models.toml").read_text(encoding="utf-8")
     data: dict[str, dict[str, Any]] = tomllib.loads(text)
     return {pattern: Capabilities(**statement) for pattern, statement in data.items()}
 

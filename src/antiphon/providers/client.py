@@ -1,30 +1,42 @@
-"""The I/O: HTTP over httpx2, ordinary and asynchronous, driving the same exchange."""
+"""The I/O: HTTP over httpx2, ordinary and asynchronous, driving the same exchange.
+
+httpx2 takes most of the time that this package takes to start, so it is imported for the first request.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from ssl import SSLContext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
-
-import httpx2
 
 from antiphon.errors import ProviderError
 from antiphon.providers.exchange import Answer, Emit, Exchange, Outcome, Read, Send, Sleep
 from antiphon.providers.failures import transport_error
 from antiphon.wire import Delta
 
-_FAILURES = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    import httpx2
 
 
 @cache
 def _tls() -> SSLContext:
+    import httpx2
+
     # Making one takes tens of milliseconds; every client of the process shares it.
     return httpx2.create_ssl_context()
+
+
+@cache
+def _failures() -> tuple[type[Exception], ...]:
+    """What httpx2 raises when a request fails."""
+    import httpx2
+
+    return httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError
 
 
 @dataclass(slots=True)
@@ -34,12 +46,12 @@ class Client:
     provider: str
     url: str
     headers: Mapping[str, str]
-    settings: Mapping[str, Any]
+    timeout: float | None = 600.0
+    proxy: str | None = None
+    transport: Any = None
     _client: httpx2.Client | None = None
     # Connections belong to the event loop that opened them: a second `asyncio.run` must not meet the first one's.
-    _async_clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = field(
-        default_factory=WeakKeyDictionary[Any, httpx2.AsyncClient]
-    )
+    _async_clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = field(default_factory=lambda: WeakKeyDictionary())
 
     def drive(self, exchange: Exchange, path: str) -> Generator[Delta, None, None]:
         """Do what the exchange says, and yield what it emits."""
@@ -65,6 +77,8 @@ class Client:
 
     async def adrive(self, exchange: Exchange, path: str) -> AsyncGenerator[Delta, None]:
         """Do what the exchange says, and yield what it emits."""
+        import asyncio
+
         channel = _AsyncChannel(self, path)
         steps, outcome = exchange.steps(), None
         try:
@@ -87,12 +101,18 @@ class Client:
 
     def http(self) -> httpx2.Client:
         """The ordinary client."""
+        import httpx2
+
         if self._client is None:
             self._client = httpx2.Client(**self._options())
         return self._client
 
     def ahttp(self) -> httpx2.AsyncClient:
         """The asynchronous client of the running event loop."""
+        import asyncio
+
+        import httpx2
+
         loop = asyncio.get_running_loop()
         client = self._async_clients.get(loop)
         if client is None:
@@ -107,6 +127,8 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the connections that the running event loop opened."""
+        import asyncio
+
         client = self._async_clients.pop(asyncio.get_running_loop(), None)
         if client is not None:
             await client.aclose()
@@ -116,7 +138,16 @@ class Client:
         return transport_error(self.provider, self.url, error)
 
     def _options(self) -> dict[str, Any]:
-        return {"verify": _tls() if self.url.startswith("https:") else False, **self.settings}
+        import httpx2
+
+        connecting = 20.0 if self.timeout is None else min(self.timeout, 20.0)
+        options: dict[str, Any] = {
+            "verify": _tls() if self.url.startswith("https:") else False,
+            "timeout": httpx2.Timeout(self.timeout, connect=connecting, pool=None),
+            "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+            "proxy": self.proxy,
+        }
+        return options if self.transport is None else options | {"transport": self.transport}
 
 
 class _Channel:
@@ -138,13 +169,13 @@ class _Channel:
                 self._response, self._chunks = response, response.iter_bytes()
                 return Answer(response.status_code, response.headers, b"")
             return Answer(response.status_code, response.headers, response.read())
-        except _FAILURES as error:
+        except _failures() as error:
             return self._client.failed(error)
 
     def read(self) -> Outcome:
         try:
             return next(self._chunks, None)
-        except _FAILURES as error:
+        except _failures() as error:
             return self._client.failed(error)
 
     def close(self) -> None:
@@ -172,14 +203,14 @@ class _AsyncChannel:
                 self._response, self._chunks = response, response.aiter_bytes()
                 return Answer(response.status_code, response.headers, b"")
             return Answer(response.status_code, response.headers, await response.aread())
-        except _FAILURES as error:
+        except _failures() as error:
             return self._client.failed(error)
 
     async def read(self) -> Outcome:
         assert self._chunks is not None
         try:
             return await anext(self._chunks, None)
-        except _FAILURES as error:
+        except _failures() as error:
             return self._client.failed(error)
 
     async def close(self) -> None:

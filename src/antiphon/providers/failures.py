@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-import httpx2
-
 from antiphon._json import loads
 from antiphon.errors import (
     AuthenticationFailed,
@@ -89,6 +87,8 @@ def _advice(status: int) -> str:
 
 def transport_error(provider: str, url: str, error: Exception) -> ProviderError:
     """The error for a connection that failed or took too long."""
+    import httpx2
+
     reason = redact(str(error)) or type(error).__name__
     if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return ConnectionFailed(f"no connection to {provider} at {url} in time", provider=provider)

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Self
-
-import httpx2
+from typing import TYPE_CHECKING, Any, Self
 
 from antiphon.conversation import Conversation
 from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError
 from antiphon.providers import catalog
 from antiphon.providers.client import Client
 from antiphon.providers.exchange import Exchange
-from antiphon.providers.recording import Recorder, Replayer
 from antiphon.providers.registry import Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
 from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
 from antiphon.wire.shape import arr
+
+if TYPE_CHECKING:
+    import httpx2
 
 _OPTIONS = tuple(field.name for field in fields(Options) if field.name != "stream")
 _KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
@@ -44,7 +43,9 @@ class Model:
         headers: Mapping[str, str],
         options: Options,
         retry: Retry,
-        settings: Mapping[str, Any],
+        timeout: float | None,
+        proxy: str | None,
+        transport: Any,
     ) -> None:
         profile = provider.profile
         if provider.api == "gemini" and "gemini-3" in name:
@@ -58,7 +59,7 @@ class Model:
         header = _KEY_HEADERS.get(provider.api, "authorization")
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
         sent = {"content-type": "application/json", **provider.headers, **auth, **headers}
-        self._client = Client(provider.name, url.rstrip("/"), sent, settings)
+        self._client = Client(provider.name, url.rstrip("/"), sent, timeout, proxy, transport)
 
     @cached_property
     def capabilities(self) -> catalog.Capabilities:
@@ -219,23 +220,17 @@ def connect(
     """
     place, name = resolve(model, provider, url)
     found = key if key is not None else place.key()
-    if replay is not None:
-        transport, found = Replayer(replay), found or "replay"
-    elif record is not None:
-        transport = Recorder(record, proxy=proxy)
+    if replay is not None or record is not None:
+        from antiphon.providers.recording import Recorder, Replayer
+
+        transport = Replayer(replay) if replay is not None else Recorder(record or "", proxy=proxy)
+        found = found or ("replay" if replay is not None else "")
     if not found and needs_key(place) and url is None:
         raise ConfigurationError(
             f"no key for {place.name}: set {' or '.join(place.key_env)}, or pass `key`; to try things out without one,"
             " see `antiphon fake`"
         )
     _check_settings(found, headers or {}, retry or Retry(), timeout, proxy)
-    settings: dict[str, Any] = {
-        "timeout": httpx2.Timeout(timeout, connect=20.0 if timeout is None else min(timeout, 20.0), pool=None),
-        "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
-        "proxy": proxy,
-    }
-    if transport is not None:
-        settings["transport"] = transport
     return Model(
         place,
         name,
@@ -244,7 +239,9 @@ def connect(
         headers=headers or {},
         options=changed(Options(), options),
         retry=retry or Retry(),
-        settings=settings,
+        timeout=timeout,
+        proxy=proxy,
+        transport=transport,
     )
 
 
@@ -252,7 +249,9 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     """These options with some of them changed; an unknown one is an OptionError."""
     for name in changes:
         if name not in _OPTIONS:
-            near = difflib.get_close_matches(name, _OPTIONS, 1)
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, _OPTIONS, 1)
             hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(_OPTIONS)}"
             raise OptionError(f"there is no option `{name}`; {hint}")
     stop: Any = changes.get("stop")

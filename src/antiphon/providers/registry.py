@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Mapping
@@ -162,7 +161,9 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
 def _known(name: str, model: str) -> Provider:
     name = _ALIASES.get(name, name)
     if name not in PROVIDERS:
-        near = difflib.get_close_matches(name, PROVIDERS, 1)
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, PROVIDERS, 1)
         hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(PROVIDERS)}"
         raise ConfigurationError(f"there is no provider {name!r} (for model {model!r}){hint}")
     return PROVIDERS[name]

@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 
 from antiphon.errors import ConnectionFailed, ProviderError, RateLimited, ServerFailed
 
@@ -45,6 +44,8 @@ def retry_after(headers: Mapping[str, str], said: float | None = None) -> float 
     seconds = _positive(value)
     if seconds is not None or not value:
         return said if seconds is None else seconds
+    from email.utils import parsedate_to_datetime
+
     try:
         return max(parsedate_to_datetime(value).timestamp() - time.time(), 0.0)
     except (ValueError, OverflowError):

@@ -55,7 +55,7 @@ class Expected:
         from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
         try:
-            type_ = _object(_checked(wanted)) if isinstance(wanted, Mapping) else readable(wanted)
+            type_ = _object(cast(Mapping[Any, Any], wanted)) if isinstance(wanted, Mapping) else readable(wanted)
             self._adapter: TypeAdapter[Any] = TypeAdapter(type_)
             self.schema = _schema(self._adapter, type_)
             self.single = "properties" not in self.schema
@@ -212,17 +212,13 @@ class Expected:
         return [text for place, text in faults if place or not self.missing]
 
 
-def _checked(types: Mapping[Any, Any]) -> dict[str, Any]:
-    if not types or not all(isinstance(name, str) for name in types):
-        raise OptionError("`returns` as a dict names at least one field: {'name': str, 'age': int}")
-    return {name: readable(type_) for name, type_ in types.items()}
-
-
-def _object(types: dict[str, Any]) -> Any:
+def _object(types: Mapping[Any, Any]) -> Any:
     """A type of dicts with these fields."""
     from typing_extensions import TypedDict
 
-    return cast(Any, TypedDict)("Answer", types)
+    if not types or not all(isinstance(name, str) for name in types):
+        raise OptionError("`returns` as a dict names at least one field: {'name': str, 'age': int}")
+    return cast(Any, TypedDict)("Answer", {name: readable(type_) for name, type_ in types.items()})
 
 
 def _schema(adapter: TypeAdapter[Any], type_: Any) -> dict[str, Any]:

@@ -100,7 +100,7 @@ def as_result(call: ToolCall, value: object, limit: int, conversation: Conversat
     if isinstance(value, StandIn):
         value = value.value
     if isinstance(value, ToolResult):
-        return dataclasses.replace(value, call_id=call.id)
+        return _own_result(call, value, limit, conversation)
     if isinstance(value, Result):
         return _semantic_result(call, value, limit, conversation)
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
@@ -112,6 +112,16 @@ def as_result(call: ToolCall, value: object, limit: int, conversation: Conversat
         cut = _cut(call, texts, limit, conversation)
         return dataclasses.replace(cut, content=(Text(cut.text), *(p for p in shown if isinstance(p, Image))))
     return _cut(call, as_text(cast(object, value)), limit, conversation)
+
+
+def _own_result(call: ToolCall, value: ToolResult, limit: int, conversation: Conversation) -> ToolResult:
+    """A result in the tool's own words, of which the model is shown no more than of any other. Images stay."""
+    value = dataclasses.replace(value, call_id=call.id)
+    if len(value.text) <= limit:
+        return value
+    cut = _cut(call, value.text, limit, conversation)
+    images = tuple(part for part in value.parts if isinstance(part, Image))
+    return dataclasses.replace(value, content=(Text(cut.text), *images) if images else cut.text, handle=cut.handle)
 
 
 def _semantic_result(call: ToolCall, value: Result, limit: int, conversation: Conversation) -> ToolResult:
