@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import os
 import re
+import struct
 import unicodedata
+import zlib
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -33,6 +35,7 @@ from antiphon.render import (
     safe_line,
 )
 from antiphon.render.images import protocol
+from antiphon.render.sixel import sixel
 from antiphon.results import Display, Result, diff, error, image, structured, table, terminal, text
 from antiphon.results.result import FIELD_TYPES, VIEWS
 from tests.render.cases import CASES, HOSTILE, NEW, OLD, PIXEL
@@ -261,6 +264,31 @@ def test_an_image_is_drawn_and_described(monkeypatch: pytest.MonkeyPatch, variab
     assert "[image: red, image/png, 1x1, 69 B]" in shown
 
 
+def png(filters: str) -> bytes:
+    """Five lines of three pixels, each line after the filter of that number."""
+    pixels = [bytes((7 * y + 40 * x + 90 * c) % 256 for x in range(3) for c in range(3)) for y in range(5)]
+    packed = b""
+    for y, kind in enumerate(map(int, filters)):
+        packed += bytes([kind])
+        for x, value in enumerate(pixels[y]):
+            left, up = pixels[y][x - 3] if x > 2 else 0, pixels[y - 1][x] if y else 0
+            corner = pixels[y - 1][x - 3] if y and x > 2 else 0
+            nearest = min((left, up, corner), key=lambda guess: abs(left + up - corner - guess))
+            packed += bytes([(value - (0, left, up, (left + up) // 2, nearest)[kind]) % 256])
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", 3, 5, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(packed)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I4s", len(body), name) + body + b"0000" for name, body in chunks
+    )
+
+
+def test_sixels_are_the_same_however_the_image_was_packed():
+    expected = sixel(png("00000"), 100)
+    assert expected.startswith("\x1bPq#")
+    for filters in ("01234", "43210", "22222", "44444"):
+        assert sixel(png(filters), 100) == expected
+    assert sixel(png("01234")[:60], 100) == ""
+
+
 @pytest.mark.parametrize("data", ["\x1b]0;evil\x07", "aGk=\x1b[2J", "aGk", "", "aGk=" * 4_000_000])
 def test_what_is_no_drawable_image_is_described(monkeypatch: pytest.MonkeyPatch, data: str):
     monkeypatch.setenv("TERM", "xterm-kitty")
@@ -346,7 +374,9 @@ def test_plugins_are_imported_when_their_kind_is_seen(monkeypatch: pytest.Monkey
         return SimpleNamespace(name=name, value="acme:show", load=load)
 
     plugins = [plugin("acme.good", lambda _, __: "shown"), plugin("acme.bad", None), plugin("text", None)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: plugins if group == "antiphon.renderers" else [])
+    monkeypatch.setattr(
+        "importlib.metadata.entry_points", lambda group: plugins if group == "antiphon.renderers" else []
+    )
     registry._plugins.cache_clear()
     try:
         assert printed(text("a"), full=True) == "a\n"

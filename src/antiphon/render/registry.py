@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import RenderableType
 
@@ -14,6 +13,9 @@ from antiphon.render.context import Context
 from antiphon.render.layout import Lines
 from antiphon.results import Result
 from antiphon.results.result import KIND
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 Body = RenderableType | Lines
 Renderer = Callable[[Result, Context], Body]
@@ -60,6 +62,9 @@ def renderer_for(kind: str) -> Renderer | None:
 
 @cache
 def _plugins() -> dict[str, EntryPoint]:
+    # Slow to import, and not needed by those who only show what ships.
+    from importlib.metadata import entry_points
+
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 

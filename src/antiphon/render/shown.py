@@ -18,7 +18,6 @@ from antiphon.render.context import FULL_HEIGHT, HEIGHT, SIDE_BY_SIDE, Context
 from antiphon.render.images import Picture
 from antiphon.render.layout import COUNTED, Lines, left_out
 from antiphon.render.lines import StateLine, duration
-from antiphon.render.markdown import Markdown
 from antiphon.render.registry import Body, Unfit
 from antiphon.render.safe import count_lines, head, is_safe, is_utf8, json_text, safe, safe_line
 from antiphon.results import Result
@@ -96,8 +95,7 @@ class Shown:
             except Exception as error:
                 # A renderer may be anybody's: whatever it raises must not keep the rest from being shown.
                 if not isinstance(error, Unfit) or name.startswith("the renderer"):
-                    reason = f"{error}" if isinstance(error, Unfit) else f"{type(error).__name__}: {error}"
-                    said = Text(safe_line(f"({name} failed: {reason})", 300, context.encoding), "dim")
+                    said = Text(safe_line(f"({name} failed: {_reason(error)})", 300, context.encoding), "dim")
                     failures += Lines([said], words=True).fit(console, width, 3)
                 continue
             yield from _printable(console, failures, width)
@@ -152,6 +150,14 @@ def _failed(result: Result) -> bool:
     return result.is_error
 
 
+def _reason(error: Exception) -> str:
+    try:
+        return f"{error}" if isinstance(error, Unfit) else f"{type(error).__name__}: {error}"
+    except Exception:
+        # An error of somebody's own may not even be able to say what it is.
+        return type(error).__name__
+
+
 def _gist(data: object) -> str:
     """What can be said in a line of a result that has no summary."""
     if isinstance(data, dict):
@@ -171,6 +177,8 @@ def _laid_out(body: Body, context: Context) -> list[Line]:
         return [*_drawn(drawn), *_printable(context.console, lines, context.width)]
     if isinstance(body, str):
         body = Text(safe(body, context.encoding))
+    from antiphon.render.markdown import Markdown
+
     rendered = _rendered(context.console, body, context.width)
     lines = list(islice(rendered, context.height))
     more = sum(1 for _ in islice(rendered, COUNTED)) + (body.left_out if isinstance(body, Markdown) else 0)

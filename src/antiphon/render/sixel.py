@@ -8,13 +8,15 @@ from collections.abc import Iterator
 
 #: Steps of red, green and blue in the palette: 6 × 6 × 6 colours are what every sixel terminal has.
 _STEPS = 6
+#: Larger images take this decoder too long.
+_PIXELS = 600_000
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 Pixels = list[list[int]]
 
 
 def sixel(content: bytes, most: int) -> str:
-    """The image no wider than so many pixels; nothing for a PNG of the rarer kinds (interlaced, not 8 bits)."""
+    """The image no wider than so many pixels; nothing for large or rare ones (interlaced, 16 bits)."""
     try:
         rows = _shrunk(content, most)
     except (ValueError, zlib.error, struct.error, IndexError):
@@ -26,7 +28,7 @@ def _shrunk(content: bytes, most: int) -> Pixels:
     """The image as palette numbers, every so many pixels of it."""
     header, palette, data = _chunks(content)
     width, height, depth, kind, _, _, interlaced = struct.unpack(">IIBBBBB", header)
-    if depth != 8 or interlaced or kind not in _CHANNELS or not width or not height:
+    if depth != 8 or interlaced or kind not in _CHANNELS or not 0 < width * height <= _PIXELS:
         raise ValueError("a PNG that is not read")
     channels = _CHANNELS[kind]
     stride = width * channels

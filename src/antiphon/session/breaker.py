@@ -22,14 +22,14 @@ class Breaker:
     def count(self, answered: Sequence[tuple[ToolCall, ToolResult]]) -> None:
         """Take note of the calls of one reply: one that is in it several times counts once."""
         self._failing.update({identity(call) for call, result in answered if result.is_error})
-        for call, result in answered:
+        for call, result in answered if self._failing else ():
             if not result.is_error:
                 self._failing.pop(identity(call), None)
 
     def noted(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result, with a word to a model that repeats itself."""
-        times = self._failing[identity(call)]
-        if not result.is_error or times < WARN_AFTER:
+        times = self._failing[identity(call)] if result.is_error else 0
+        if times < WARN_AFTER:
             return result
         note = Text(f"This same call has now failed {times} times. Do something else.")
         return replace(result, content=(*result.parts, note))

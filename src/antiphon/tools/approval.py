@@ -74,7 +74,7 @@ class Policy:
 
     def decide(self, call: ToolCall, tool: Tool) -> Action:
         """What to do with a call."""
-        if known := self.remembered.get(identity(call)):
+        if self.remembered and (known := self.remembered.get(identity(call))):
             return known
         given = call.arguments
         if any(rule.arguments for rule in self.rules):
