@@ -19,6 +19,8 @@ lint: $(VENV)/.ready-test
 
 bench: $(VENV)/.ready-test
 	$(BIN)/python bench/loop.py
+	$(BIN)/python bench/overhead.py
+	$(BIN)/python bench/render.py
 	$(BIN)/python bench/tokens.py
 
 $(VENV)/.ready: pyproject.toml

@@ -52,7 +52,7 @@ class TestFiles:
     def test_a_new_file_and_one_overwritten_are_diffs(self, tmp_path: Path) -> None:
         made = seen(tmp_path, "write_file", path="x/a.py", content="one\n")
         assert made.data == {"path": "x/a.py", "modified": "one\n", "isNew": True}
-        assert (made.kind, made.summary) == ("diff", "new file, 1 lines")
+        assert (made.kind, made.summary) == ("diff", "new file, 1 line")
         written = seen(tmp_path, "write_file", path="x/a.py", content="one\ntwo\n")
         assert written.data == {"path": "x/a.py", "original": "one\n", "modified": "one\ntwo\n", "isNew": False}
         assert written.summary == "+1 -0 lines"
@@ -242,16 +242,16 @@ class TestGit:
         (repository / "b.txt").write_text("-- one\ntwo\nthree\n")
         result = seen(repository, "git_diff")
         assert (result.kind, result.summary) == ("git.diff", "+2 -1 lines in 2 files")
-        assert result.data["diff"].startswith("diff --git a/a.txt b/a.txt")
+        assert result.data["content"].startswith("diff --git a/a.txt b/a.txt")
         assert (result.display.preferred_view, result.display.language) == ("diff", "diff")
         nothing = seen(repository, "git_diff", staged=True)
-        assert (nothing.data, nothing.summary) == ({"diff": ""}, "nothing is staged")
+        assert (nothing.data, nothing.summary) == ({"content": ""}, "nothing is staged")
 
     def test_a_cut_diff_says_so(self, repository: Path) -> None:
         (repository / "a.txt").write_text("long line\n" * 20_000)
         result = seen(repository, "git_diff")
         assert result.data["truncated"] is True
-        assert "[cut" not in result.data["diff"]
+        assert "[cut" not in result.data["content"]
         assert result.summary.endswith("lines in 1 file, and more")
 
     def test_the_log_is_a_table(self, repository: Path) -> None:

@@ -55,7 +55,7 @@ def _diff(data: dict[str, Any], result: Result) -> str:
     """Hunks, not two whole files."""
     path, old, new = _text(data, "path"), _text(data, "original"), _text(data, "modified")
     if data.get("isNew") or not old:
-        return f"{path}: new file, {new.count(chr(10)) + 1:,} lines"
+        return f"{path}: {result.summary}"
     before, after = old.splitlines(), new.splitlines()
     if len(before) + len(after) > DIFF_LINES:
         return f"{path}: {result.summary}"

@@ -29,7 +29,7 @@ def diff(path: str, original: str | None, modified: str, *, summary: str = "", *
     if original is not None:
         data["original"] = original
     added, removed = changed_lines(original or "", modified)
-    summary = summary or (f"new file, {added} lines" if original is None else f"+{added} -{removed} lines")
+    summary = summary or (f"new file, {_count(added, 'line')}" if original is None else f"+{added} -{removed} lines")
     return Result("diff", data, summary, "", Display(language=language(path), **display), path, (Location(path),))
 
 
@@ -38,7 +38,7 @@ def file_content(path: str, content: str, *, size: int | None = None, summary: s
     data = {"path": path, "content": content, "size": len(content.encode()) if size is None else size}
     guessed = mimetypes.guess_type(path)[0] or "text/plain"
     hints: dict[str, Any] = {"language": language(path), **display}
-    summary = summary or f"{path}, {_count(content.count(chr(10)) + 1, 'line')}"
+    summary = summary or f"{path}, {_count(_lines(content), 'line')}"
     return Result("file_content", data, summary, guessed, Display(**hints), path, (Location(path),))
 
 
@@ -96,7 +96,7 @@ def terminal(
     if dropped:
         data["dropped"] = dropped
     ended = "" if exit_code is None else f"exit {exit_code}, "
-    summary = summary or f"{ended}{_count(output.count(chr(10)) + bool(output), 'line')}"
+    summary = summary or f"{ended}{_count(_lines(output), 'line')}"
     return Result("terminal", data, summary, "text/plain", Display(**display), command)
 
 
@@ -140,6 +140,10 @@ def changed_lines(original: str, modified: str) -> tuple[int, int]:
         if tag != "equal":
             added, removed = added + j2 - j1, removed + i2 - i1
     return added, removed
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and text != "")
 
 
 def _count(number: int, noun: str, plural: str = "") -> str:

@@ -78,10 +78,10 @@ def _unescaped(code: bytes) -> bytes:
 def changes(text: str, cut: bool, nothing: str) -> Result:
     """The output of `git diff`; `nothing` is what is said of an empty one."""
     if not text:
-        return Result("git.diff", {"diff": ""}, nothing, "text/x-diff", Display("diff", "diff", collapsed=True))
+        return Result("git.diff", {"content": ""}, nothing, "text/x-diff", Display("diff", "diff", collapsed=True))
     files, added, removed = _changed(text)
     summary = f"+{added} -{removed} lines in {counted(files, 'file')}" + (", and more" if cut else "")
-    data = {"diff": text} | ({"truncated": True} if cut else {})
+    data = {"content": text} | ({"truncated": True} if cut else {})
     return Result("git.diff", data, summary, "text/x-diff", Display("diff", "diff"))
 
 
