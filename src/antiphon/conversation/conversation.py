@@ -44,6 +44,7 @@ class Conversation:
         self, system: str = "", tools: Iterable[ToolSpec] = (), *, auto_assistant_tool_calls: bool = False
     ) -> None:
         self.system = system
+        self._tools: tuple[ToolSpec, ...] = ()
         self.tools = tools
         self._turns: tuple[Turn, ...] = ()
         self._ids: dict[str, None] = {}
@@ -70,6 +71,9 @@ class Conversation:
     @tools.setter
     def tools(self, tools: Iterable[ToolSpec]) -> None:
         specs = _all(tools, ToolSpec)
+        if specs == self._tools:
+            # The same tuple as before: what was made of it need not be made again.
+            return
         names = [spec.name for spec in specs]
         for name in names:
             if names.count(name) > 1:

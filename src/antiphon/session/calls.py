@@ -75,7 +75,8 @@ class CallWork:
         if not calls:
             return
         happened: asyncio.Queue[Event | None] = asyncio.Queue()
-        task = asyncio.create_task(self._run_all(calls, happened))
+        work = self._run_single(*calls[0], happened) if len(calls) == 1 else self._run_all(calls, happened)
+        task = asyncio.create_task(work)
         try:
             while (event := await happened.get()) is not None:
                 yield event
@@ -84,8 +85,16 @@ class CallWork:
                     event.seen.set()
             await task
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    async def _run_single(self, call: ToolCall, tool: Tool, happened: asyncio.Queue[Event | None]) -> None:
+        """The usual case, which needs neither a group nor turns."""
+        try:
+            await self._run_one(call, tool, happened)
+        finally:
+            happened.put_nowait(None)
 
     async def _run_all(self, calls: list[tuple[ToolCall, Tool]], happened: asyncio.Queue[Event | None]) -> None:
         alone = asyncio.Lock()

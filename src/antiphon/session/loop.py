@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import fields
 from typing import Any, Literal
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult, ToolSpec
@@ -22,6 +21,7 @@ from antiphon.tools import ToolCallRecord
 from antiphon.tools.execution import failure, record
 from antiphon.tools.reading import read_result_tool
 from antiphon.wire import Reply, Usage
+from antiphon.wire.shape import total
 
 Mode = Literal["do", "vibe", "chat"]
 _NUDGE = "You gave neither an answer nor a tool call. Please answer."
@@ -105,38 +105,37 @@ class Run:
         return f"{self.prompt}\n\n{self.expected.instruction()}" if self.expected else self.prompt
 
     async def _rounds(self) -> AsyncGenerator[Event, None]:
+        """Requests, each with the calls it brings, until something ends the run."""
         while True:
-            async with aclosing(self._round()) as events:
+            self._check_limits()
+            self.conversation.tools = self._specs()
+            if self.stream:
+                async with self.settings.model.astream(self.conversation, **self._options()) as pieces:
+                    async for delta in pieces:
+                        yield delta
+                reply = pieces.reply
+            else:
+                reply = await self.settings.model.achat(self.conversation, **self._options())
+            self._count(reply)
+            yield UsageChanged(self.usage, self.cost)
+            if not reply.tool_calls:
+                self._take_answer(reply)
+                continue
+            is_late = self._is_last_round()
+            async with aclosing(self._answer_calls(reply.tool_calls)) as events:
                 async for event in events:
                     yield event
+            self._finish_if_complete()
+            self._look_at_returns(reply.tool_calls, is_late)
 
-    async def _round(self) -> AsyncGenerator[Event, None]:
-        """One request, and the calls it brings."""
-        self._check_limits()
-        self.conversation.tools = self._specs()
-        if self.stream:
-            async with self.settings.model.astream(self.conversation, **self._options()) as pieces:
-                async for delta in pieces:
-                    yield delta
-            reply = pieces.reply
-        else:
-            reply = await self.settings.model.achat(self.conversation, **self._options())
-        self._count(reply)
-        yield UsageChanged(self.usage, self.cost)
-        if not reply.tool_calls:
-            self._take_answer(reply)
-            return
-        is_late = self._is_last_round()
-        async with aclosing(self._answer_calls(reply.tool_calls)) as events:
-            async for event in events:
-                yield event
-        self._finish_if_complete()
-        returned = [call for call in reply.tool_calls if self._is_internal(call)]
-        if len(returned) < len(reply.tool_calls):
+    def _look_at_returns(self, calls: tuple[ToolCall, ...], is_late: bool) -> None:
+        """After calls that did not complete what is wanted: a round is used up, or a try."""
+        returned = [call for call in calls if self._is_internal(call)]
+        if len(returned) < len(calls):
             self.rounds += 1
         if returned or is_late:
             self._try_again()
-        if self.expected and len(returned) == len(reply.tool_calls) and not self.expected.faults:
+        if self.expected and len(returned) == len(calls) and not self.expected.faults:
             # What was wrong is told in the results; what just did not come is told here.
             self.conversation.add_user(self.expected.reminder())
 
@@ -306,8 +305,10 @@ class Run:
 
 
 def _sum(first: Usage, second: Usage) -> Usage:
-    totals: dict[str, int | None] = {}
-    for each in fields(Usage):
-        known = [v for v in (getattr(first, each.name), getattr(second, each.name)) if v is not None]
-        totals[each.name] = sum(known) if known else None
-    return Usage(**totals)
+    return Usage(
+        total(first.input_tokens, second.input_tokens),
+        total(first.output_tokens, second.output_tokens),
+        total(first.cache_read_tokens, second.cache_read_tokens),
+        total(first.cache_write_tokens, second.cache_write_tokens),
+        total(first.reasoning_tokens, second.reasoning_tokens),
+    )

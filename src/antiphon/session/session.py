@@ -196,9 +196,9 @@ def _over(result: AIResult | None) -> AIResult:
 
 
 def _connected(model: str | Asks, record: str | PathLike[str] | None, replay: str | PathLike[str] | None) -> Asks:
-    from antiphon.providers import connect
-
     if isinstance(model, str):
+        from antiphon.providers import connect
+
         return connect(model, record=record, replay=replay)
     if record is not None or replay is not None:
         raise OptionError("`record` and `replay` go with a model's name; for a model, give them to its `connect`")

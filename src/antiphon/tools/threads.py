@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import contextvars
 import inspect
+import os
 import threading
 from collections.abc import Callable
+from queue import SimpleQueue
 from typing import Any, cast
 
 
@@ -29,8 +31,8 @@ async def called(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> 
 async def in_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Call an ordinary function in a thread of its own, which nobody waits for once the call is cancelled.
 
-    A pool would run out when functions hang, or when they wait for others that wait for a place in the same pool; and
-    the interpreter waits for a pool's threads before it exits.
+    Threads that have nothing to do are used again, but none is ever waited for: a pool of fixed size would run out when
+    functions hang, or when they wait for others that wait for a place in it.
     """
     loop = asyncio.get_running_loop()
     over: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
@@ -49,11 +51,36 @@ async def in_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) 
         if not over.done():
             over.set_result(outcome)
 
-    threading.Thread(target=work, name=f"antiphon: {getattr(function, '__name__', function)}", daemon=True).start()
+    _hand_over(work)
     value, error = await over
     if error is not None:
         raise error
     return value
+
+
+_IDLE_AT_MOST = 16
+_idle: list[SimpleQueue[Callable[[], None]]] = []
+if hasattr(os, "register_at_fork"):
+    # A child has none of its parent's threads.
+    os.register_at_fork(after_in_child=_idle.clear)
+
+
+def _hand_over(work: Callable[[], None]) -> None:
+    """Give the work to a thread that is idle, or to a new one. Daemons: the interpreter does not wait for them."""
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = SimpleQueue[Callable[[], None]]()
+        threading.Thread(target=_serve, args=(jobs,), name="antiphon: tools", daemon=True).start()
+    jobs.put(work)
+
+
+def _serve(jobs: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        jobs.get()()
+        if len(_idle) >= _IDLE_AT_MOST:
+            return
+        _idle.append(jobs)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
