@@ -20,7 +20,7 @@ from antiphon.render.blocks import Blocks
 from antiphon.render.live import LiveView
 from antiphon.results import table, text
 from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, Session, UsageChanged, Waiting
-from antiphon.tools import ToolCallRecord, ToolFailure, requiring_approval
+from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
 
@@ -73,7 +73,7 @@ def finished(result: ToolResult | str, milliseconds: float = 1500, **arguments: 
     return CallFinished(ToolCall("c1", "weather", arguments), given, record)
 
 
-def run(fake: Fake, to: Console, *script: Any, tools: Any = (weather,)) -> str:
+def run(fake: Fake, to: Console, *script: Any, tools: Any = (as_tool(weather, concurrent=False),)) -> str:
     fake.reset()
     fake.play(*script)
     session = Session(fake.connect("anthropic/claude-sonnet-5"), tools)

@@ -105,6 +105,23 @@ class TestEnding:
         asyncio.run(cancelled())
         assert gone(mark)
 
+    def test_cancelled_at_any_moment_of_its_start_it_leaves_nothing(self, tmp_path: Path) -> None:
+        mark = "39.0427"
+
+        async def cancelled(turns: int) -> None:
+            command = f"sleep {mark} & sleep {mark}"
+            task = asyncio.create_task(acall([shell_tool(tmp_path)], "run_shell", command=command))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            # The program goes on meanwhile; our own loop does not.
+            time.sleep(0.02)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+        for turns in range(12):
+            asyncio.run(cancelled(turns))
+        assert gone(mark)
+
     def test_a_child_that_holds_the_output_does_not_hold_us(self, tmp_path: Path) -> None:
         mark = "39.0419"
         began = time.monotonic()

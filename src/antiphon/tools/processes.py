@@ -48,17 +48,26 @@ async def run(
     puts what it says on standard error among the output.
     """
     loop = asyncio.get_running_loop()
-    transport, listener = await loop.subprocess_exec(
-        lambda: _Listener(_Output(first, last)),
-        *command,
-        stdin=DEVNULL,
-        stdout=PIPE,
-        stderr=STDOUT if merged else PIPE,
-        cwd=cwd,
-        env=dict(environment),
-        start_new_session=True,
-        pass_fds=tuple(descriptors),
+    starting = asyncio.ensure_future(
+        loop.subprocess_exec(
+            lambda: _Listener(_Output(first, last)),
+            *command,
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=STDOUT if merged else PIPE,
+            cwd=cwd,
+            env=dict(environment),
+            start_new_session=True,
+            pass_fds=tuple(descriptors),
+        )
     )
+    try:
+        transport, listener = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        # asyncio would end the program alone, which may have begun others by now.
+        with suppress(OSError, ValueError):
+            await _end(*await starting)
+        raise
     timed_out = False
     try:
         timed_out = not await _within(listener.done, timeout)
