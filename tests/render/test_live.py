@@ -73,7 +73,11 @@ def finished(result: ToolResult | str, milliseconds: float = 1500, **arguments: 
     return CallFinished(ToolCall("c1", "weather", arguments), given, record)
 
 
-def run(fake: Fake, to: Console, *script: Any, tools: Any = (as_tool(weather, concurrent=False),)) -> str:
+#: One call after the other, so that they are done in the order of the calls.
+IN_TURN = (as_tool(weather, concurrent=False),)
+
+
+def run(fake: Fake, to: Console, *script: Any, tools: Any = IN_TURN) -> str:
     fake.reset()
     fake.play(*script)
     session = Session(fake.connect("anthropic/claude-sonnet-5"), tools)
