@@ -6,6 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypedDict
@@ -28,6 +29,7 @@ from antiphon.session import (
     Session,
     UsageChanged,
     Waiting,
+    entered,
 )
 from antiphon.tools import (
     Decision,
@@ -786,3 +788,26 @@ def test_server_failures_are_raised_and_leave_the_conversation_ready(fake: Fake)
     with pytest.raises(ServerFailed):
         here.vibe("Go.")
     assert here.conversation.ready()
+
+
+def test_an_asynchronous_context_serves_ordinary_code(fake: Fake):
+    steps: list[str] = []
+
+    @asynccontextmanager
+    async def resource():
+        steps.append("entered")
+        loop = asyncio.get_running_loop()
+
+        async def where() -> str:
+            return "same loop" if asyncio.get_running_loop() is loop else "another loop"
+
+        try:
+            yield [where]
+        finally:
+            steps.append("left")
+
+    fake.play(call("where"), "Done.")
+    with entered(resource()) as tools:
+        ret = session(fake, tools=tools).vibe("Go.")
+    assert ret.tool_calls[0].result == "same loop"
+    assert steps == ["entered", "left"]

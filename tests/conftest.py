@@ -1,0 +1,10 @@
+"""Settings for all tests."""
+
+import os
+
+from hypothesis import settings
+
+# How long an example takes says more of the machine than of the code. The gate tries the same examples every time;
+# whoever works on the code gets new ones.
+settings.register_profile("antiphon", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("antiphon")
