@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.conversation import ToolCall
-from antiphon.session import answer_in_terminal, approve_in_terminal
+from antiphon.render import answer_in_terminal, approve_in_terminal
 from antiphon.session.returns import Expected
 from antiphon.tools import ApprovalRequest, Decision, as_tool
 from tests.strategies import any_text, json_values

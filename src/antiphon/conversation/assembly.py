@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, cast
 
 from antiphon.conversation.conversation import Conversation
 from antiphon.conversation.parts import AssistantPart, Chat, Text, ToolCall, ToolResult, ToolSpec, UserPart, legal_id
-from antiphon.conversation.repair import Change, interrupted, unanswered
+from antiphon.conversation.repair import Change, ChangeCode, interrupted, unanswered
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class _Assembly:
         self.ids: set[str] = set()
         self.early: list[tuple[str, ToolResult]] = []
 
-    def note(self, code: str, where: str, found: str, action: str, call_id: str = "") -> None:
-        self.changes.append(Change(code, where, found, action, call_id))  # type: ignore[arg-type]
+    def note(self, code: ChangeCode, where: str, found: str, action: str, call_id: str = "") -> None:
+        self.changes.append(Change(code, where, found, action, call_id))
 
     def add(self, item: Item) -> None:
         for result in item.results:
@@ -130,7 +130,7 @@ class _Assembly:
             if draft.role == "user":
                 self.say(conversation, draft)
                 continue
-            conversation.add_reply(draft.parts)  # type: ignore[arg-type]
+            conversation.add_reply(cast(list[AssistantPart], draft.parts))
             results = list(draft.results.values())
             if place != last_assistant:
                 for call in draft.open_calls:
@@ -145,7 +145,7 @@ class _Assembly:
         if len(parts) < len(draft.parts):
             self.note("empty-text", draft.where, "empty text", "it is dropped")
         if parts:
-            conversation.add_user(parts)  # type: ignore[arg-type]
+            conversation.add_user(cast(list[UserPart], parts))
 
 
 def assemble(

@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -227,15 +227,16 @@ class ToolResult:
         if not isinstance(content, list | tuple):
             kind = type(content).__name__
             raise ContentError(f"the result of call {self.call_id!r} is text or a list of parts, not {kind}")
-        parts = tuple(Text(part) if isinstance(part, str) else part for part in content)  # pyright: ignore[reportUnknownVariableType]
-        for part in parts:  # pyright: ignore[reportUnknownVariableType]
+        parts: list[Text | Image | Foreign] = []
+        for part in cast(Sequence[object], content):
+            part = Text(part) if isinstance(part, str) else part
             if not isinstance(part, Text | Image | Foreign):
-                raise ContentError(
-                    f"the result of call {self.call_id!r} holds text and images, not {type(part).__name__}"  # pyright: ignore[reportUnknownArgumentType]
-                )
+                kind = type(part).__name__
+                raise ContentError(f"the result of call {self.call_id!r} holds text and images, not {kind}")
             if self.is_error and isinstance(part, Image):
                 raise ContentError(f"the error result of call {self.call_id!r} holds text only, no image")
-        object.__setattr__(self, "content", parts)
+            parts.append(part)
+        object.__setattr__(self, "content", tuple(parts))
 
     @property
     def parts(self) -> tuple[Text | Image | Foreign, ...]:

@@ -264,7 +264,7 @@ def _result(value: object, where: str) -> ToolResult:
     try:
         return ToolResult(
             call_id,
-            content,  # type: ignore[arg-type]
+            cast(Any, content),
             is_error,
             native=_native(data, where),
             handle=_text(data, "handle", where),

@@ -57,7 +57,7 @@ class Answer:
     def __post_init__(self) -> None:
         object.__setattr__(self, "calls", tuple(self.calls))
         for given in self.calls:
-            if not isinstance(given, Call):  # pyright: ignore[reportUnnecessaryIsInstance]
+            if not isinstance(given, Call):
                 raise OptionError(f"the calls of an answer are made by `call(...)`, not {given!r}")
         if self.stop is not None and self.stop not in get_args(Stop):
             words = ", ".join(f"`{word}`" for word in get_args(Stop))

@@ -6,6 +6,7 @@ a kind a look of its own. Knows every room but the web page and the commands.
 
 from antiphon.render.context import Context, console
 from antiphon.render.layout import Lines, Row, fold, hang
+from antiphon.render.people import answer_in_terminal, approve_in_terminal
 from antiphon.render.registry import Renderer, Unfit, page_description, register_renderer
 from antiphon.render.safe import safe, safe_line
 from antiphon.render.shown import Shown, ordered, print_result, renderable
@@ -17,6 +18,8 @@ __all__ = [
     "Row",
     "Shown",
     "Unfit",
+    "answer_in_terminal",
+    "approve_in_terminal",
     "console",
     "fold",
     "hang",

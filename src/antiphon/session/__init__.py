@@ -4,7 +4,6 @@ This room knows providers and tools, and nothing of the language. `Session` is w
 """
 
 from antiphon.session.events import CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
-from antiphon.session.people import answer_in_terminal, approve_in_terminal
 from antiphon.session.portal import entered
 from antiphon.session.result import AIResult, Outcome
 from antiphon.session.returns import ReturnError
@@ -26,7 +25,5 @@ __all__ = [
     "Session",
     "UsageChanged",
     "Waiting",
-    "answer_in_terminal",
-    "approve_in_terminal",
     "entered",
 ]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
-import unicodedata
 
+from antiphon.render.safe import safe, safe_line
 from antiphon.tools import ApprovalRequest, Decision
 
 
 def approve_in_terminal(request: ApprovalRequest) -> Decision:
     """Show the call and ask: yes, no, or always for this very call. No answer is a no."""
-    print(f"\n{_shown(request.call.name)} wants to run with {_shown(request.call.arguments_json)}", file=sys.stderr)
+    arguments = safe_line(request.call.arguments_json, 4000)
+    print(f"\n{safe_line(request.call.name)} wants to run with {arguments}", file=sys.stderr)
     said = _line("Allow it? [y]es, [n]o, [a]lways: ").lower()
     if said in ("a", "always"):
         return Decision(True, remember=True)
@@ -21,16 +22,10 @@ def approve_in_terminal(request: ApprovalRequest) -> Decision:
 
 def answer_in_terminal(question: str) -> str:
     """Put a tool's question to the user."""
-    print(f"\n{_shown(question)}", file=sys.stderr)
+    print(f"\n{safe(question[:4000])}", file=sys.stderr)
     return _line("> ")
 
 
 def _line(prompt: str) -> str:
     print(prompt, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip()
-
-
-def _shown(text: str) -> str:
-    """What models write is shown, not obeyed: invisible and control characters are written out."""
-    safe = (c if c == "\n" or not unicodedata.category(c).startswith("C") else f"\\u{ord(c):04x}" for c in text[:4000])
-    return "".join(safe)
