@@ -8,3 +8,6 @@ from hypothesis import settings
 # whoever works on the code gets new ones.
 settings.register_profile("antiphon", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("antiphon")
+
+# Keys and settings of whoever runs the tests are none of their business.
+os.environ["XDG_CONFIG_HOME"] = os.path.join(os.path.dirname(__file__), "no-such-directory")

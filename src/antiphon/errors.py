@@ -10,6 +10,9 @@ AntiphonError
 │   └── VersionError         a saved conversation of a version this release does not know
 ├── OptionError              an option the chosen provider or model does not take
 ├── ConfigurationError       no such provider, no key, no base URL
+├── WeightsError             a local model's file that cannot be had, or is not what it should be
+├── StoreError               the store of conversations cannot be read or written
+│   └── NotSavedError        no saved conversation has this id
 └── ProviderError            the provider, or the way to it, failed
     ├── ConnectionFailed     no connection, or it broke
     │   └── StreamCut        a stream ended before its reply was complete
@@ -17,6 +20,7 @@ AntiphonError
     ├── BadReply             an answer that is not what the API promises
     └── StatusError          an HTTP status that says no
         ├── RequestRejected  400, 413, 422: the request itself
+        │   └── ContextOverflow  the conversation is too long for the model
         ├── AuthenticationFailed  401, 403
         ├── NotFound         404: no such model or address
         ├── RateLimited      429
@@ -78,6 +82,18 @@ class ConfigurationError(AntiphonError):
     """No such provider, no key for it, or no address."""
 
 
+class WeightsError(AntiphonError):
+    """The file of a local model cannot be had, or is not what it should be."""
+
+
+class StoreError(AntiphonError):
+    """The store of conversations cannot be opened, read or written; nothing half-done is left in it."""
+
+
+class NotSavedError(StoreError):
+    """No saved conversation has this id, or several begin with it."""
+
+
 class ProviderError(AntiphonError):
     """The provider, or the way to it, failed. `provider` names it."""
 
@@ -128,6 +144,16 @@ class StatusError(ProviderError):
 
 class RequestRejected(StatusError):
     """400, 413 or 422: the request itself is not acceptable."""
+
+
+class ContextOverflow(RequestRejected):
+    """The conversation is too long for the model; `Conversation.compact` makes it shorter.
+
+    `tokens` is its size and `limit` what fits, where the provider says so.
+    """
+
+    tokens: int | None = None
+    limit: int | None = None
 
 
 class AuthenticationFailed(StatusError):

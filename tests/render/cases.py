@@ -49,6 +49,10 @@ HOSTILE = (
     "\x1b[31mred\x1b]8;;https://evil.example\x07link\x9b2J \u202eevil\u202c a\u200bb [bold]markup[/] :smile: \r over"
 )
 CODE = "def double(x: int) -> int:\n    # twice\n    return x * 2\n"
+VIBE = """// Sorts a mail.
+type Mail { from: text, urgent: boolean }
+const mail: Mail = do "Who wrote {letter}? ${len(letter)} letters" local
+"""
 OLD = "".join(f"line {number}\n" for number in range(1, 21))
 NEW = OLD.replace("line 3\n", "line three\n").replace("line 15\n", "line 15\nand a half\n").replace("line 20\n", "")
 HUNKS = [{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": [" same", "-old", "+new"]}]
@@ -103,6 +107,8 @@ CASES: dict[str, Result] = {
     "markdown_hostile": text(HOSTILE_MARKDOWN, markdown=True),
     "code": text(CODE, summary="a function", preferred_view="code", language="python"),
     "code_unknown_language": text(CODE, preferred_view="code", language="no such"),
+    "code_vibe": file_content("sort.vibe", VIBE, collapsed=False),
+    "markdown_vibe": text(f"As in:\n\n```vibe\n{VIBE}```\n", markdown=True, collapsed=False),
     "diff": diff("src/lines.txt", OLD, NEW),
     "diff_new_file": diff("src/lines.py", None, CODE),
     "diff_unchanged": diff("a.txt", "a\n", "a\n"),

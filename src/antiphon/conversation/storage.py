@@ -42,7 +42,7 @@ def to_json(conversation: Conversation) -> dict[str, Any]:
         "version": VERSION,
         "system": conversation.system,
         "tools": [_fields(tool, "name", "description", "parameters", "native") for tool in conversation.tools],
-        "turns": [_turn(turn) for turn in conversation.turns],
+        "turns": [turn_json(turn) for turn in conversation.turns],
         "kept": conversation.kept,
         **({"auto_assistant_tool_calls": True} if conversation.auto_assistant_tool_calls else {}),
     }
@@ -135,7 +135,8 @@ _TAGS: dict[type, tuple[str, tuple[str, ...]]] = {
 }
 
 
-def _turn(turn: Turn) -> dict[str, Any]:
+def turn_json(turn: Turn) -> dict[str, Any]:
+    """One turn as JSON data, for whoever keeps turns one by one."""
     parts = [_part_json(part) for part in turn.parts]
     if isinstance(turn, UserTurn):
         return {"role": "user", "parts": parts}

@@ -9,6 +9,7 @@ from antiphon._json import loads
 from antiphon.errors import (
     AuthenticationFailed,
     ConnectionFailed,
+    ContextOverflow,
     MalformedJSONError,
     NotFound,
     ProviderError,
@@ -25,6 +26,8 @@ from antiphon.wire import Wire
 _KEY = re.compile(
     r"\b(?:sk|gsk|pk|rk|xai|key)-[A-Za-z0-9_-]{8,}|\bgsk_[A-Za-z0-9]{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+"
 )
+#: How servers that say so at all call a conversation that is too long: OpenAI, and llama.cpp.
+_TOO_LONG = ("context_length_exceeded", "exceed_context_size_error")
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
 
 
@@ -50,14 +53,20 @@ def status_error(
     message = f"{provider} answered {status}: {text or 'no reason given'}"
     if id:
         message += f" (request {id})"
-    return _kind(status)(
-        message + _advice(status),
+    kind, advice = _kind(status), _advice(status)
+    if said and said.kind in _TOO_LONG:
+        kind, advice = ContextOverflow, "; `conversation.compact` makes it shorter"
+    error = kind(
+        message + advice,
         provider=provider,
         status=status,
         request_id=id,
         text=text,
         retry_after=retry_after(headers, said.retry_after if said else None),
     )
+    if isinstance(error, ContextOverflow):
+        error.tokens, error.limit = said.sizes if said else (None, None)
+    return error
 
 
 def request_id(headers: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from antiphon.errors import ConfigurationError, ContentError, NotReadyError, Opt
 from antiphon.providers import catalog
 from antiphon.providers.client import Client
 from antiphon.providers.exchange import Exchange
-from antiphon.providers.registry import Provider, needs_key, resolve
+from antiphon.providers.registry import LOCAL, Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
 from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
 from antiphon.wire.shape import arr
@@ -231,7 +231,10 @@ def connect(
             " see `antiphon fake`"
         )
     _check_settings(found, headers or {}, retry or Retry(), timeout, proxy)
-    return Model(
+    kind = Model
+    if place.name == LOCAL and url is None:
+        from antiphon.providers.local.model import LocalModel as kind
+    return kind(
         place,
         name,
         url=url or place.address(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from antiphon.errors import ConfigurationError
@@ -24,8 +24,11 @@ class Provider:
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def key(self, environment: Mapping[str, str] | None = None) -> str:
-        """The key from the first of its environment variables that is set, or nothing."""
-        return _first(self.key_env, environment)
+        """The key from the first of its environment variables that is set, else from `key_sources`, or nothing."""
+        found = _first(self.key_env, environment)
+        if found or environment is not None:
+            return found
+        return next((key for source in key_sources if (key := source(self))), "")
 
     def address(self, environment: Mapping[str, str] | None = None) -> str:
         """The base URL, unless the environment names another."""
@@ -35,11 +38,17 @@ class Provider:
         return url if "://" in url else f"http://{url}"
 
 
+#: Asked in turn for the key of a provider that the environment has none for.
+key_sources: list[Callable[[Provider], str]] = []
+
+
 def _first(names: tuple[str, ...], environment: Mapping[str, str] | None) -> str:
     source = os.environ if environment is None else environment
     return next((value for name in names if (value := source.get(name, "").strip())), "")
 
 
+#: The provider that is no server but this process.
+LOCAL = "local"
 _COMPATIBLE = Profile(max_tokens_field="max_tokens")
 
 PROVIDERS: dict[str, Provider] = {
@@ -104,6 +113,8 @@ PROVIDERS: dict[str, Provider] = {
             ("LITELLM_BASE_URL",),
             Profile(max_tokens_field="max_tokens", declare_called_tools=True),
         ),
+        # No server: the address only names what runs in this process.
+        Provider(LOCAL, "openai-chat", "http://local", profile=Profile(max_tokens_field="max_tokens", images=False)),
     )
 }
 
@@ -142,6 +153,10 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
         return _known(provider, model), model.removeprefix(f"{provider}/")
     prefix, slash, name = model.partition("/")
     prefix = _ALIASES.get(prefix, prefix)
+    if prefix == LOCAL and not url:
+        from antiphon.providers.local.files import checked_name
+
+        return PROVIDERS[LOCAL], checked_name(name)
     if slash and name and prefix in PROVIDERS:
         return PROVIDERS[prefix], name
     if url:

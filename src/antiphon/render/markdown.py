@@ -14,6 +14,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from antiphon.render.prose import lexer
+
 THEME = "ansi_dark"
 _INDENTS = {"blockquote_open": 4, "list_item_open": 4}
 #: More Markdown, or more characters that may mark something in it, takes a parser too long.
@@ -42,7 +44,7 @@ class _Code(rich_markdown.CodeBlock):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.fence:
             yield Text(self.fence, "dim", overflow="fold")
-        yield Syntax(str(self.text).rstrip(), self.lexer_name, theme=self.theme, word_wrap=True, padding=(0, 1))
+        yield Syntax(str(self.text).rstrip(), lexer(self.lexer_name), theme=self.theme, word_wrap=True, padding=(0, 1))
 
 
 class _Table(rich_markdown.TableElement):

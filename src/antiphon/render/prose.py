@@ -16,6 +16,7 @@ from antiphon.render.values import content_of
 from antiphon.results import Result
 
 if TYPE_CHECKING:
+    from pygments.lexer import Lexer
     from rich.console import RenderableType
 
 #: Colours that every terminal defines for itself, so that they fit its background.
@@ -61,11 +62,20 @@ def highlighted(lines: list[str], language: str, context: Context) -> list[Text]
         return []
     from rich.syntax import Syntax
 
-    text = Syntax("", language, theme=THEME).highlight("\n".join(lines))
+    text = Syntax("", lexer(language), theme=THEME).highlight("\n".join(lines))
     text.no_wrap = False
     rows = list(text.split("\n", allow_blank=True))[: len(lines)]
     # Highlighters may drop or change characters; what is shown must be what is there.
     return rows if [row.plain for row in rows] == lines else []
+
+
+def lexer(language: str) -> Lexer | str:
+    """What highlights a language: ours for our own, which need not be installed as a plugin; else a name for Pygments."""
+    if language.lower() != "vibe":
+        return language
+    from antiphon.lang.highlight import VibeLexer
+
+    return VibeLexer(stripnl=False)
 
 
 def markdown(content: str, context: Context) -> RenderableType | Lines:

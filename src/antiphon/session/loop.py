@@ -19,7 +19,6 @@ from antiphon.session.returns import PREFIX, Expected, ReturnError, parsed
 from antiphon.session.settings import Settings
 from antiphon.tools import ToolCallRecord
 from antiphon.tools.execution import failure, record
-from antiphon.tools.reading import read_result_tool
 from antiphon.wire import Reply, Usage
 from antiphon.wire.shape import total
 
@@ -149,7 +148,9 @@ class Run:
 
     def _specs(self) -> list[ToolSpec]:
         if self.conversation.kept:
-            # Something was cut: from now on the model can read on.
+            # Something was cut: from now on the model can read on. Few runs need it, and it loads pydantic.
+            from antiphon.tools.reading import read_result_tool
+
             self.settings.tools.setdefault("read_result", read_result_tool())
         internal = self.expected.tools() if self.expected else []
         return [*(tool.spec for tool in self.settings.tools.values()), *internal]
@@ -161,7 +162,10 @@ class Run:
             options["output_schema"] = self.expected.schema
         elif self.expected:
             if is_last or not has_tools:
-                options.setdefault("tool_choice", "required")
+                ways = self.expected.tools()
+                # Among other tools, a small model goes on calling those.
+                only = ways[0].name if has_tools and len(ways) == 1 else "required"
+                options.setdefault("tool_choice", only)
             return options
         if is_last and has_tools:
             options["tool_choice"] = "none"

@@ -16,6 +16,64 @@ T = TypeVar("T")
 _END_SECONDS = 2.0
 
 
+class CancelScope:
+    """What threads wait for through the portal, so that all of it can be cancelled at once.
+
+    Scopes nest: cancelling one cancels those inside it.
+    """
+
+    def __init__(self, outer: CancelScope | None = None) -> None:
+        self.cancelled = False
+        self._lock = threading.Lock()
+        self._cancels: list[Callable[[], object]] = []
+        self._outer = outer
+        if outer is not None:
+            outer.add(self.cancel)
+
+    def add(self, cancel: Callable[[], object]) -> None:
+        """Cancel this too; at once, where the scope is cancelled already."""
+        with self._lock:
+            self._cancels.append(cancel)
+            cancelled = self.cancelled
+        if cancelled:
+            cancel()
+
+    def remove(self, cancel: Callable[[], object]) -> None:
+        """It is over."""
+        with self._lock:
+            self._cancels = [each for each in self._cancels if each is not cancel and each != cancel]
+
+    def cancel(self) -> None:
+        """Cancel whatever is waited for, and what will be."""
+        with self._lock:
+            self.cancelled = True
+            cancels = list(self._cancels)
+        for cancel in cancels:
+            cancel()
+
+    def close(self) -> None:
+        """Take leave of the scope outside."""
+        if self._outer is not None:
+            self._outer.remove(self.cancel)
+
+    @contextmanager
+    def active(self) -> Generator[None, None, None]:
+        """What this thread waits for belongs to the scope."""
+        token = _scope.set(self)
+        try:
+            yield
+        finally:
+            _scope.reset(token)
+
+
+_scope: ContextVar[CancelScope | None] = ContextVar("antiphon_cancel_scope", default=None)
+
+
+def current_scope() -> CancelScope | None:
+    """The scope this thread works in."""
+    return _scope.get()
+
+
 class Portal:
     """An event loop that stays, so that connections and servers outlive single calls."""
 
@@ -48,12 +106,18 @@ class Portal:
             coroutine.close()
             raise RuntimeError("the interpreter is about to exit; nothing more can be run")
         outcome, cancel = self._begin(coroutine)
+        scope = _scope.get()
+        if scope is not None:
+            scope.add(cancel)
         try:
             return outcome.result()
         except KeyboardInterrupt:
             cancel()
             concurrent.futures.wait([outcome])
             raise
+        finally:
+            if scope is not None:
+                scope.remove(cancel)
 
     def iterate(self, events: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         """The generator's values, one at a time; leaving the iteration closes it."""

@@ -127,9 +127,13 @@ class Decoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ErrorText:
-    """What a provider's error body says; `retry_after` where it is told there and not in a header."""
+    """What a provider's error body says; `retry_after` where it is told there and not in a header.
+
+    `sizes` are the tokens of a prompt that is too long, and those that fit, where that is told.
+    """
 
     message: str
     kind: str = ""
     request_id: str = ""
     retry_after: float | None = None
+    sizes: tuple[int | None, int | None] = (None, None)

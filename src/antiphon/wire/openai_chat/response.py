@@ -173,7 +173,9 @@ def error_text(data: object) -> ErrorText:
     texts = (error.get("message"), top.get("error"), top.get("detail"), faults)
     message = next((text for text in texts if isinstance(text, str) and text), "")
     kind = string(error.get("code")) or string(error.get("type"))
-    return ErrorText(message, kind, string(top.get("request_id")))
+    # llama.cpp tells both sizes in fields of their own.
+    sizes = number(error.get("n_prompt_tokens")), number(error.get("n_ctx"))
+    return ErrorText(message, kind, string(top.get("request_id")), sizes=sizes)
 
 
 def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:

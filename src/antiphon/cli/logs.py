@@ -1,0 +1,217 @@
+"""`antiphon logs`: the conversations of before, listed, searched, shown, exported and removed."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from antiphon.cli.listing import one_line, print_entries, when
+from antiphon.cli.output import printable
+from antiphon.errors import NotSavedError
+
+if TYPE_CHECKING:
+    from antiphon.store import Entry, Store
+
+_FORMATS = ("antiphon", "anthropic", "openai-chat", "openai-responses", "gemini")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def _moment(text: str) -> datetime:
+    """When `30d` ago was, or the beginning of a day."""
+    try:
+        if found := re.fullmatch(r"([0-9]{1,6})([hdw])", text.strip()):
+            return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        known = "an age such as 30d (h, d, w) nor a date such as 2026-01-31"
+        raise click.BadParameter(f"{printable(text)!r} is neither {known}") from None
+
+
+class _Logs(click.Group):
+    """A group that lists where no command is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `list` before options that are not the group's own."""
+        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
+            args = ["list", *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(cls=_Logs)
+def logs() -> None:
+    """List, search, show and export saved conversations.
+
+    Without a command, the newest are listed. ID may be shortened, and `last` is the newest. Exit code: 0 done, 1 there
+    is nothing, 2 an error.
+    """
+
+
+def _listing(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of everything that lists."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option(
+            "--since", type=_moment, metavar="AGE", help="Changed in this time (12h, 30d, 6w) or since this date."
+        ),
+        click.option("--model", help="A part of a model's name."),
+        click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many."),
+    ):
+        command = option(command)
+    return command
+
+
+@logs.command("list")
+@_listing
+def list_(limit: int, model: str | None, since: datetime | None, as_json: bool) -> None:
+    """List conversations, the newest first."""
+    with _opened() as store:
+        found = store.list(limit, model=model, since=since)
+        print_entries(found, as_json)
+        if not found:
+            narrowed = model is not None or since is not None
+            _nothing("no saved conversation is like that" if narrowed else f"nothing is saved in {store.path}")
+
+
+@logs.command(context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, required=True)
+@_listing
+def search(words: tuple[str, ...], limit: int, model: str | None, since: datetime | None, as_json: bool) -> None:
+    """List the conversations in which all these words are said.
+
+    The beginning of a word is enough; '"quoted words"' are found as a phrase. Tool calls and their results are searched
+    as well, the models' reasoning is not.
+    """
+    query = " ".join(words)
+    if not query.strip('" \t\n'):
+        raise click.UsageError("there are no words to search for")
+    with _opened() as store:
+        found = store.list(limit, query=query, model=model, since=since)
+        print_entries(found, as_json)
+        if not found:
+            _nothing(f"no saved conversation has {query!r} in it")
+
+
+@logs.command()
+@click.argument("id", default="last")
+@click.option("--full", is_flag=True, help="Open everything: results, reasoning, the system text.")
+@click.option("--json", "as_json", is_flag=True, help="Print all that is known of it as JSON.")
+def show(id: str, full: bool, as_json: bool) -> None:
+    """Show a conversation: the last, or the one with this ID."""
+    with _opened() as store:
+        if as_json:
+            _print_json(store.export(id))
+            return
+        entry = store.find(id)
+        conversation = store.load(entry.id)
+    from antiphon.render.show import Show
+
+    page = Show(full=full)
+    page.title(" · ".join(part for part in (entry.id, when(entry), ", ".join(entry.models)) if part))
+    page.conversation(conversation)
+
+
+@logs.command()
+@click.argument("id")
+@click.argument("file", type=click.Path(), default="-")
+@click.option("--to", "format", type=click.Choice(_FORMATS), default="antiphon", show_default=True, help="The shape.")
+def export(id: str, file: str, format: str) -> None:
+    """Write a conversation to FILE, or to standard output.
+
+    Open calls are answered as interrupted where the shape belongs to a provider; that is told on standard error.
+    """
+    from antiphon.cli.files import as_format
+    from antiphon.conversation.storage import write_atomically
+
+    with _opened() as store:
+        conversation = store.load(id)
+    if format != "antiphon":
+        conversation, changes = conversation.repair()
+        for change in changes:
+            click.echo(f"antiphon: {printable(str(change))}", err=True)
+    data = as_format(conversation, format)
+    if file == "-":
+        _print_json(data)
+    else:
+        write_atomically(file, json.dumps(data, ensure_ascii=False, indent=2).encode() + b"\n")
+
+
+@logs.command()
+@click.argument("ids", nargs=-1, metavar="[ID]...")
+@click.option(
+    "--older-than", type=_moment, metavar="AGE", help="Those not changed for this long (30d, 6w) or since this date."
+)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def remove(ids: tuple[str, ...], older_than: datetime | None, yes: bool) -> None:
+    """Remove conversations for good: those with these IDs, or the old ones."""
+    if bool(ids) == (older_than is not None):
+        raise click.UsageError("name conversations, or say `--older-than 30d`")
+    with _opened() as store:
+        if older_than is not None:
+            chosen = [entry for entry in store.list() if entry.updated < older_than]
+        else:
+            chosen = list({entry.id: entry for entry in map(store.find, ids)}.values())
+        if not chosen:
+            _nothing("no saved conversation is that old")
+        if not yes:
+            _confirm(chosen)
+        store.remove(*(entry.id for entry in chosen))
+    click.echo(f"removed {_conversations(len(chosen))}", err=True)
+
+
+@logs.command()
+def path() -> None:
+    """Print where the conversations are kept."""
+    with _opened() as store:
+        click.echo(str(store.path))
+        if not store.saves:
+            click.echo("antiphon: saving is turned off by `ANTIPHON_LOGS`", err=True)
+
+
+@contextmanager
+def _opened() -> Generator[Store]:
+    """The user's store; to name a conversation that is not there is no error but an empty result."""
+    from antiphon.store import Store
+
+    try:
+        with Store() as store:
+            yield store
+    except NotSavedError as error:
+        _nothing(str(error))
+
+
+def _print_json(data: object) -> None:
+    from antiphon.render.safe import is_utf8
+    from antiphon.render.stream import json_text
+
+    click.echo(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
+
+
+def _nothing(reason: str) -> NoReturn:
+    click.echo(f"antiphon: {printable(reason)}", err=True)
+    sys.exit(1)
+
+
+def _confirm(entries: Sequence[Entry]) -> None:
+    shown = entries[:10]
+    for entry in shown:
+        click.echo(f"  {one_line(entry.id)}  {when(entry)}  {one_line(entry.title)}", err=True)
+    if len(entries) > len(shown):
+        click.echo(f"  … and {len(entries) - len(shown)} more", err=True)
+    try:
+        agreed = click.confirm(f"Remove {_conversations(len(entries))} for good?", err=True)
+    except click.Abort:
+        click.echo(err=True)
+        agreed = False
+    if not agreed:
+        _nothing("nothing was removed; `--yes` removes without asking")
+
+
+def _conversations(count: int) -> str:
+    return "1 conversation" if count == 1 else f"{count} conversations"

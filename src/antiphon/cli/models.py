@@ -1,0 +1,164 @@
+"""`antiphon models`: which local models there are, their files, and which model is used by default."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon.cli.output import printable
+from antiphon.errors import WeightsError
+
+# Other commands start sooner because the weights are imported by those that need them.
+if TYPE_CHECKING:
+    from antiphon.providers.local.weights import Status, Weights
+
+
+@click.group(invoke_without_command=True)
+@click.option("--why", is_flag=True, help="Explain which model is used by default, step by step.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def models(context: click.Context, why: bool, as_json: bool) -> None:
+    """List local models; fetch, remove or describe one."""
+    if context.invoked_subcommand is not None:
+        return
+    if why:
+        _explain(as_json)
+    else:
+        _list(as_json)
+
+
+@models.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_models(as_json: bool) -> None:
+    """List local models and the default."""
+    _list(as_json)
+
+
+@models.command()
+@click.argument("name")
+@click.option("--from", "file", type=click.Path(), help="Take the weights from this file; the hash is checked.")
+def pull(name: str, file: str | None) -> None:
+    """Fetch the weights of a model, once; a stopped pull is continued."""
+    from antiphon.providers.local import weights
+
+    try:
+        path = weights.pull(name, file=file)
+    except KeyboardInterrupt:
+        click.echo("\nantiphon: stopped; what has come is kept, the same command goes on from there", err=True)
+        sys.exit(130)
+    click.echo(printable(str(path)))
+
+
+@models.command()
+@click.argument("name")
+def remove(name: str) -> None:
+    """Delete the weights of a model from the cache."""
+    from antiphon.providers.local import weights
+    from antiphon.providers.local.manifest import size
+
+    freed = weights.remove(name)
+    found = weights.find(name).name
+    click.echo(f"{found}: {size(freed)} removed" if freed else f"{found}: there was nothing to remove")
+
+
+@models.command()
+@click.argument("name")
+def path(name: str) -> None:
+    """Print the path of a model's file, if it is there."""
+    from antiphon.providers.local import weights
+
+    there = weights.status(name)
+    if there.path is None:
+        raise WeightsError(_absent(there.weights))
+    click.echo(printable(str(there.path)))
+
+
+@models.command()
+@click.argument("name")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def info(name: str, as_json: bool) -> None:
+    """Describe a model: size, licence, hash, and where its file came from."""
+    from antiphon.providers.local import weights
+    from antiphon.providers.local.manifest import size
+
+    facts = _facts(weights.status(name))
+    if as_json:
+        click.echo(json.dumps(facts, indent=2))
+        return
+    shown = {**facts, "bytes": f"{facts['bytes']} ({size(facts['bytes'])})", "partial": size(facts["partial"])}
+    for key, value in shown.items():
+        click.echo(f"{key:<10} {printable(str(value)) if value else '-'}")
+
+
+def _absent(model: Weights) -> str:
+    from antiphon.providers.local.manifest import size
+
+    return (
+        f"`{model.name}` is not on this machine; `antiphon models pull {model.name}` fetches it ({size(model.bytes)})"
+    )
+
+
+def _facts(there: Status) -> dict[str, Any]:
+    model = there.weights
+    return {
+        "name": model.name,
+        "title": model.title,
+        "model": f"local/{model.name}",
+        "bytes": model.bytes,
+        "sha256": model.sha256,
+        "licence": model.licence,
+        "origin": model.origin,
+        "installed": str(there.path) if there.path else None,
+        "source": there.source or None,
+        "partial": there.partial,
+        "variable": model.variable,
+    }
+
+
+def _list(as_json: bool) -> None:
+    from antiphon.config import default_model
+    from antiphon.providers.local import weights
+    from antiphon.providers.local.manifest import size
+
+    choice = default_model()
+    found = [weights.status(name) for name in weights.known()]
+    if as_json:
+        listed = [_facts(each) | {"default": choice.model == f"local/{each.weights.name}"} for each in found]
+        click.echo(json.dumps({"default": choice.model, "decided_by": choice.source, "models": listed}, indent=2))
+        return
+    for each in found:
+        model = each.weights
+        mark = "*" if choice.model == f"local/{model.name}" else " "
+        state = "installed" if each.path else f"{size(each.partial)} so far" if each.partial else "not installed"
+        click.echo(f"{mark} {model.name:<6} {size(model.bytes):>7}  {state:<14} {model.licence:<11} {model.title}")
+    click.echo(f"default: {printable(choice.model)} (`antiphon models --why` explains)")
+
+
+_TITLES = {
+    "flag": "command line",
+    "program": "program",
+    "project": "project configuration",
+    "user": "user configuration",
+    "environment": "ANTIPHON_MODEL",
+    "key": "a provider with a key",
+    "local": "local",
+}
+
+
+def _explain(as_json: bool) -> None:
+    from antiphon.config import default_model
+
+    choice = default_model()
+    if as_json:
+        click.echo(json.dumps(asdict(choice), indent=2))
+        return
+    for number, step in enumerate(choice.steps, 1):
+        result = f"{step.model} ({step.found})" if step.model else step.found
+        click.echo(f"{number}. {_TITLES[step.name]}: {printable(result)}")
+    for number, name in enumerate(list(_TITLES)[len(choice.steps) :], len(choice.steps) + 1):
+        click.echo(f"{number}. {_TITLES[name]}: not asked")
+    click.echo(f"So the model is {printable(choice.model)}.")

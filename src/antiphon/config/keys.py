@@ -1,0 +1,204 @@
+"""Keys that the user stored: in the system's keyring where there is one, else in a file that only they can read."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from antiphon.config.places import config_directory
+from antiphon.errors import ConfigurationError
+from antiphon.providers.registry import PROVIDERS, Provider, key_sources
+
+_SERVICE = "antiphon"
+
+#: Variables that came out of a `.env`, and out of which.
+read_from: dict[str, Path] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPlace:
+    """A provider that has a key, and where that is. The key itself is not told."""
+
+    provider: str
+    variable: str
+    where: str
+
+
+def activate() -> None:
+    """Let providers find stored keys where the environment has none."""
+    if stored not in key_sources:
+        key_sources.append(stored)
+
+
+def stored(provider: Provider) -> str:
+    """The stored key of a provider, or nothing. Providers with the same variable share it."""
+    names = _read()
+    for variable in provider.key_env:
+        if variable in names:
+            return names[variable] or _from_keyring(variable)
+    return ""
+
+
+def where(provider: Provider) -> str:
+    """Where the key of a provider would come from, or nothing; the keyring is not opened for it."""
+    if variable := in_environment(provider):
+        return f"{variable} in {read_from.get(variable, 'the environment')}"
+    names = _read()
+    variable = next((name for name in provider.key_env if name in names), None)
+    if variable is None:
+        return ""
+    return f"stored in {keys_file()}" if names[variable] else "stored in the system's keyring"
+
+
+def in_environment(provider: Provider) -> str:
+    """The variable that holds the key of a provider, or nothing."""
+    return next((name for name in provider.key_env if os.environ.get(name, "").strip()), "")
+
+
+def list_keys() -> list[KeyPlace]:
+    """Every provider that has a key."""
+    return [KeyPlace(each.name, each.key_env[0], place) for each in PROVIDERS.values() if (place := where(each))]
+
+
+def set_key(name: str, key: str) -> str:
+    """Store a provider's key; returns where."""
+    variable = variable_of(name)
+    key = key.strip()
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise ConfigurationError(
+            f"that is no key for {name}: a key is one line of letters, digits and signs, not empty"
+        )
+    kept = _to_keyring(variable, key)
+    _write({**_read(), variable: "" if kept else key})
+    return "the system's keyring" if kept else str(keys_file())
+
+
+def remove_key(name: str) -> bool:
+    """Forget a provider's stored key; returns whether there was one."""
+    variable = variable_of(name)
+    names = _read()
+    if variable not in names:
+        return False
+    if not names.pop(variable):
+        _forget_in_keyring(variable)
+    _write(names)
+    return True
+
+
+def variable_of(name: str) -> str:
+    """The variable a provider's key goes by. An unknown name is not repeated: it may be a key in the wrong place."""
+    provider = PROVIDERS.get({"gemini": "google"}.get(name, name))
+    if provider is None:
+        from difflib import get_close_matches
+
+        names = [each.name for each in PROVIDERS.values() if each.key_env]
+        near = get_close_matches(name, names, 1)
+        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names)}"
+        raise ConfigurationError(f"that is not the name of a provider; {hint}")
+    if not provider.key_env:
+        raise ConfigurationError(f"provider `{provider.name}` takes no key")
+    return provider.key_env[0]
+
+
+def keys_file() -> Path:
+    """The file that holds keys, and the names of those in the keyring."""
+    return config_directory() / "keys.json"
+
+
+def protect() -> str:
+    """Take the file away from other users if they could read it; returns what to tell about that."""
+    path = keys_file()
+    try:
+        mode = path.stat().st_mode
+        if os.name == "nt" or not mode & 0o077:
+            return ""
+        path.chmod(0o600)
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise ConfigurationError(
+            f"{path} can be read by others, and that cannot be changed: {error.strerror or error}; delete the file"
+        ) from None
+    return f"{path} could be read by others (mode {mode & 0o777:o}); it is now 600, but consider new keys"
+
+
+def _read() -> dict[str, str]:
+    protect()
+    path = keys_file()
+    try:
+        data: object = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or not all(
+        isinstance(each, str) for each in cast("Mapping[Any, Any]", data).values()
+    ):
+        raise ConfigurationError(f"{path} is not the JSON that `antiphon keys` writes; mend or delete it")
+    return cast("dict[str, str]", data)
+
+
+def _write(names: Mapping[str, str]) -> None:
+    path = keys_file()
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
+        # Made with its mode: there is no moment at which others could read it.
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(names, file, indent=2)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _keyring() -> Any:
+    """The `keyring` package if it is installed and has a safe place to keep things, else nothing."""
+    try:
+        import keyring  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    package: Any = keyring
+    # Below 1 are the backends that fail, forget, or write plain files.
+    return package if package.get_keyring().priority >= 1 else None
+
+
+def _to_keyring(variable: str, key: str) -> bool:
+    package = _keyring()
+    if package is None:
+        return False
+    try:
+        package.set_password(_SERVICE, variable, key)
+    except Exception:  # whatever a backend raises (no session, locked, refused), the file remains
+        return False
+    return True
+
+
+def _from_keyring(variable: str) -> str:
+    package = _keyring()
+    if package is None:
+        return ""
+    try:
+        return package.get_password(_SERVICE, variable) or ""
+    except Exception as error:
+        raise ConfigurationError(
+            f"the system's keyring did not give {variable}: {type(error).__name__}; unlock it, or set the variable"
+        ) from None
+
+
+def _forget_in_keyring(variable: str) -> None:
+    package = _keyring()
+    try:
+        if package is not None:
+            package.delete_password(_SERVICE, variable)
+    except Exception as error:
+        raise ConfigurationError(
+            f"the system's keyring did not delete the key {variable}: {type(error).__name__}; nothing was changed"
+        ) from None

@@ -1,0 +1,62 @@
+"""Where configuration lies: the user's directory, and those that make up the project around a directory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from antiphon.errors import ConfigurationError
+
+
+def config_directory() -> Path:
+    """The user's own directory: `$XDG_CONFIG_HOME/antiphon`, or the platform's place for such."""
+    base = os.environ.get("XDG_CONFIG_HOME", "")
+    if os.path.isabs(base):
+        return Path(base) / "antiphon"
+    if sys.platform == "darwin":
+        return _home() / "Library" / "Application Support" / "antiphon"
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or _home() / "AppData" / "Roaming") / "antiphon"
+    return _home() / ".config" / "antiphon"
+
+
+def project_directories(cwd: Path | None = None) -> list[Path]:
+    """The directory and those above it, up to the root of the repository or to the user's home.
+
+    Outside of both it is the directory alone: what others may have put into `/tmp` is no configuration of ours.
+    """
+    try:
+        start = (cwd or Path.cwd()).resolve()
+    except OSError:
+        return []  # the directory was deleted
+    chain = [start, *start.parents]
+    home = _home().resolve()
+    for last, directory in enumerate(chain):
+        if (directory / ".git").exists() or directory == home:
+            return chain[: last + 1]
+    return [start]
+
+
+def nearest(cwd: Path | None, *names: str) -> Path | None:
+    """The first file of these names, going upwards."""
+    candidates = (directory / name for directory in project_directories(cwd) for name in names)
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file that a person wrote, or an error that says what is wrong with it."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path} is not UTF-8: byte {error.start} is no text") from None
+
+
+def _home() -> Path:
+    """The user's home, or a place that does not exist: some containers have users without one."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return Path("/nonexistent")

@@ -1,0 +1,169 @@
+"""Literals: numbers, strings with their holes, arrays and objects."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from antiphon.lang.checker.names import check_hole, tool_value
+from antiphon.lang.checker.state import Checker, shown
+from antiphon.lang.diagnostics import Label
+from antiphon.lang.nodes import ArrayLit, BadExpr, BoolLit, Entry, Name, NullLit, NumberLit, ObjectLit, TextLit
+from antiphon.lang.types import (
+    JSON,
+    NEVER,
+    NULL,
+    TEXT,
+    Array,
+    Field,
+    Literal,
+    Object,
+    Type,
+    Union,
+    join,
+    plain,
+    widen,
+)
+
+_TRUE, _FALSE = Literal(True), Literal(False)
+#: What is made of other values is kept so deep and so large as a type; beyond that it is json.
+_MOST_DEPTH, _MOST_SIZE = 12, 100
+
+
+def number(c: Checker, node: NumberLit, _: Type | None) -> Type:
+    """`42`."""
+    return c.number_literal(node.value)
+
+
+def boolean(_: Checker, node: BoolLit, __: Type | None) -> Type:
+    """`true`."""
+    return _TRUE if node.value else _FALSE
+
+
+def null(_: Checker, __: NullLit, ___: Type | None) -> Type:
+    """`null`."""
+    return NULL
+
+
+def bad(_: Checker, __: BadExpr, ___: Type | None) -> Type:
+    """What could not be read may be anything."""
+    return JSON
+
+
+def text(c: Checker, node: TextLit, _: Type | None) -> Type:
+    """A string; one with holes is any text."""
+    parts = node.parts
+    if not parts:
+        return c.text_literal("")
+    if len(parts) == 1 and type(parts[0]) is str:
+        return c.text_literal(parts[0])
+    for part in parts:
+        if type(part) is not str:
+            check_hole(c, part)  # type: ignore[arg-type]
+    return TEXT
+
+
+def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
+    """`[a, b]`: item by item against the wanted type, or what the items have in common."""
+    goal = _goal(wanted, Array)
+    if isinstance(goal, Array):
+        for item in node.items:
+            if type(item) is not Name or not tool_value(c, item):
+                c.want(item, goal.item, "")
+            elif goal.item != tool_value(c, item):
+                c.mismatch(item, item.type or JSON, goal.item, "")
+        return wanted if wanted is not None and not isinstance(wanted, Union) else goal
+    type_: Type = NEVER
+    for item in node.items:
+        found = tool_value(c, item) if type(item) is Name else None
+        held = found or widen(_held(c.expr(item)))
+        type_ = held if type_ is NEVER else type_ if held is type_ else join(type_, held)
+    return Array(type_)
+
+
+def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
+    """`{a: 1}`: field by field against the wanted type, or an object of just these fields."""
+    goal = _goal(wanted, Object)
+    if isinstance(goal, Object):
+        _check_fields(c, node, goal)
+        return goal
+    _check_keys(c, node)
+    fields: dict[str, Field] = {}
+    for entry in node.entries:
+        fields[entry.key] = Field(_held(c.expr(entry.value)))
+    # Which fields an empty object will get is not known.
+    return Object(fields) if fields else JSON
+
+
+def _goal(wanted: Type | None, kind: type[Array] | type[Object]) -> Type | None:
+    """The one array or object type among those that are wanted."""
+    if wanted is None:
+        return None
+    options = [plain(wanted)]
+    if isinstance(options[0], Union):
+        options = list(options[0].options)
+    fitting = [each for each in options if isinstance(each, kind)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> None:
+    seen = _check_keys(c, node)
+    for entry in node.entries:
+        field = goal.fields.get(entry.key)
+        if field is None:
+            meant = c.nearest(entry.key, (each for each in goal.fields if each not in seen))
+            hint = f"did you mean `{meant}`?" if meant else _fields_hint(goal)
+            c.report("V0313", f"`{shown(goal)}` has no field `{entry.key}`", _key(entry), hint)
+            c.expr(entry.value)
+            if meant:
+                seen[meant] = entry
+        else:
+            c.want(entry.value, field.read if field.optional else field.type, entry.key)
+    missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in seen]
+    if missing:
+        what = "the field" if len(missing) == 1 else "the fields"
+        c.report("V0312", f"{what} {', '.join(missing)} of `{shown(goal)}` {_are(missing)} missing", node)
+
+
+def _are(items: list[str]) -> str:
+    return "is" if len(items) == 1 else "are"
+
+
+def _fields_hint(goal: Object) -> str:
+    names = [f"`{name}`" for name in islice(goal.fields, 8)]
+    return f"its fields are {', '.join(names)}" if names else "it has no fields"
+
+
+def _key(entry: Entry) -> tuple[int, int]:
+    return entry.start, min(entry.end, entry.start + len(entry.key) + 2 * entry.quoted)
+
+
+def _check_keys(c: Checker, node: ObjectLit) -> dict[str, Entry]:
+    """The entries by key; a key that is there twice is reported."""
+    seen: dict[str, Entry] = {}
+    for entry in node.entries:
+        first = seen.setdefault(entry.key, entry)
+        if first is not entry:
+            where = (Label(*_key(first), "first here"),)
+            c.report("V0318", f"the field `{entry.key}` is there twice", _key(entry), labels=where)
+    return seen
+
+
+def _held(type_: Type) -> Type:
+    """The type of a value inside another one."""
+    type_ = plain(type_)
+    return JSON if isinstance(type_, Array | Object) and _size(type_, _MOST_DEPTH) > _MOST_SIZE else type_
+
+
+def _size(type_: Type, depth: int) -> int:
+    if depth == 0:
+        return _MOST_SIZE + 1
+    if isinstance(type_, Array):
+        return 1 + _size(type_.item, depth - 1)
+    if not isinstance(type_, Object) or type_.name:
+        return 1
+    total = 1
+    for field in type_.fields.values():
+        total += _size(field.type, depth - 1)
+        if total > _MOST_SIZE:
+            break
+    return total

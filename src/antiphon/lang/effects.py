@@ -1,0 +1,322 @@
+"""The effects of a program: all it does to the world is one of these, and all of them go through one function.
+
+A program without effects never comes here. Whoever wants to record, replay, limit or show what a program does stands in
+for `Host.perform`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal
+
+from antiphon.errors import AntiphonError
+from antiphon.lang.errors import Stopped, VibeError
+
+if TYPE_CHECKING:
+    from antiphon.conversation import Conversation
+    from antiphon.session import AIResult, Asks, Event
+    from antiphon.tools import Approver, Policy, Tool
+
+
+@dataclass(frozen=True, slots=True)
+class AskModel:
+    """Ask a model. `conversation` is all it is shown before the prompt; `returns` is the Python type that is wanted."""
+
+    kind: Literal["do", "vibe"]
+    prompt: str
+    model: ModelValue
+    conversation: Conversation
+    tools: Sequence[Tool] = ()
+    returns: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallTool:
+    """Call a tool from the program itself; a model's own calls are part of asking it."""
+
+    tool: Any
+    arguments: tuple[Any, ...]
+    run: Callable[[], Any] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class AskHuman:
+    """Ask the human a question."""
+
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Print:
+    """Print a line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClock:
+    """What time it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadEnvironment:
+    """The value of an environment variable."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sleep:
+    """Wait."""
+
+    seconds: float
+
+
+Effect = AskModel | CallTool | AskHuman | Print | ReadClock | ReadEnvironment | Sleep
+
+
+@dataclass(slots=True, eq=False)
+class ModelValue:
+    """A `model` of a program: what it is called there, and its settings as they were written."""
+
+    label: str
+    settings: Mapping[str, Any]
+    connected: Any = None
+
+    @property
+    def name(self) -> str:
+        """The model's own name."""
+        return str(self.settings.get("name", ""))
+
+
+class PromptShown(BaseException):
+    """What would have been sent: raised instead of sending it, where only that is wanted."""
+
+    def __init__(self, model: Asks, body: bytes) -> None:
+        super().__init__()
+        self.model = model
+        self.body = body
+
+
+#: Settings of a model that are options of its requests, by what the options are called.
+_OPTIONS = {
+    "temperature": "temperature",
+    "topP": "top_p",
+    "maxTokens": "max_tokens",
+    "stop": "stop",
+    "reasoning": "reasoning",
+    "extra": "extra",
+}
+_STRATEGIES = ("fields", "object", "native")
+
+
+@dataclass(slots=True)
+class Host:
+    """Performs effects for real. Each part of it can be given by whoever runs the program.
+
+    `connect` gives a model for a name, as `antiphon.connect` does. `default_model` says which one serves where the
+    program names none. `on_event` is told what happens while a model is asked. `approve` and `human` answer for people.
+    `max_cost` (US dollars) and `max_turns` (requests) bound the whole run.
+    """
+
+    write: Callable[[str], None] = print
+    connect: Callable[..., Asks] | None = None
+    default_model: Callable[[], str] | None = None
+    on_event: Callable[[Event], None] | None = None
+    on_ask: Callable[[AskModel], None] | None = None
+    approve: Approver | None = None
+    human: Callable[[str], str] | None = None
+    policy: Policy | None = None
+    max_cost: float | None = None
+    max_turns: int | None = None
+    max_parallel: int = 8
+    show_prompt: bool = False
+    environment: Mapping[str, str] | None = None
+    #: Takes the answers that a test gives to its models.
+    play: Callable[[list[Any]], None] | None = None
+    record: str | None = None
+    replay: str | None = None
+    input_tokens: int = field(default=0, init=False)
+    output_tokens: int = field(default=0, init=False)
+    cost: float | None = field(default=0.0, init=False)
+    turns: int = field(default=0, init=False)
+    _transport: Any = field(default=None, init=False)
+    _lock: Any = field(default_factory=threading.Lock, init=False)
+
+    def perform(self, effect: Effect) -> Any:
+        """Do it, and give what comes of it."""
+        match effect:
+            case AskModel():
+                return self._ask(effect)
+            case CallTool():
+                return effect.run()
+            case Print():
+                return self.write(effect.text)
+            case AskHuman():
+                return self._human(effect.question)
+            case ReadClock():
+                return datetime.now(UTC).isoformat(timespec="seconds")
+            case ReadEnvironment():
+                return (os.environ if self.environment is None else self.environment).get(effect.name)
+            case Sleep():
+                return time.sleep(effect.seconds)
+
+    def usage(self) -> dict[str, Any]:
+        """What the models have used in all; a cost that is not known is null."""
+        return {
+            "inputTokens": self.input_tokens,
+            "outputTokens": self.output_tokens,
+            "cost": self.cost,
+            "requests": self.turns,
+        }
+
+    def _human(self, question: str) -> str:
+        if self.human is None:
+            raise VibeError("V0923", f"nobody is here to answer: {question}", "run it in a terminal")
+        return self.human(question)
+
+    # Models
+
+    def _ask(self, effect: AskModel) -> AIResult:
+        model = self._connected(effect.model)
+        if self.show_prompt:
+            raise PromptShown(model, _request(model, effect))
+        self._check_limits()
+        if self.on_ask is not None:
+            self.on_ask(effect)
+        result = self._run(model, effect)
+        if result.outcome == "blocked":
+            raise VibeError("V0923", result.detail, "run it in a terminal, or allow it: `--yes`")
+        if result.outcome != "done":
+            raise VibeError("V0922", f"the model gave no answer: {result.detail or result.outcome}")
+        return result
+
+    def _run(self, model: Asks, effect: AskModel) -> AIResult:
+        from antiphon.session import Done, Session, UsageChanged
+
+        settings = effect.model.settings
+        session = Session(
+            model,
+            effect.tools,
+            conversation=effect.conversation,
+            policy=self.policy,
+            approve=self.approve,
+            ask=self.human,
+            limits=self._limits(settings),
+            strategy=settings.get("strategy"),
+            attempts=int(settings.get("attempts", 3)),
+            **{option: settings[name] for name, option in _OPTIONS.items() if name in settings},
+        )
+        if self.on_event is None:
+            ask = session.do if effect.kind == "do" else session.vibe
+            result = ask(effect.prompt, returns=effect.returns)
+            self._count(result.usage.input_tokens, result.usage.output_tokens, result.cost, 1)
+            return result
+        last: Any = None
+        requests = 0
+        with session.stream(effect.prompt, mode=effect.kind, returns=effect.returns) as events:
+            try:
+                for event in events:
+                    if isinstance(event, UsageChanged):
+                        last, requests = event, requests + 1
+                    self.on_event(event)
+                    if isinstance(event, Done):
+                        return event.result
+            finally:
+                if last is not None:
+                    self._count(last.usage.input_tokens, last.usage.output_tokens, last.cost, requests)
+        raise AssertionError("a run ends with Done or with an error")
+
+    def _limits(self, settings: Mapping[str, Any]) -> Any:
+        from antiphon.session import Limits
+
+        turns = settings.get("maxTurns", 50)
+        if self.max_turns is not None:
+            turns = min(turns, self.max_turns - self.turns)
+        costs = [each for each in (settings.get("maxCost"), self._left()) if each is not None]
+        return Limits(turns=int(turns), cost=min(costs) if costs else None)
+
+    def _left(self) -> float | None:
+        return None if self.max_cost is None or self.cost is None else self.max_cost - self.cost
+
+    def _check_limits(self) -> None:
+        if self.max_turns is not None and self.turns >= self.max_turns:
+            raise Stopped(VibeError("V0922", f"the limit of {self.max_turns} requests is reached"))
+        if self.max_cost is not None and (self.cost is None or self.cost >= self.max_cost):
+            known = "is reached" if self.cost is not None else "cannot be kept: the cost of a model is not known"
+            raise Stopped(VibeError("V0922", f"the limit of ${self.max_cost:g} {known}"))
+
+    def _count(self, read: int | None, written: int | None, cost: float | None, turns: int) -> None:
+        with self._lock:
+            self.input_tokens += read or 0
+            self.output_tokens += written or 0
+            self.turns += turns
+            self.cost = None if cost is None or self.cost is None else self.cost + cost
+
+    def _connected(self, value: ModelValue) -> Asks:
+        with self._lock:
+            if value.connected is None:
+                value.connected = self._connect(value)
+            return value.connected
+
+    def _connect(self, value: ModelValue) -> Asks:
+        settings = value.settings
+        strategy = settings.get("strategy")
+        if strategy is not None and strategy not in _STRATEGIES:
+            raise VibeError("V0921", f"`strategy` is one of {', '.join(_STRATEGIES)}, not {strategy!r}")
+        given: dict[str, Any] = {
+            key: settings[name]
+            for name, key in (("provider", "provider"), ("url", "url"), ("apiKey", "key"), ("timeout", "timeout"))
+            if settings.get(name) not in (None, "")
+        }
+        if self.connect is not None:
+            return self.connect(value.name, **given)
+        from antiphon.providers import connect
+
+        if self.record is not None or self.replay is not None:
+            # All models of a program share one recording.
+            given |= self._recorded(given)
+        return connect(value.name, **given)
+
+    def _recorded(self, given: dict[str, Any]) -> dict[str, Any]:
+        from antiphon.providers.recording import Recorder, Replayer
+
+        if self._transport is None:
+            self._transport = Replayer(self.replay) if self.replay is not None else Recorder(self.record or "")
+        return {"transport": self._transport, **({"key": "replay"} if self.replay and not given.get("key") else {})}
+
+
+def _request(model: Any, effect: AskModel) -> bytes:
+    """The body of the first request, as it would be sent."""
+    from antiphon.session.returns import Expected
+
+    conversation = effect.conversation
+    prompt = effect.prompt
+    specs = [tool.spec for tool in effect.tools]
+    options: dict[str, Any] = {}
+    settings = effect.model.settings
+    if effect.returns is not None:
+        known = getattr(model, "capabilities", None)
+        expected = Expected(
+            effect.returns,
+            settings.get("strategy"),
+            getattr(known, "parallel_calls", None),
+            getattr(known, "structured_output", None),
+        )
+        prompt = f"{prompt}\n\n{expected.instruction()}"
+        specs += expected.tools()
+        if expected.strategy == "native":
+            options["output_schema"] = expected.schema
+        elif not effect.tools:
+            options["tool_choice"] = "required"
+    conversation.add_user(prompt)
+    conversation.tools = specs
+    options |= {option: settings[name] for name, option in _OPTIONS.items() if name in settings}
+    if not hasattr(model, "request"):
+        raise AntiphonError(f"{model.name} cannot show its requests")
+    return model.request(conversation, **options)

@@ -1,0 +1,96 @@
+"""Errors of a running program, told in the program's own terms.
+
+VibeError                what went wrong, with a code, a hint and where
+├── Thrown               `throw value`
+└── ImportFailed         a module that cannot be loaded
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon.errors import AntiphonError
+from antiphon.lang.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One level of the call stack: the function and the span that was being evaluated."""
+
+    source: Source
+    function: str
+    start: int
+    end: int
+
+
+class VibeError(AntiphonError):
+    """An error while a program ran. `frames` is its call stack, outermost first; the last is where it happened."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.frames: tuple[Frame, ...] = ()
+
+    @property
+    def value(self) -> Any:
+        """What `catch` gives as `e.value`."""
+        return None
+
+    def render(self) -> str:
+        """As people read it: message, source line, hint, call stack."""
+        from antiphon.lang.diagnostics import Diagnostic
+
+        if not self.frames:
+            return f"error[{self.code}]: {self.message}" + (f"\n  hint: {self.hint}" if self.hint else "")
+        here = self.frames[-1]
+        said = Diagnostic(self.code, self.message, here.start, here.end, self.hint).render(here.source)
+        return "\n".join([said, *(_line(frame) for frame in reversed(self.frames[:-1][-20:]))])
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as data."""
+        from antiphon.lang.diagnostics import Diagnostic
+
+        out: dict[str, Any] = {"code": self.code, "severity": "error", "message": self.message}
+        if self.frames:
+            here = self.frames[-1]
+            out = Diagnostic(self.code, self.message, here.start, here.end, self.hint).to_json(here.source)
+            out["stack"] = [
+                {"function": each.function, "file": each.source.name, "line": each.source.line_of(each.start)}
+                for each in reversed(self.frames)
+            ]
+        elif self.hint:
+            out["hint"] = self.hint
+        return out
+
+
+class Thrown(VibeError):
+    """`throw value`; the value is kept."""
+
+    def __init__(self, value: Any, message: str) -> None:
+        super().__init__("V0901", message)
+        self._value = value
+
+    @property
+    def value(self) -> Any:
+        """What was thrown."""
+        return self._value
+
+
+class ImportFailed(VibeError):
+    """A module that cannot be loaded when the program runs."""
+
+
+class Stopped(BaseException):
+    """The run ends here whatever the program catches: a limit of the whole run, or a denial that ends it."""
+
+    def __init__(self, error: VibeError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+def _line(frame: Frame) -> str:
+    line, column = frame.source.place(frame.start)
+    return f"  called from {frame.function} at {frame.source.name}:{line}:{column}"

@@ -1,0 +1,150 @@
+"""Colours for programs: a Pygments lexer, which terminals, pages and documentation use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from re import MULTILINE, Match
+from typing import Any, ClassVar
+
+from pygments.lexer import RegexLexer, bygroups, default, include, words
+from pygments.lexers.python import PythonLexer
+from pygments.token import (
+    Comment,
+    Keyword,
+    Name,
+    Number,
+    Operator,
+    Punctuation,
+    String,
+    Text,
+    Whitespace,
+    _TokenType,  # pyright: ignore[reportPrivateUsage]
+)
+
+from antiphon.lang.methods import BUILTINS
+
+DECLARING = ("let", "const", "function")
+STEERING = ("if", "else", "for", "in", "while", "break", "continue", "return", "throw", "try", "catch", "yield")
+ASKING = ("do", "vibe", "ask")
+MODULES = ("import", "export")
+CONSTANTS = ("true", "false", "null")
+OPERATORS = ("and", "or", "not")
+#: Words that mean something in their place only, and are names elsewhere.
+PREFIXES = ("private", "async")
+DECLARATIONS = ("model", "type", "tool", "test")
+IMPORTING = ("from", "as")
+CONTEXTS = ("default", "local", "none")
+MODES = ("verbose", "forget", "compress")
+PYTHON = ("py",)
+TYPES = ("text", "number", "boolean", "json", "prompt", "model", "null")
+
+_NAME = r"[^\W\d]\w*"
+_INDEX = r"\[[^\]\n{}]*\]"
+_PYTHON = PythonLexer()
+
+
+def _python(_: RegexLexer, match: Match[str]) -> Iterator[tuple[int, _TokenType, str]]:
+    for at, kind, text in _PYTHON.get_tokens_unprocessed(match.group()):
+        yield match.start() + at, kind, text
+
+
+def _word(*any_of: str) -> str:
+    return rf"\b(?:{'|'.join(any_of)})\b"
+
+
+def _text(quote: str, others: str) -> list[Any]:
+    """The inside of a string; what `others` matches ends a piece of it."""
+    return [
+        (quote, String, "#pop"),
+        (r"\\(?:u\{[0-9a-fA-F]*\}|[^\n])", String.Escape),
+        (r"\$\{", String.Interpol, "hole"),
+        (rf"(\{{)({_NAME}(?:\.{_NAME}|{_INDEX})*)(\}})", bygroups(String.Interpol, Name.Variable, String.Interpol)),
+        (rf"[^{quote}\\{{${others}]+", String),
+        *([(r"\n", Text, "#pop")] if others else []),
+        (r"[{$\\]", String),
+    ]
+
+
+class VibeLexer(RegexLexer):
+    """Pygments' lexer of the language; Python blocks are highlighted as Python."""
+
+    name = "Vibe"
+    aliases: ClassVar = ["vibe"]
+    filenames: ClassVar = ["*.vibe"]
+    mimetypes: ClassVar = ["text/x-vibe"]
+    flags = MULTILINE
+
+    tokens: ClassVar = {
+        "root": [
+            (r"\A\ufeff?#!.*", Comment.Hashbang),
+            (r"\s+", Whitespace),
+            (r"//.*", Comment.Single),
+            (r"/\*", Comment.Multiline, "comment"),
+            (
+                r"\b(py)(\s*)(\()([^()]*)(\))(\s*)(\{)",
+                bygroups(Keyword, Whitespace, Punctuation, Name, Punctuation, Whitespace, Punctuation),
+                "python",
+            ),
+            include("words"),
+            (r'"', String, "double"),
+            (r"'", String, "single"),
+            (r"`", String, "back"),
+            (r"0[xX][0-9a-fA-F_]+", Number.Hex),
+            (r"\d[\d_]*(?:\.\d[\d_]*(?:[eE][+-]?\d+)?|[eE][+-]?\d+)", Number.Float),
+            (r"\d[\d_]*", Number.Integer),
+            (r"(\})([ \t]*)" + f"({_word(*MODES)})", bygroups(Punctuation, Whitespace, Keyword)),
+            (r"\.\.|\?\?|\*\*|[-+*/%=!<>]=?|\|", Operator),
+            (r"[][(){},:;.?]", Punctuation),
+            (r"@\w+", Name.Decorator),
+            (r".", Text),
+        ],
+        "words": [
+            (rf"(?<!\.)(\.)(\s*)({_NAME})", bygroups(Punctuation, Whitespace, Name.Attribute)),
+            (rf"\b(function|tool)([ \t]+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
+            (rf"\b(type)([ \t]+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Class)),
+            (rf"\b(model)([ \t]+)({_NAME})(?=\s*=)", bygroups(Keyword.Declaration, Whitespace, Name.Constant)),
+            (r"\btest\b(?=[ \t]*[\"'`])", Keyword.Declaration),
+            (_word(*PREFIXES) + r"(?=[ \t]+(?:let|const|for|private|async)\b)", Keyword.Declaration),
+            (r"\bprivate\b(?=[ \t]+[^\W\d]\w*[ \t]*:)", Keyword.Declaration),
+            (r"\bfrom\b(?=[ \t]*[\"'`])", Keyword.Namespace),
+            (rf"\b(as)([ \t]+)({_NAME})", bygroups(Keyword.Namespace, Whitespace, Name)),
+            (rf"([:|])([ \t]*)({_word(*TYPES)})", bygroups(Punctuation, Whitespace, Keyword.Type)),
+            (rf"{_word(*TYPES)}(?=\[\])", Keyword.Type),
+            (rf"{_NAME}(?=[ \t]*\??[ \t]*:)", Name.Attribute),
+            (words(ASKING, r"\b", r"\b"), Keyword.Reserved),
+            # The model and the context of a call are the last words of it.
+            (r"(?<=[\"'`\w)] )" + _word(*CONTEXTS, "model") + r"(?=[ \t]*(?:$|[])},;/]))", Keyword.Pseudo),
+            (r"(?<=[\"'`\w)] )\bmodel\b(?=[ \t]+" + _word(*CONTEXTS) + ")", Keyword.Pseudo),
+            (words(DECLARING, r"\b", r"\b"), Keyword.Declaration),
+            (words(MODULES, r"\b", r"\b"), Keyword.Namespace),
+            (words(STEERING, r"\b", r"\b"), Keyword),
+            (words(OPERATORS, r"\b", r"\b"), Operator.Word),
+            (words(CONSTANTS, r"\b", r"\b"), Keyword.Constant),
+            (words(tuple(BUILTINS), r"\b", r"(?=[ \t]*\()"), Name.Builtin),
+            (rf"{_NAME}(?=\()", Name.Function),
+            (_NAME, Name),
+        ],
+        "comment": [
+            (r"[^*]+", Comment.Multiline),
+            (r"\*/", Comment.Multiline, "#pop"),
+            (r"\*", Comment.Multiline),
+        ],
+        "double": _text('"', r"\n"),
+        "single": _text("'", r"\n"),
+        "back": _text("`", ""),
+        "hole": [(r"\}", String.Interpol, "#pop"), (r"\{", Punctuation, "braces"), include("root")],
+        "braces": [(r"\}", Punctuation, "#pop"), (r"\{", Punctuation, "#push"), include("root")],
+        "python": [
+            (r"\}", Punctuation, "#pop"),
+            (r"\{", Punctuation, "#push"),
+            (r"#.*", Comment.Single),
+            (r'[rbufRBUF]{0,2}"""', String, "python-double"),
+            (r"[rbufRBUF]{0,2}'''", String, "python-single"),
+            (r"""[rbufRBUF]{0,2}(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)""", _python),
+            # A prefix of a string belongs to the string.
+            (r"""(?:(?!\b[rbufRBUF]{1,2}["'])[^{}"'#])++""", _python),
+            default("#pop"),
+        ],
+        "python-double": [(r'"""', String, "#pop"), (r'[^"\\]+|\\.|["\\]', String)],
+        "python-single": [(r"'''", String, "#pop"), (r"[^'\\]+|\\.|['\\]", String)],
+    }

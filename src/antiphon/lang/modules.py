@@ -1,0 +1,191 @@
+"""Modules: found, read, checked and compiled once; run once in each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from antiphon.lang.checker import check
+from antiphon.lang.compiler import MAIN, compile_program
+from antiphon.lang.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.errors import ImportFailed, VibeError
+from antiphon.lang.foreign import PythonModules, python_exports, system_exports, system_tool
+from antiphon.lang.module import Code
+from antiphon.lang.parser import parse
+from antiphon.lang.prelude import module_globals
+from antiphon.lang.runtime import Module, Run
+from antiphon.lang.source import Source
+from antiphon.lang.symbols import Exports, Symbol
+from antiphon.lang.types import JSON
+
+#: Opens the MCP server of a name, and gives its tools by their names.
+Servers = Callable[[str], dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A module that was checked, with its code if it is sound."""
+
+    source: Source
+    code: Code | None
+    exports: Exports
+    diagnostics: list[Diagnostic]
+
+
+@dataclass(slots=True)
+class Modules:
+    """The modules of a program. Nothing is run here."""
+
+    allow_python: bool = True
+    compiled: dict[str, Compiled] = field(default_factory=dict[str, Compiled])
+    _loading: list[str] = field(default_factory=list[str])
+
+    def load(self, path: str | Path) -> Compiled:
+        """The module in a file."""
+        real = str(Path(path).resolve())
+        known = self.compiled.get(real)
+        return known if known is not None else self.add(read_source(path, real))
+
+    def add(self, source: Source) -> Compiled:
+        """A module from its text."""
+        self._loading.append(source.name)
+        try:
+            program, unread = parse(source)
+            checked = check(
+                program, source, imports=lambda path: self.exports(path, source), allow_python=self.allow_python
+            )
+        finally:
+            self._loading.pop()
+        found = sorted([*unread, *checked.diagnostics], key=lambda each: (each.start, each.end, each.code))
+        sound = not any(each.severity == "error" for each in found)
+        compiled = Compiled(source, compile_program(program, source) if sound else None, checked.exports, found)
+        self.compiled[source.name] = compiled
+        return compiled
+
+    def exports(self, path: str, importer: Source) -> Exports:
+        """What a module gives to the one that imports it."""
+        if path == "system/tools":
+            return system_exports()
+        if path.startswith("py:"):
+            return Exports(complete=False)
+        if path.startswith("mcp:"):
+            return Exports(complete=False)
+        file = located(path, importer)
+        if path.endswith(".py"):
+            return python_exports(file, path)
+        if not path.endswith(".vibe"):
+            hint = 'a path begins with "./", Python\'s modules with "py:", servers with "mcp:"; tools: "system/tools"'
+            return Exports(problem=f"there is no module `{path}`", hint=hint)
+        return self._vibe_exports(path, file)
+
+    def _vibe_exports(self, path: str, file: Path) -> Exports:
+        real = str(file.resolve())
+        if real in self._loading:
+            circle = [*self._loading[self._loading.index(real) :], real]
+            return Exports(
+                problem=f"modules import one another: {' → '.join(Path(each).name for each in circle)}", code="V0604"
+            )
+        try:
+            module = self.load(file)
+        except VibeError as error:
+            return Exports(problem=error.message, hint=error.hint)
+        if module.code is None:
+            count = sum(each.severity == "error" for each in module.diagnostics)
+            return Exports(problem=f"`{path}` has {count} error{'s' * (count != 1)}", code="V0605")
+        return module.exports
+
+    def problems(self) -> list[tuple[Source, Diagnostic]]:
+        """Everything found in all modules, the imported ones first."""
+        return [(module.source, each) for module in self.compiled.values() for each in module.diagnostics]
+
+    def raise_errors(self) -> None:
+        """Raise what is wrong, if anything is."""
+        wrong = [(source, each) for source, each in self.problems() if each.severity == "error"]
+        if wrong:
+            raise ProgramErrors(wrong)
+
+
+@dataclass(slots=True)
+class Instances:
+    """The modules of one run, each with its globals."""
+
+    modules: Modules
+    run: Run
+    servers: Servers | None = None
+    globals: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    python: PythonModules = field(default_factory=PythonModules)
+
+    def start(self, code: Code) -> dict[str, Any]:
+        """The globals of a module, with its functions defined and nothing of its top level run."""
+        name = code.source.name
+        module = Module(self.run, code, lambda path, given: self.imported(path, given, code))
+        space = self.globals[name] = module_globals(code, module)
+        assert code.main is not None
+        exec(code.main, space)
+        return space
+
+    def execute(self, code: Code) -> Any:
+        """Run a module's top level; gives its value."""
+        return self.start(code)[MAIN]()
+
+    def imported(self, path: str, name: str, importer: Code) -> Any:
+        """What an imported name stands for; its module is run if it has not been."""
+        if path == "system/tools":
+            return system_tool(name)
+        if path.startswith("mcp:"):
+            return self._server_tool(path.removeprefix("mcp:"), name)
+        if path.startswith("py:") or path.endswith(".py"):
+            file = located(path, importer.source) if path.endswith(".py") else None
+            return self.python.get(path, file, name)
+        real = str(located(path, importer.source).resolve())
+        space = self.globals.get(real)
+        if space is None:
+            compiled = self.modules.load(real)
+            assert compiled.code is not None
+            self.execute(compiled.code)
+            space = self.globals[real]
+        code: Code = space["_vcode"]
+        return space[code.names[name].python]
+
+    def _server_tool(self, server: str, name: str) -> Any:
+        if self.servers is None:
+            raise ImportFailed("V0606", f"there is no MCP server `{server}` here")
+        if server not in self.values:
+            self.values[server] = self.servers(server)
+        tools: dict[str, Any] = self.values[server]
+        if name not in tools:
+            given = ", ".join(list(tools)[:12]) or "none"
+            raise ImportFailed("V0606", f"the server `{server}` has no tool `{name}`", f"it has: {given}")
+        return tools[name]
+
+
+def located(path: str, importer: Source) -> Path:
+    """Where an imported file is: relative to the file that imports it."""
+    return Path(importer.name).parent / path
+
+
+def read_source(path: str | Path, name: str | None = None) -> Source:
+    """The text of a file; a `VibeError` says why it cannot be read."""
+    file = Path(path)
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise VibeError("V0601", f"cannot read {file}: {error.strerror or error}") from None
+    return source_of(data, name or str(file.resolve()))
+
+
+def source_of(data: bytes, name: str) -> Source:
+    """The text of some bytes; a `VibeError` says where they are no UTF-8."""
+    try:
+        return Source(name, data.decode())
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise VibeError("V0607", f"{name} is no UTF-8: byte {error.start} in line {line}", "save it as UTF-8") from None
+
+
+def unchecked(name: str) -> Symbol:
+    """A name of which nothing is known before the program runs."""
+    return Symbol(name, "import", JSON)

@@ -1,0 +1,216 @@
+"""A program: loaded once, run as often as wanted, its exported functions callable from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from antiphon.lang.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.effects import Host, PromptShown
+from antiphon.lang.errors import Stopped, VibeError
+from antiphon.lang.library import as_type
+from antiphon.lang.modules import Compiled, Instances, Modules, Servers, source_of
+from antiphon.lang.runtime import Run
+from antiphon.lang.source import Source
+from antiphon.lang.traces import translated
+from antiphon.lang.types import Callable as Signature
+from antiphon.lang.values import from_python, plain, unwrap
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run went. `variables` are those of the top level that are not private; `error` says why it failed."""
+
+    outcome: Literal["done", "failed", "interrupted"]
+    value: Any = None
+    variables: dict[str, Any] = field(default_factory=dict[str, Any])
+    prints: list[str] = field(default_factory=list[str])
+    usage: dict[str, Any] = field(default_factory=dict[str, Any])
+    error: VibeError | None = None
+    #: The same value with its tool calls, where it is the answer of a model.
+    result: Any = None
+
+
+@dataclass(slots=True)
+class Program:
+    """A checked and compiled program, made by `load`."""
+
+    modules: Modules
+    main: Compiled
+    _live: Instances | None = None
+
+    @property
+    def source(self) -> Source:
+        """Its text."""
+        return self.main.source
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What the checker warned of."""
+        return [each for each in self.main.diagnostics if each.severity == "warning"]
+
+    def run(
+        self, host: Host | None = None, *, arguments: Iterable[str] = (), servers: Servers | None = None, **inputs: Any
+    ) -> Outcome:
+        """Run it; `inputs` replace the initial values of variables of the top level.
+
+        An error of the program is raised as a `VibeError`; Ctrl-C passes through.
+        """
+        outcome = self.attempt(host, arguments=arguments, servers=servers, inputs=inputs)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome
+
+    def attempt(
+        self,
+        host: Host | None = None,
+        *,
+        arguments: Iterable[str] = (),
+        servers: Servers | None = None,
+        inputs: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Run it, and tell how it went; errors of the program are part of the answer."""
+        host = host or default_host()
+        instances, prints = self._begin(host, inputs, arguments, servers)
+        code = self.main.code
+        assert code is not None
+        outcome = Outcome("done", prints=prints)
+        try:
+            self._check_inputs(inputs or {})
+            outcome.result = instances.execute(code)
+            instances.run.finish()
+            outcome.value = plain(outcome.result)
+        except (Exception, Stopped) as error:
+            outcome.outcome, outcome.error = "failed", translated(error)
+        finally:
+            outcome.variables = self._variables(instances)
+            outcome.usage = host.usage()
+        return outcome
+
+    def _begin(
+        self, host: Host, inputs: dict[str, Any] | None, arguments: Iterable[str], servers: Servers | None
+    ) -> tuple[Instances, list[str]]:
+        prints: list[str] = []
+        write = host.write
+
+        def noted(text: str) -> None:
+            prints.append(text)
+            write(text)
+
+        run = Run(host, inputs, arguments)
+        host.write = noted
+        return Instances(self.modules, run, servers), prints
+
+    def _check_inputs(self, inputs: dict[str, Any]) -> None:
+        code = self.main.code
+        assert code is not None
+        for name in inputs:
+            symbol = code.names.get(name)
+            if symbol is None or symbol.kind not in ("let", "const"):
+                known = ", ".join(n for n, each in code.names.items() if each.kind in ("let", "const")) or "none"
+                raise VibeError("V0925", f"there is no variable `{name}` at the top level", f"there are: {known}")
+
+    def _variables(self, instances: Instances) -> dict[str, Any]:
+        code = self.main.code
+        space = instances.globals.get(self.source.name, {})
+        if code is None:
+            return {}
+        shown = {n: each for n, each in code.names.items() if each.kind in ("let", "const") and not each.is_private}
+        out: dict[str, Any] = {}
+        for name, symbol in shown.items():
+            if symbol.python in space:
+                value = space[symbol.python]
+                if hasattr(value, "done") and hasattr(value, "result"):
+                    value = value.value
+                out[name] = plain(unwrap(value))
+        return out
+
+    # From Python
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.exported(name)
+
+    def exported(self, name: str) -> Any:
+        """An exported function, ready to be called, or the value of an exported variable; the top level is run once."""
+        symbol = self.main.exports.names.get(name)
+        if symbol is None:
+            given = ", ".join(self.main.exports.names) or "nothing"
+            raise AttributeError(f"{Path(self.source.name).name} exports no `{name}`; it exports {given}")
+        if self._live is None:
+            live, _ = self._begin(default_host(), None, (), None)
+            code = self.main.code
+            assert code is not None
+            try:
+                live.execute(code)
+            except (Exception, Stopped) as error:
+                raise translated(error) from None
+            self._live = live
+        value = self._live.globals[self.source.name][symbol.python]
+        if symbol.kind in ("function", "tool"):
+            return _callable(getattr(value, "function", value), name, symbol.type)
+        return plain(value)
+
+
+def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callable[..., Any]:
+    """A function of the language for Python: arguments are checked, errors are the program's own."""
+    known = signature if isinstance(signature, Signature) else None
+
+    def called(*args: Any, **named: Any) -> Any:
+        given = list(args)
+        if known is not None:
+            given += [named.pop(each) for each in known.names[len(given) :] if each in named]
+            most = len(known.parameters)
+            if named or not known.required <= len(given) <= most:
+                raise TypeError(
+                    f"{name}() expects {most} arguments ({', '.join(known.names)}), got {len(args)} and {list(named)}"
+                )
+            given = [as_type(from_python(each), type_) for each, type_ in zip(given, known.parameters, strict=False)]
+        try:
+            return unwrap(function(*given))
+        except (Exception, Stopped) as error:
+            raise translated(error) from None
+
+    called.__name__ = called.__qualname__ = name
+    if known is not None:
+        from inspect import Parameter
+        from inspect import Signature as PythonSignature
+
+        from antiphon.lang.tooling import python_type
+
+        parameters = [
+            Parameter(each, Parameter.POSITIONAL_OR_KEYWORD, annotation=python_type(type_))
+            for each, type_ in zip(known.names, known.parameters, strict=False)
+        ]
+        called.__signature__ = PythonSignature(parameters, return_annotation=python_type(known.returns))  # type: ignore[attr-defined]
+    return called
+
+
+def default_host() -> Host:
+    """What runs a program that nobody has special wishes for."""
+    from antiphon.config import default_model
+
+    return Host(default_model=lambda: default_model().model)
+
+
+def load(path: str | PathLike[str], *, allow_python: bool = True) -> Program:
+    """Load a program; `ProgramErrors` says all that is wrong with it."""
+    modules = Modules(allow_python)
+    main = modules.load(Path(path))
+    modules.raise_errors()
+    return Program(modules, main)
+
+
+def loads(text: str | bytes, name: str = "<program>", *, allow_python: bool = True) -> Program:
+    """Load a program from its text."""
+    modules = Modules(allow_python)
+    main = modules.add(source_of(text, name) if isinstance(text, bytes) else Source(name, text))
+    modules.raise_errors()
+    return Program(modules, main)
+
+
+__all__ = ["Host", "Outcome", "Program", "ProgramErrors", "PromptShown", "load", "loads"]

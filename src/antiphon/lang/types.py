@@ -1,0 +1,305 @@
+"""Types: what a value may be. `json` is the gradual one: it fits everywhere and is checked when the program runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+
+
+@dataclass(frozen=True, slots=True)
+class Simple:
+    """A type that is just its name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """`T[]`; an empty literal is an array of `NEVER`."""
+
+    item: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A type with one value, in a union or of a constant."""
+
+    value: str | int | float | bool
+
+    def __eq__(self, other: object) -> bool:
+        # 1 and true are equal in Python.
+        return isinstance(other, Literal) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """One of these: literals, or a type and `null`."""
+
+    options: tuple[Type, ...]
+    #: The same, quick to look in: there may be many.
+    members: frozenset[Type] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "members", frozenset(self.options))
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an object type; an optional one may be missing, and reads as null then."""
+
+    type: Type
+    optional: bool = False
+    description: str = ""
+
+    @property
+    def read(self) -> Type:
+        """The type of what is read from it."""
+        return nullable(self.type) if self.optional else self.type
+
+
+@dataclass(slots=True, eq=False)
+class Object:
+    """An object with these fields. Structural; `name` is for messages. Fields are filled in late where types recur."""
+
+    fields: dict[str, Field] = field(default_factory=dict[str, Field])
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AI:
+    """What a model answered: a value of the inner type that has `toolCalls`, `usage` and `model` besides."""
+
+    inner: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Callable:
+    """A function or tool. With `variadic`, the last parameter may be repeated."""
+
+    parameters: tuple[Type, ...]
+    required: int
+    returns: Type
+    variadic: bool = False
+    names: tuple[str, ...] = ()
+    #: Nothing is known of it: it takes and gives anything.
+    unchecked: bool = False
+
+
+Type = Simple | Array | Literal | Union | Object | AI | Callable
+
+TEXT = Simple("text")
+NUMBER = Simple("number")
+BOOLEAN = Simple("boolean")
+JSON = Simple("json")
+PROMPT = Simple("prompt")
+MODEL = Simple("model")
+NULL = Simple("null")
+#: A tool as a value, as it stands in a model's `tools`.
+TOOL = Simple("tool")
+#: No value at all: the items of an empty array, the result of what never returns.
+NEVER = Simple("never")
+#: What a type name of the language means.
+NAMED: dict[str, Type] = {each.name: each for each in (TEXT, NUMBER, BOOLEAN, JSON, PROMPT, MODEL, NULL)}
+
+TOOL_CALL = Object(
+    {
+        "tool": Field(TEXT),
+        "args": Field(JSON),
+        "result": Field(Union((TEXT, NULL))),
+        "error": Field(Union((TEXT, NULL))),
+        "duration": Field(NUMBER),
+    },
+    "ToolCall",
+)
+USAGE = Object(
+    {
+        "inputTokens": Field(Union((NUMBER, NULL))),
+        "outputTokens": Field(Union((NUMBER, NULL))),
+        "cost": Field(Union((NUMBER, NULL))),
+    },
+    "Usage",
+)
+#: What `catch e` gives.
+ERROR = Object({"message": Field(TEXT), "code": Field(TEXT), "value": Field(JSON)}, "Error")
+#: Members of an AI result that are its own; `value` is the inner type.
+AI_MEMBERS: dict[str, Type] = {"toolCalls": Array(TOOL_CALL), "usage": USAGE, "model": TEXT}
+
+
+#: So many fields or options of a type are shown.
+_MOST_SHOWN = 12
+
+
+def show(type_: Type, *, literals: bool = True) -> str:
+    """The type as it is written, with an ellipsis where it is long. Without `literals`, `"low"` is just text."""
+    match type_:
+        case Simple():
+            return type_.name
+        case Array():
+            inner = show(type_.item, literals=literals)
+            return f"({inner})[]" if isinstance(type_.item, Union) else f"{inner}[]" if type_.item != NEVER else "[]"
+        case Literal():
+            from antiphon._json import dumps
+
+            return dumps(type_.value) if literals else show(base(type_))
+        case Union():
+            return " | ".join(_some([show(each) for each in type_.options[: _MOST_SHOWN + 1]]))
+        case Object():
+            if type_.name:
+                return type_.name
+            fields = islice(type_.fields.items(), _MOST_SHOWN + 1)
+            parts = [f"{n}{'?' * f.optional}: {show(f.type, literals=literals)}" for n, f in fields]
+            return f"{{{', '.join(_some(parts))}}}"
+        case AI():
+            return show(type_.inner, literals=literals)
+        case Callable():
+            return f"function({', '.join(map(show, type_.parameters))})"
+
+
+def _some(parts: list[str]) -> list[str]:
+    return parts if len(parts) <= _MOST_SHOWN else [*parts[:_MOST_SHOWN], "…"]
+
+
+def plain(type_: Type) -> Type:
+    """Without the history of an AI result."""
+    return type_.inner if isinstance(type_, AI) else type_
+
+
+def base(type_: Type) -> Type:
+    """What operators see: the type of a literal's value, of an AI result's, of a union that agrees."""
+    type_ = plain(type_)
+    if isinstance(type_, Literal):
+        return BOOLEAN if isinstance(type_.value, bool) else TEXT if isinstance(type_.value, str) else NUMBER
+    if isinstance(type_, Union):
+        kinds = {base(each) for each in type_.options}
+        return kinds.pop() if len(kinds) == 1 else type_
+    return TEXT if type_ == PROMPT else type_
+
+
+def widen(type_: Type) -> Type:
+    """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything."""
+    if isinstance(type_, Simple):
+        return JSON if type_ in (NULL, NEVER) else type_
+    if isinstance(type_, Literal):
+        return base(type_)
+    if isinstance(type_, Array):
+        return Array(widen(type_.item))
+    if isinstance(type_, AI):
+        return AI(widen(type_.inner))
+    if isinstance(type_, Object) and not type_.name:
+        return Object({name: Field(widen(f.type), f.optional, f.description) for name, f in type_.fields.items()})
+    return type_
+
+
+def nullable(type_: Type) -> Type:
+    """The type, or null."""
+    return type_ if may_be_null(type_) else Union((*_options(type_), NULL))
+
+
+def may_be_null(type_: Type) -> bool:
+    """Whether null is among its values for certain knowledge; `json` says nothing of it."""
+    type_ = plain(type_)
+    return type_ == NULL or (isinstance(type_, Union) and NULL in type_.members)
+
+
+def without_null(type_: Type) -> Type:
+    """The type without null."""
+    if isinstance(type_, AI):
+        return AI(without_null(type_.inner))
+    if not isinstance(type_, Union):
+        return type_
+    rest = tuple(each for each in type_.options if each != NULL)
+    return rest[0] if len(rest) == 1 else Union(rest)
+
+
+def join(first: Type, second: Type) -> Type:
+    """One type for two values; `json` where they have nothing in common."""
+    first, second = plain(first), plain(second)
+    if assignable(first, second, certain=True):
+        return second
+    if assignable(second, first, certain=True):
+        return first
+    if first == NULL or second == NULL:
+        other = second if first == NULL else first
+        return nullable(other) if other != JSON else JSON
+    if isinstance(first, Array) and isinstance(second, Array):
+        return Array(join(first.item, second.item))
+    if base(first) == base(second) and isinstance(base(first), Simple):
+        return base(first)
+    return JSON
+
+
+def assignable(source: Type, target: Type, *, certain: bool = False) -> bool:
+    """Whether a value of one type may go where the other is wanted.
+
+    With `certain`, whether that is known without looking at the value: not if `json` or an AI result is involved.
+    """
+    if source is target:
+        return True
+    if type(source) is Literal and type(target) is Simple:
+        kind = base(source)
+        return target in (kind, JSON) or (kind is TEXT and target == PROMPT)
+    return _assignable(source, target, certain, {})
+
+
+#: What is known of pairs of object types; a pair that is being looked at fits until it is found not to.
+_Seen = dict[tuple[int, int], bool]
+
+
+def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
+    if source is target or source in (target, NEVER):
+        return True
+    if isinstance(target, AI):
+        return _assignable(plain(source), target.inner, certain, seen)
+    if isinstance(source, AI):
+        # An AI result is taken out of its history where another type than json is wanted.
+        return _assignable(source.inner, target, False, seen) and (not certain or target == JSON)
+    if target == JSON:
+        return _is_data(source)
+    if source == JSON:
+        return not certain and _is_data(target)
+    if isinstance(source, Union):
+        return all(_assignable(each, target, certain, seen) for each in source.options)
+    if isinstance(target, Union):
+        return source in target.members or any(_assignable(source, each, certain, seen) for each in target.options)
+    if isinstance(source, Literal):
+        return base(source) == base(target) and not isinstance(target, Literal)
+    if isinstance(source, Array) and isinstance(target, Array):
+        return _assignable(source.item, target.item, certain, seen)
+    if isinstance(source, Object) and isinstance(target, Object):
+        return _fits(source, target, certain, seen)
+    return {source, target} == {TEXT, PROMPT} if isinstance(source, Simple) and isinstance(target, Simple) else False
+
+
+def _fits(source: Object, target: Object, certain: bool, seen: _Seen) -> bool:
+    pair = (id(source), id(target))
+    if pair in seen or len(seen) > _MOST_PAIRS:
+        return seen.get(pair, True)
+    seen[pair] = True
+    seen[pair] = all(_field_fits(source.fields.get(n), each, certain, seen) for n, each in target.fields.items())
+    return seen[pair]
+
+
+#: Object types that name each other in a long chain are compared so far; what is deeper is checked when it runs.
+_MOST_PAIRS = 64
+
+
+def _field_fits(given: Field | None, wanted: Field, certain: bool, seen: _Seen) -> bool:
+    if given is None:
+        return wanted.optional
+    return (wanted.optional or not given.optional) and _assignable(given.type, wanted.type, certain, seen)
+
+
+def _is_data(type_: Type) -> bool:
+    """Whether its values can be written as JSON."""
+    if isinstance(type_, Array):
+        return _is_data(type_.item)
+    if isinstance(type_, Union):
+        return all(map(_is_data, type_.options))
+    return not isinstance(type_, Callable) and type_ not in (MODEL, TOOL)
+
+
+def _options(type_: Type) -> tuple[Type, ...]:
+    return type_.options if isinstance(type_, Union) else (type_,)

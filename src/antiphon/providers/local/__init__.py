@@ -1,0 +1,1 @@
+"""Models that run in this process: their weights, and the provider that speaks to them."""

@@ -1,0 +1,36 @@
+"""Which file a local model's name means."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from antiphon.errors import ConfigurationError
+from antiphon.providers.local.manifest import DEFAULT, find, known
+
+
+def is_tier(name: str) -> bool:
+    """Whether a name is that of weights that are known here, and not a file's."""
+    return name in known()
+
+
+def checked_name(name: str) -> str:
+    """The name as it is used: a tier's in its own spelling, or the path of a file that is there."""
+    if not name.lower().endswith(".gguf"):
+        return find(name or DEFAULT).name
+    if not Path(name).expanduser().is_file():
+        raise ConfigurationError(f"there is no file {name!r}; a model of your own is `local/path/to/file.gguf`")
+    return name
+
+
+def weights_path(name: str) -> Path:
+    """The file of a model, fetched if it is a tier's and not there."""
+    return _fetched(name) if is_tier(name) else Path(name).expanduser()
+
+
+@cache
+def _fetched(tier: str) -> Path:
+    # Checking the file takes a second, which is well spent once.
+    from antiphon.providers.local.weights import ensure
+
+    return ensure(tier)

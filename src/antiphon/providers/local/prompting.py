@@ -1,0 +1,254 @@
+"""A request of the Chat Completions API as the runtime is asked it, tools and typed answers included.
+
+Small models do badly with the tools of their own template. They do well when each answer is one JSON object, either a
+call or an answer, held to a grammar; when they have seen that done with other tools; and when results come as text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from antiphon._json import dumps, loads
+from antiphon.errors import MalformedJSONError
+from antiphon.providers.local.schemas import grammar
+from antiphon.wire.shape import arr, obj, string
+
+#: How long an answer may get where nobody says.
+MAX_TOKENS = 2048
+_SAMPLING = ("temperature", "top_p", "stop", "parallel_tool_calls")
+#: Fields of a request that are ours to set; whatever else stands in it goes to the runtime as it is.
+_OURS = {*_SAMPLING, "messages", "tools", "tool_choice", "response_format", "max_tokens", "stream", "stream_options"}
+
+_RULES = (
+    "You are a helpful assistant with tools. Reply with one JSON object.\n"
+    'To use a tool: {"tool": name, "arguments": {...}}\n'
+    'To answer: {"answer": text}\n'
+    "Use a tool when it helps with the request. When you have its result, answer with what it says."
+)
+_EXAMPLES = (
+    (
+        "user",
+        "Tools:\nwater_plant(plant: text, liters: number): Water a plant.\nmoon_phase(date: text): The phase of the"
+        " moon on a day.\n\nRequest: Give my fern half a liter, please.",
+    ),
+    ("assistant", '{"tool": "water_plant", "arguments": {"plant": "fern", "liters": 0.5}}'),
+    ("user", "Result of water_plant: ok, soil moisture 40 %"),
+    ("assistant", '{"answer": "I gave the fern 0.5 liters of water. The soil moisture is now 40 %."}'),
+    ("user", "Request: Who painted the Mona Lisa?"),
+    ("assistant", '{"answer": "Leonardo da Vinci painted the Mona Lisa."}'),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the runtime is asked, and how its answer is to be read.
+
+    `text` is the answer as it is (`json` says whether it must be JSON), `choice` a call or an answer as one object,
+    `call` the bare arguments of the tool `name`, `native` whatever the model's own template makes of it.
+    """
+
+    request: dict[str, Any]
+    form: Literal["text", "choice", "call", "native"]
+    json: bool = False
+    name: str = ""
+
+
+def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
+    """The request for the runtime; `native_tools` is for models that are good at the tools of their template."""
+    tools = [obj(obj(tool).get("function")) for tool in arr(body.get("tools"))]
+    messages = [obj(message) for message in arr(body["messages"])]
+    schema = obj(obj(obj(body.get("response_format")).get("json_schema")).get("schema"))
+    forced = _forced(body.get("tool_choice"), tools)
+    was_called = any(message.get("tool_calls") for message in messages)
+    if native_tools and (tools or was_called) and not schema:
+        return Prompt(_native(body, messages, tools, forced), "native")
+    if not tools and not was_called:
+        return _plain(body, messages, schema)
+    if forced and len(tools) == 1 and not was_called:
+        asked = _with_schema(messages, obj(forced.get("parameters")))
+        return Prompt(
+            _request(body, asked, obj(forced.get("parameters"))), "call", json=True, name=string(forced["name"])
+        )
+    offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
+    may_answer = not forced and body.get("tool_choice") != "required"
+    choice = _choice(offered, schema, may_answer or not offered)
+    return Prompt(_request(body, _emulated(messages, tools), choice), "choice", json=True)
+
+
+def _forced(choice: object, tools: list[dict[str, Any]]) -> dict[str, Any] | None:
+    """The one tool that must be called, if so it is."""
+    if choice == "required" and len(tools) == 1:
+        return tools[0]
+    name = obj(obj(choice).get("function")).get("name")
+    return next((tool for tool in tools if tool.get("name") == name), None)
+
+
+def _request(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[str, Any] | None) -> dict[str, Any]:
+    request = {key: value for key, value in body.items() if key not in _OURS}
+    # The best guess, not a lucky one, where nobody asks for luck.
+    request |= {"temperature": 0.0, "max_tokens": body.get("max_tokens") or MAX_TOKENS}
+    request |= {key: body[key] for key in _SAMPLING if key in body}
+    request |= {"messages": messages, "stream": True, "return_progress": True}
+    request["stream_options"] = {"include_usage": True}
+    return request | ({"grammar": grammar(schema)} if schema else {})
+
+
+def _plain(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[str, Any]) -> Prompt:
+    if not schema:
+        return Prompt(_request(body, messages, None), "text")
+    return Prompt(_request(body, _with_schema(messages, schema), schema), "text", json=True)
+
+
+def _native(
+    body: dict[str, Any], messages: list[dict[str, Any]], tools: list[dict[str, Any]], forced: dict[str, Any] | None
+) -> dict[str, Any]:
+    declared = [{"type": "function", "function": tool} for tool in ([forced] if forced else tools)]
+    if not declared:
+        return _request(body, messages, None)
+    choice = "required" if forced else body.get("tool_choice") or "auto"
+    return _request(body, messages, None) | {"tools": declared, "tool_choice": choice}
+
+
+def _with_schema(messages: list[dict[str, Any]], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """The messages with the schema in the last of the user's, unless somebody has put it there."""
+    place = max((n for n, message in enumerate(messages) if message.get("role") == "user"), default=-1)
+    if place < 0 or dumps(obj(schema.get("properties"))) in string(messages[place].get("content")):
+        return messages
+    text = f"{messages[place].get('content')}\n\nAnswer with JSON that fits this schema: {dumps(schema)}"
+    return [*messages[:place], {**messages[place], "content": text}, *messages[place + 1 :]]
+
+
+# Tools without the template's help
+
+
+def _choice(tools: list[dict[str, Any]], answer: dict[str, Any], may_answer: bool) -> dict[str, Any]:
+    """The schema of a reply: a call of one of the tools, or an answer."""
+    definitions: dict[str, Any] = {}
+    options = [_call_schema(tool, definitions) for tool in tools]
+    if may_answer:
+        options.append(_object({"answer": _lifted(answer, definitions, "answer") or {"type": "string"}}))
+    return {"anyOf": options} | ({"$defs": definitions} if definitions else {})
+
+
+def _call_schema(tool: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
+    name = string(tool.get("name"))
+    arguments = _lifted(obj(tool.get("parameters")), definitions, name)
+    return _object({"tool": {"const": name}, "arguments": arguments or _object({})})
+
+
+def _object(fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def _lifted(schema: dict[str, Any], definitions: dict[str, Any], owner: str) -> dict[str, Any]:
+    """The schema with its definitions moved to those of the whole, under names that are the owner's alone."""
+    own = obj(schema.get("$defs"))
+    if not own:
+        return schema
+    text = dumps({key: value for key, value in schema.items() if key != "$defs"} | {"$defs": own})
+    for name in own:
+        text = text.replace(f'"#/$defs/{name}"', f'"#/$defs/{owner}.{name}"')
+    renamed = loads(text)
+    definitions.update({f"{owner}.{name}": value for name, value in renamed.pop("$defs").items()})
+    return renamed
+
+
+def _emulated(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The conversation in words, behind rules and examples that are always the same, so that they are read once."""
+    system = "\n\n".join(string(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
+    listed = "\n".join(map(signature, tools))
+    opening = "\n\n".join(text for text in (system, f"Tools:\n{listed}" if listed else "") if text)
+    names: dict[str, str] = {}
+    said = [line for message in messages for line in _lines(message, names)]
+    head = [("system", _RULES), *_EXAMPLES, *([("user", opening)] if opening else [])]
+    return _merged([*head, *said])
+
+
+def _lines(message: dict[str, Any], names: dict[str, str]) -> list[tuple[str, str]]:
+    """A message as what is said by whom; `names` keeps which call has which tool."""
+    content = _words(message.get("content"))
+    match message.get("role"):
+        case "user":
+            return [("user", f"Request: {content}")]
+        case "tool":
+            name = names.get(string(message.get("tool_call_id")), "the tool")
+            return [("user", f"Result of {name}: {content}")]
+        case "assistant":
+            lines = [dumps_spaced({"answer": content})] if content.strip() else []
+            for call in map(obj, arr(message.get("tool_calls"))):
+                function = obj(call.get("function"))
+                name = names[string(call.get("id"))] = string(function.get("name"))
+                lines.append(dumps_spaced({"tool": name, "arguments": _arguments(function.get("arguments"))}))
+            return [("assistant", "\n".join(lines))] if lines else []
+        case _:
+            return []
+
+
+def _words(content: object) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(string(obj(part).get("text")) for part in arr(content))
+
+
+def _arguments(text: object) -> object:
+    try:
+        return loads(string(text) or "{}")
+    except MalformedJSONError:
+        return text
+
+
+def _merged(said: list[tuple[str, str]]) -> list[dict[str, Any]]:
+    """Messages in turns: many templates refuse two of the same role in a row."""
+    messages: list[dict[str, Any]] = []
+    for role, text in said:
+        if messages and messages[-1]["role"] == role:
+            messages[-1]["content"] += f"\n\n{text}"
+        else:
+            messages.append({"role": role, "content": text})
+    return messages
+
+
+def dumps_spaced(value: object) -> str:
+    """JSON laid out as the grammar makes the model write it."""
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+# Tools in words
+
+_WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false", "null": "null"}
+
+
+def signature(tool: dict[str, Any]) -> str:
+    """A tool in a line: what it is called with, and what it does."""
+    parameters = obj(tool.get("parameters"))
+    needed = arr(parameters.get("required"))
+    fields = [
+        f"{name}{'' if name in needed else '?'}: {kind(schema, parameters)}"
+        for name, schema in obj(parameters.get("properties")).items()
+    ]
+    said = " ".join(string(tool.get("description")).split())
+    return f"{tool.get('name')}({', '.join(fields)})" + (f": {said}" if said else "")
+
+
+def kind(schema: object, root: dict[str, Any], depth: int = 4) -> str:
+    """The values of a schema in words."""
+    data = obj(schema)
+    if name := string(data.get("$ref")).removeprefix("#/$defs/"):
+        return kind(obj(root.get("$defs")).get(name), root, depth - 1) if depth else "object"
+    options = arr(data.get("enum")) or ([data["const"]] if "const" in data else [])
+    if options:
+        word = " | ".join(map(dumps, options))
+    elif choices := arr(data.get("anyOf")) or arr(data.get("oneOf")):
+        word = " | ".join(dict.fromkeys(kind(choice, root, depth - 1) if depth else "value" for choice in choices))
+    elif data.get("type") == "array":
+        word = f"list of {kind(data.get('items'), root, depth - 1) if depth else 'values'}"
+    elif fields := obj(data.get("properties")):
+        inner = ", ".join(f"{key}: {kind(value, root, depth - 1)}" for key, value in fields.items()) if depth else "..."
+        word = f"{{{inner}}}"
+    else:
+        word = _WORDS.get(str(data.get("type")), "value")
+    said = " ".join(string(data.get("description")).split())
+    return f"{word} ({said})" if said else word

@@ -1,0 +1,136 @@
+"""What the store knows of a conversation besides the conversation itself."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from antiphon._json import loads
+from antiphon.conversation import Conversation, UserTurn
+from antiphon.errors import MalformedJSONError
+from antiphon.store.search import Excerpt
+
+#: The columns that `Entry.read` takes, in its order.
+COLUMNS = "id, title, models, command, created, updated, turns, input_tokens, output_tokens, cost, parent, parent_turns"
+
+_TITLE = 100
+# Crockford's: no letter that is taken for a digit. Its order is that of ASCII, so ids sort by time.
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_TICKS = 64
+_YEAR_3000 = 32_503_680_000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One saved conversation in a list.
+
+    `models` are those that took part, in order. Tokens and cost are the sums of what is known, `None` if nothing is.
+    A fork has the id of its `parent` and how many turns it took from there. `excerpt` is where a search found it.
+    """
+
+    id: str
+    title: str
+    models: tuple[str, ...]
+    command: str
+    created: datetime
+    updated: datetime
+    turns: int
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    parent: str | None = None
+    parent_turns: int | None = None
+    excerpt: Excerpt | None = None
+
+    @classmethod
+    def read(cls, row: tuple[Any, ...], excerpt: Excerpt | None = None) -> Entry:
+        """An entry from its row; what is damaged in it is left out, so that the others can be listed."""
+        id, title, models, command, created, updated, turns, read, written, cost, parent, parent_turns = row
+        return cls(
+            _text(id),
+            _text(title),
+            model_names(models),
+            _text(command),
+            _when(created),
+            _when(updated),
+            _whole(turns) or 0,
+            _whole(read),
+            _whole(written),
+            _number(cost),
+            _text(parent) or None,
+            _whole(parent_turns),
+            excerpt,
+        )
+
+    @property
+    def tokens(self) -> int | None:
+        """Tokens read and written, as far as they are known."""
+        known = [count for count in (self.input_tokens, self.output_tokens) if count is not None]
+        return sum(known) if known else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry as JSON data; times are in UTC."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "models": list(self.models),
+            "command": self.command,
+            "created": self.created.isoformat(timespec="seconds"),
+            "updated": self.updated.isoformat(timespec="seconds"),
+            "turns": self.turns,
+            "input_tokens": self.input_tokens,
+            "output_tokens": self.output_tokens,
+            "cost": self.cost,
+            "parent": self.parent,
+            "parent_turns": self.parent_turns,
+            **({"excerpt": self.excerpt.text} if self.excerpt else {}),
+        }
+
+
+def title_of(conversation: Conversation) -> str:
+    """The first words that a user said, in one line."""
+    for turn in conversation.turns:
+        if isinstance(turn, UserTurn) and (words := turn.text[: 10 * _TITLE].split()):
+            title = " ".join(words)
+            return title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"
+    return ""
+
+
+def model_names(models: object) -> tuple[str, ...]:
+    """The names in a row's `models`; none where it is damaged."""
+    try:
+        names: object = loads(models) if isinstance(models, str) else None
+    except MalformedJSONError:
+        return ()
+    listed = cast(list[object], names) if isinstance(names, list) else []
+    return tuple(name for name in listed if isinstance(name, str))
+
+
+def id_at(ticks: int) -> str:
+    """The id of a moment: eight letters and digits that sort as moments do."""
+    return "".join(_ALPHABET[ticks >> shift & 31] for shift in range(35, -1, -5))
+
+
+def now_ticks() -> int:
+    """The present moment as ids count it."""
+    return int(time.time() * _TICKS)
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) else None
+
+
+def _when(value: object) -> datetime:
+    seconds = _number(value) or 0.0
+    return datetime.fromtimestamp(seconds if 0 <= seconds < _YEAR_3000 else 0, UTC)

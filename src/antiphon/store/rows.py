@@ -1,0 +1,164 @@
+"""A conversation as rows: what is there already stays, what is new is added, what was taken back is deleted."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from antiphon._json import dumps, loads
+from antiphon.conversation import Conversation, ToolSpec
+from antiphon.conversation.storage import from_json, to_json, turn_json
+from antiphon.conversation.turns import Turn
+from antiphon.errors import ContentError, FormatError, VersionError
+from antiphon.store.search import text_of
+
+_MEMO = "antiphon.store"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What the store holds of a conversation, kept with it: turns never change, so the same object needs no writing."""
+
+    path: Path
+    id: str
+    revision: int
+    turns: tuple[Turn, ...]
+    system: str
+    tools: tuple[ToolSpec, ...]
+    kept: dict[str, str]
+
+    @classmethod
+    def note(cls, conversation: Conversation, path: Path, id: str, revision: int) -> None:
+        """Remember that all of a conversation is in the store now."""
+        parts = conversation.turns, conversation.system, conversation.tools, conversation.kept
+        conversation.memo[_MEMO] = cls(path, id, revision, *parts)
+
+    @classmethod
+    def of(cls, conversation: Conversation, path: Path, id: str | None) -> Written | None:
+        """What was noted for this store and id."""
+        noted: object = conversation.memo.get(_MEMO)
+        return noted if isinstance(noted, Written) and (noted.path, noted.id) == (path, id) else None
+
+
+def count_same(connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...], written: Written | None) -> int:
+    """How many of the first turns are in the store as they are."""
+    if written:
+        pairs: Iterable[bool] = (old is new for old, new in zip(written.turns, turns, strict=False))
+    else:
+        stored = connection.execute("SELECT number, body FROM turns WHERE conversation = ? ORDER BY number", (id,))
+        pairs = (
+            (number, body) == (place, _body(turn))
+            for place, ((number, body), turn) in enumerate(zip(stored, turns, strict=False), 1)
+        )
+    count = 0
+    for same in pairs:
+        if not same:
+            break
+        count += 1
+    return count
+
+
+def write_turns(connection: sqlite3.Connection, id: str, turns: tuple[Turn, ...], same: int, *, indexed: bool) -> None:
+    """Make the turns behind the first `same` ones those of the conversation."""
+    delete_turns(connection, id, same, indexed=indexed)
+    for number, turn in enumerate(turns[same:], same + 1):
+        _insert_turn(connection, id, number, _body(turn), text_of(turn), indexed)
+
+
+def delete_turns(connection: sqlite3.Connection, id: str, keep: int, *, indexed: bool) -> None:
+    """Delete the turns behind the first `keep` ones, from the index too."""
+    where = "FROM turns WHERE conversation = ? AND number > ?"
+    if indexed:
+        # The index keeps no text of its own, so it must be told what to forget.
+        connection.execute(
+            f"INSERT INTO words (words, rowid, text) SELECT 'delete', key, text {where}"
+            " AND key NOT IN (SELECT key FROM unindexed)",
+            (id, keep),
+        )
+    connection.execute(f"DELETE FROM unindexed WHERE key IN (SELECT key {where})", (id, keep))
+    connection.execute(f"DELETE {where}", (id, keep))
+
+
+def copy(connection: sqlite3.Connection, source: str, target: str, turns: int, *, indexed: bool) -> None:
+    """Give a new conversation the first turns of another, and all else."""
+    stored = connection.execute(
+        "SELECT number, body, text FROM turns WHERE conversation = ? AND number <= ? ORDER BY number", (source, turns)
+    ).fetchall()
+    for number, body, text in stored:
+        _insert_turn(connection, target, number, body, text, indexed)
+    connection.execute("INSERT INTO heads SELECT ?, body FROM heads WHERE conversation = ?", (target, source))
+    connection.execute("INSERT INTO kept SELECT ?, handle, text FROM kept WHERE conversation = ?", (target, source))
+
+
+def write_head(connection: sqlite3.Connection, id: str, conversation: Conversation, written: Written | None) -> None:
+    """Write the system text, the tools and the like where they changed."""
+    if written and (written.system, written.tools) == (conversation.system, conversation.tools):
+        return
+    head = {key: value for key, value in to_json(conversation.fork(0)).items() if key not in ("turns", "kept")}
+    connection.execute("REPLACE INTO heads VALUES (?, ?)", (id, dumps(head, "the system text and the tools")))
+
+
+def write_kept(connection: sqlite3.Connection, id: str, kept: dict[str, str], written: Written | None) -> None:
+    """Write the kept texts that are new, and delete those that are gone."""
+    if written:
+        old = written.kept
+    else:
+        old = dict(connection.execute("SELECT handle, text FROM kept WHERE conversation = ?", (id,)).fetchall())
+    gone = [(id, handle) for handle in old if handle not in kept]
+    new = [(id, handle, text) for handle, text in kept.items() if old.get(handle) != text]
+    connection.executemany("DELETE FROM kept WHERE conversation = ? AND handle = ?", gone)
+    connection.executemany("REPLACE INTO kept VALUES (?, ?, ?)", new)
+
+
+def read(connection: sqlite3.Connection, id: str, count: int) -> Conversation:
+    """The conversation, equal to the one that was saved; a FormatError says what is damaged."""
+    try:
+        conversation, changes = from_json(_data(connection, id))
+    except VersionError as error:
+        raise VersionError(f"saved conversation {id!r}: {error}") from None
+    except (FormatError, ContentError) as error:
+        raise _damaged(id, str(error)) from None
+    if changes:
+        raise _damaged(id, f"{changes[0].where}: {changes[0].found}")
+    if len(conversation.turns) != count:
+        raise _damaged(id, f"{len(conversation.turns)} of {count} turns are there")
+    return conversation
+
+
+def _data(connection: sqlite3.Connection, id: str) -> dict[str, Any]:
+    head = connection.execute("SELECT body FROM heads WHERE conversation = ?", (id,)).fetchone()
+    turns = connection.execute("SELECT body FROM turns WHERE conversation = ? ORDER BY number", (id,))
+    kept = connection.execute("SELECT handle, text FROM kept WHERE conversation = ?", (id,))
+    return {
+        **_json(head[0] if head else None, "the system text and the tools"),
+        "turns": [_json(body, f"turn {number}") for number, (body,) in enumerate(turns, 1)],
+        "kept": dict(kept.fetchall()),
+    }
+
+
+def _json(body: object, what: str) -> dict[str, Any]:
+    data: object = loads(body, what) if isinstance(body, str) else None
+    if not isinstance(data, dict):
+        raise FormatError(f"{what} is no JSON object")
+    return cast(dict[str, Any], data)
+
+
+def _damaged(id: str, what: str) -> FormatError:
+    return FormatError(f"saved conversation {id!r} is damaged: {what}; `antiphon logs remove {id}` removes it")
+
+
+def _insert_turn(connection: sqlite3.Connection, id: str, number: int, body: str, text: str, indexed: bool) -> None:
+    key = connection.execute(
+        "INSERT INTO turns (conversation, number, body, text) VALUES (?, ?, ?, ?)", (id, number, body, text)
+    ).lastrowid
+    if indexed:
+        connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (key, text))
+    else:
+        connection.execute("INSERT INTO unindexed VALUES (?)", (key,))
+
+
+def _body(turn: Turn) -> str:
+    return dumps(turn_json(turn), "the turn")

@@ -1,0 +1,58 @@
+"""The tables of the store, as numbered migrations: what was released never changes, changes are added at the end."""
+
+from __future__ import annotations
+
+#: Marks a database as ours ("Antp"), so that another program's file is never written to.
+APPLICATION = 0x416E7470
+
+#: Migration 1, 2, …, each as the statements that make it.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        f"PRAGMA application_id = {APPLICATION}",
+        "CREATE TABLE schema (version INTEGER PRIMARY KEY)",
+        """CREATE TABLE conversations (
+            id TEXT PRIMARY KEY,
+            title TEXT NOT NULL,
+            models TEXT NOT NULL,
+            command TEXT NOT NULL,
+            created REAL NOT NULL,
+            updated REAL NOT NULL,
+            turns INTEGER NOT NULL,
+            input_tokens INTEGER,
+            output_tokens INTEGER,
+            cost REAL,
+            parent TEXT,
+            parent_turns INTEGER,
+            revision INTEGER NOT NULL
+        )""",
+        "CREATE INDEX conversations_updated ON conversations (updated)",
+        # All of a conversation but its turns and kept texts. Apart, because every save writes the row above.
+        """CREATE TABLE heads (
+            conversation TEXT PRIMARY KEY REFERENCES conversations (id) ON DELETE CASCADE,
+            body TEXT NOT NULL
+        )""",
+        # Rows never change and keys are never used twice, so an index that is behind cannot name the wrong turn.
+        """CREATE TABLE turns (
+            key INTEGER PRIMARY KEY AUTOINCREMENT,
+            conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            number INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            text TEXT NOT NULL,
+            UNIQUE (conversation, number)
+        )""",
+        """CREATE TABLE kept (
+            conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+            handle TEXT NOT NULL,
+            text TEXT NOT NULL,
+            PRIMARY KEY (conversation, handle)
+        )""",
+        # Turns written where SQLite has no full-text search; whoever opens the store with it adds them to the index.
+        "CREATE TABLE unindexed (key INTEGER PRIMARY KEY)",
+    ),
+)
+
+#: The full-text index is made of the turns and can be made again, so it is no migration.
+INDEX = (
+    "CREATE VIRTUAL TABLE words USING fts5"
+    "(text, content='turns', content_rowid='key', tokenize='unicode61 remove_diacritics 2')"
+)

@@ -1,0 +1,229 @@
+"""Configuration files, `.env`, and the order in which the default model is looked for."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from genai_prices.data import providers as price_list
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from antiphon.config import default_model, keys, load_config, load_environment
+from antiphon.config.choice import LOCAL, MODELS
+from antiphon.config.environment import parse
+from antiphon.config.places import project_directories
+from antiphon.errors import ConfigurationError, MalformedJSONError
+from antiphon.providers.local import weights
+from antiphon.providers.registry import PROVIDERS, resolve
+
+VARIABLES = {name for each in PROVIDERS.values() for name in (*each.key_env, *each.url_env)}
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project directory, a user's directory beside it, and an environment with no keys."""
+    before = dict(os.environ)
+    for name in [*VARIABLES, *(name for name in os.environ if name.startswith("ANTIPHON_"))]:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "antiphon").mkdir(parents=True)
+    directory = tmp_path / "project"
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+    yield directory
+    keys.read_from.clear()
+    monkeypatch.undo()
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture
+def user(tmp_path: Path) -> Path:
+    return tmp_path / "config" / "antiphon" / "config.toml"
+
+
+class TestOrder:
+    STEPS = ("flag", "program", "project", "user", "environment", "key", "local")
+
+    @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(st.sets(st.sampled_from(STEPS[:-1])))
+    def test_the_first_that_names_a_model_decides(self, project: Path, user: Path, given_by: set[str]) -> None:
+        for path, name in ((project / "antiphon.toml", "project"), (user, "user")):
+            path.write_text(f'model = "x/{name}"' if name in given_by else "")
+        os.environ["ANTIPHON_MODEL"] = "x/environment" if "environment" in given_by else ""
+        os.environ["MISTRAL_API_KEY"] = "k" if "key" in given_by else ""
+        arguments = {name: f"x/{name}" for name in ("flag", "program") if name in given_by}
+        choice = default_model(**arguments)
+        first = next(name for name in self.STEPS if name in given_by or name == "local")
+        named = {"key": MODELS["mistral"], "local": LOCAL}
+        assert (choice.source, choice.model) == (first, named.get(first, f"x/{first}"))
+        assert [step.name for step in choice.steps] == list(self.STEPS[: self.STEPS.index(first) + 1])
+        assert not any(step.model for step in choice.steps[:-1])
+
+    def test_what_decides_first_hides_mistakes_behind_it(self, project: Path) -> None:
+        (project / "antiphon.toml").write_text("not toml")
+        assert default_model(flag="gpt-5").model == "gpt-5"
+        with pytest.raises(ConfigurationError, match="is not valid TOML"):
+            default_model()
+
+    def test_every_provider_has_a_model_that_is_sold_there(self) -> None:
+        sold = {(provider.id, model.id) for provider in price_list for model in provider.models}
+        for provider, model in MODELS.items():
+            place, name = resolve(model)
+            assert place.name == provider
+            assert (provider, name) in sold
+        assert weights.find(LOCAL).name == weights.DEFAULT
+
+
+class TestFiles:
+    def test_the_nearest_file_up_to_the_repository_holds(self, project: Path) -> None:
+        (project / ".git").mkdir()
+        (project.parent / "antiphon.toml").write_text('model = "outside"')
+        (project / "pyproject.toml").write_text('[tool.antiphon]\nmodel = "top"')
+        inner = project / "a" / "b"
+        inner.mkdir(parents=True)
+        (project / "a" / "pyproject.toml").write_text("[tool.other]\nx = 1")
+        assert load_config(inner).model == "top"
+        (project / "a" / "antiphon.toml").write_text('model = "nearer"')
+        assert load_config(inner).model == "nearer"
+
+    def test_outside_of_a_repository_and_of_home_nothing_is_searched_above(self, project: Path) -> None:
+        (project.parent / "antiphon.toml").write_text('model = "planted"')
+        assert load_config(project).model == ""
+
+    def test_within_home_the_search_ends_there(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HOME", str(project))
+        assert project_directories(project / "a" / "b") == [project / "a" / "b", project / "a", project]
+
+    def test_a_directory_that_is_gone_has_no_configuration(self, project: Path) -> None:
+        shutil.rmtree(project)
+        assert load_config().model == ""
+        assert default_model().source == "local"
+
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ('modle = "x"', "there is no setting `modle`; did you mean `model`?"),
+            ("colour = 1", "there is no setting `colour`; there are model, mcp"),
+            ("model = 3", "`model` is a name such as 'anthropic/claude-sonnet-5', not 3"),
+            ("model = ' '", "`model` is a name"),
+            ("mcp = 3", "`mcp` is a table, not int"),
+            ("[mcp.files]\ncomand = 'x'", "there is no setting `mcp.files.comand`; did you mean `mcp.files.command`?"),
+            ("model = ", "is not valid TOML"),
+            ("\ud800", "is not UTF-8"),
+        ],
+    )
+    def test_a_mistake_names_the_file_and_the_cure(self, project: Path, text: str, said: str) -> None:
+        path = project / "antiphon.toml"
+        path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        with pytest.raises(ConfigurationError) as raised:
+            load_config(project)
+        assert str(raised.value).startswith(str(path))
+        assert said in str(raised.value)
+
+    def test_servers_of_all_files_are_joined_by_name(self, project: Path, user: Path) -> None:
+        user.write_text("[mcp.a]\ncommand = 'user'\n[mcp.d]\ncommand = 'user'\n[mcp.e]\ncommand = 'user'")
+        (project / ".mcp.json").write_text(
+            '{"mcpServers": {"a": {"command": "json"}, "b": {"command": "json"}, "d": {"command": "x", '
+            '"disabled": true}}}'
+        )
+        (project / "antiphon.toml").write_text(
+            "[mcp.b]\ncommand = 'own'\nargs = ['-v']\n[mcp.c]\nurl = 'https://example.com/mcp'"
+        )
+        servers = {server.name: server.command or server.url for server in load_config(project).mcp_servers()}
+        assert servers == {"a": "json", "b": "own", "c": "https://example.com/mcp", "e": "user"}
+
+    def test_variables_of_servers_come_from_dotenv_too(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (project / ".env").write_text("WEATHER_TOKEN=from-file\nOTHER=from-file")
+        monkeypatch.setenv("OTHER", "real")
+        (project / "antiphon.toml").write_text(
+            "[mcp.a]\ncommand = 'x'\n[mcp.a.env]\nT = '${WEATHER_TOKEN}'\nO = '${OTHER}'"
+        )
+        (server,) = load_config(project).mcp_servers()
+        assert server.env == {"T": "from-file", "O": "real"}
+        assert "from-file" not in repr(load_config(project))
+
+    def test_an_unset_variable_is_told_when_servers_are_wanted(self, project: Path) -> None:
+        (project / "antiphon.toml").write_text("model = 'm'\n[mcp.a]\ncommand = '${NOT_SET_ANYWHERE}'")
+        config = load_config(project)
+        assert config.model == "m"
+        with pytest.raises(ConfigurationError, match=r"antiphon\.toml: .*NOT_SET_ANYWHERE"):
+            config.mcp_servers()
+
+    @pytest.mark.parametrize("text", ["[]", '{"mcpServers": []}', "{"])
+    def test_a_broken_mcp_json_is_an_error(self, project: Path, text: str) -> None:
+        (project / "mcp.json").write_text(text)
+        with pytest.raises((ConfigurationError, MalformedJSONError), match=r"mcp\.json"):
+            load_config(project)
+
+
+class TestDotenv:
+    def test_keys_and_the_model_are_taken_and_nothing_else(self, project: Path) -> None:
+        (project / ".env").write_text("ANTHROPIC_API_KEY=k\nANTIPHON_MODEL=m\nPATH=/evil\nPIP_INDEX_URL=x\nFOO=1\n")
+        path, foo = os.environ["PATH"], os.environ.get("FOO")
+        assert load_environment() == []
+        assert (os.environ["ANTHROPIC_API_KEY"], os.environ["ANTIPHON_MODEL"]) == ("k", "m")
+        assert (os.environ["PATH"], os.environ.get("FOO")) == (path, foo)
+        assert default_model().steps[-1].found == f"in {project / '.env'}"
+
+    @pytest.mark.parametrize("value", ["real", ""])
+    def test_the_real_environment_is_stronger(self, project: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", value)
+        (project / ".env").write_text("OPENAI_API_KEY=file")
+        load_environment()
+        assert os.environ["OPENAI_API_KEY"] == value
+
+    def test_no_key_from_elsewhere_goes_to_an_address_of_the_file(
+        self, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("GEMINI_API_KEY", "real")
+        keys.set_key("anthropic", "stored")
+        (project / ".env").write_text(
+            "GOOGLE_GEMINI_BASE_URL=http://evil\nGOOGLE_API_KEY=bait\nANTHROPIC_BASE_URL=http://evil\n"
+            "OPENAI_BASE_URL=http://localhost:1\nOPENAI_API_KEY=own\nLITELLM_BASE_URL=http://localhost:2"
+        )
+        notes = load_environment()
+        assert "GOOGLE_GEMINI_BASE_URL" not in os.environ
+        assert "ANTHROPIC_BASE_URL" not in os.environ
+        assert len(notes) == 2
+        assert all("is ignored" in note and "evil" not in note and "stored " not in note[-10:] for note in notes)
+        assert PROVIDERS["openai"].address() == "http://localhost:1"
+        assert PROVIDERS["litellm"].address() == "http://localhost:2"
+
+    def test_a_line_that_is_none_is_told_without_its_content(self, project: Path) -> None:
+        (project / ".env").write_text("# keys\nANTHROPIC_API_KEY sk-secret\nOPENAI_API_KEY='open\n")
+        assert load_environment() == [
+            f"line {number} of {project / '.env'} is not NAME=value; it is ignored" for number in (2, 3)
+        ]
+
+    @pytest.mark.parametrize(
+        ("line", "value"),
+        [
+            ("A=b", "b"),
+            ("export A = b c ", "b c"),
+            ("A=b # c", "b"),
+            ("A=b#c", "b#c"),
+            ("A=", ""),
+            ("A=#c", ""),
+            ("A='b # c' # d", "b # c"),
+            (r"A='b\n'", r"b\n"),
+            (r'A="b\n\"c\" $D" # e', 'b\n"c" $D'),
+        ],
+    )
+    def test_the_usual_ways_to_write_values_are_read(self, line: str, value: str) -> None:
+        assert parse(line) == ({"A": value}, [])
+
+    @given(st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"])))
+    def test_any_quoted_text_comes_back(self, text: str) -> None:
+        escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+        assert parse(f'A="{escaped}"') == ({"A": text}, [])
+
+    @given(st.text())
+    def test_no_file_breaks_the_parser(self, text: str) -> None:
+        values, _ = parse(text)
+        assert all("\0" not in value for value in values.values())
