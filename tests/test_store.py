@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from antiphon._json import dumps, loads
 from antiphon.conversation import Chat, Conversation, Image, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.conversation.storage import from_json, to_json
+from antiphon.conversation.turns import AssistantTurn
 from antiphon.errors import ContentError, FormatError, NotSavedError
 from antiphon.store import Entry, Store
 from antiphon.wire import Usage
@@ -115,6 +116,23 @@ def test_saving_costs_what_is_new(store: Store):
     save(store, conversation, id)
     assert log.stat().st_size - before < 60_000
     assert store.load(id) == conversation
+
+
+def test_what_is_saved_is_the_newest_state_of_everything(store: Store):
+    conversation = talk("hello")
+    conversation.keep("result-1", "the whole")
+    id = save(store, conversation)
+    bare = talk("hello")
+    bare.system = "Be brief."
+    save(store, bare, id)
+    assert store.load(id) == bare, "what was kept is gone"
+    for spelling in ('{"a":1}', '{ "a": 1 }'):
+        bare.add_assistant([ToolCall.read("c1", "f", spelling)])
+        save(store, bare, id)
+        saved = store.load(id).turns[-1]
+        assert isinstance(saved, AssistantTurn)
+        assert saved.calls[0].arguments_json == spelling, "equal calls may be spelled differently"
+        bare.undo()
 
 
 def test_a_conversation_that_somebody_else_changed_becomes_a_fork(store: Store):

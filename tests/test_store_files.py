@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,6 +61,14 @@ def finished(*processes: subprocess.Popen[str]) -> list[str]:
     outputs = [process.communicate(timeout=60) for process in processes]
     assert [error for _, error in outputs if error] == []
     return [output for output, _ in outputs]
+
+
+def go(processes: list[subprocess.Popen[str]]) -> None:
+    """Let those that wait for a line begin together."""
+    for process in processes:
+        assert process.stdin
+        process.stdin.write("go\n")
+        process.stdin.flush()
 
 
 @pytest.mark.parametrize(
@@ -149,6 +158,17 @@ def test_a_locked_store_is_waited_for_and_then_given_up(tmp_path: Path):
         other.close()
         store.save(conversation, id=id, model="m", command="chat")
         assert store.load(id) == conversation
+
+
+def test_a_store_that_another_process_is_just_making_is_waited_for(tmp_path: Path):
+    path = tmp_path / "logs.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.3, lambda: (other.execute("ROLLBACK"), other.close()))
+    release.start()
+    with Store(path) as store:
+        assert store.load(save(store, "hi")) == talk("hi")
+    release.join()
 
 
 @pytest.fixture
@@ -264,10 +284,7 @@ store = Store(sys.argv[1])
 print(*(store.save(talk(f"{sys.argv[2]} {number}"), model="m", command="chat") for number in range(10)))
 """
     processes = [run(code, tmp_path / "new" / "logs.db", number) for number in range(6)]
-    for process in processes:
-        assert process.stdin
-        process.stdin.write("go\n")
-        process.stdin.flush()
+    go(processes)
     ids = " ".join(finished(*processes)).split()
     assert len(set(ids)) == 60
     with Store(tmp_path / "new" / "logs.db") as store:
@@ -281,13 +298,20 @@ def test_processes_that_go_on_with_one_conversation_lose_nothing(tmp_path: Path)
     code = """
 store = Store(sys.argv[1])
 conversation, id = store.load(sys.argv[2]), sys.argv[2]
+print("loaded", flush=True)
+sys.stdin.readline()
 for number in range(10):
     conversation.add_user(f"{sys.argv[3]}-{number}")
     conversation.add_assistant("ok")
     id = store.save(conversation, id=id, model="m", command="chat")
 print(id)
 """
-    ids = [line.strip() for line in finished(*(run(code, store.path, id, name) for name in "abc"))]
+    processes = [run(code, store.path, id, name) for name in "abc"]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == "loaded\n"
+    go(processes)
+    ids = [line.strip() for line in finished(*processes)]
     assert len(set(ids)) == 3
     for name, each in zip("abc", ids, strict=True):
         said = [turn.text for turn in store.load(each).turns]

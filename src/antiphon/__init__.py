@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
     from antiphon.errors import AntiphonError
+    from antiphon.lang.importer import install_importer
+    from antiphon.lang.program import load, run
     from antiphon.providers import Model, connect
     from antiphon.session import AIResult, Session
     from antiphon.tools import tool
@@ -33,6 +35,9 @@ _HOMES = {
     "ToolResult": "antiphon.conversation",
     "ToolSpec": "antiphon.conversation",
     "connect": "antiphon.providers",
+    "install_importer": "antiphon.lang.importer",
+    "load": "antiphon.lang.program",
+    "run": "antiphon.lang.program",
     "tool": "antiphon.tools",
 }
 
@@ -51,6 +56,9 @@ __all__ = [
     "ToolResult",
     "ToolSpec",
     "connect",
+    "install_importer",
+    "load",
+    "run",
     "tool",
 ]
 

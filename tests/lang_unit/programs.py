@@ -64,11 +64,16 @@ class Writer:
         out = self.random.choice(("", " ", "  "))
         if self.chance(0.12):
             self._comments += 1
-            out += f" // {self._comments}" + self.random.choice(("", "  ", " `\" { /*"))
+            out += f" // {self._comments}" + self.random.choice(("", "  ", ' `" { /*'))
         out += self.random.choice(("\n", "\n", "\n", "\n\n", "\n \n\n", "\r\n", "\r"))
         if self.chance(0.08):
             self._comments += 1
-            own = (f"// {self._comments}", f"/* {self._comments} */", f"/*\n * {self._comments}\n  *  x\n*/", "/* a\n  b */")
+            own = (
+                f"// {self._comments}",
+                f"/* {self._comments} */",
+                f"/*\n * {self._comments}\n  *  x\n*/",
+                "/* a\n  b */",
+            )
             out += f"  {self.random.choice(own)}" + self.random.choice(("\n", "\n\n"))
         return out + " " * self.random.randrange(5)
 
@@ -120,12 +125,14 @@ class Writer:
 
     def plain_text(self) -> str:
         """A string without holes."""
-        body = self.random.choice(("", "low", "in whole years", r"\n \{x} \u{1F600}", "a longer text that says nothing"))
+        body = self.random.choice(
+            ("", "low", "in whole years", r"\n \{x} \u{1F600}", "a longer text that says nothing")
+        )
         quote = self.random.choice("\"'`")
         return f"{quote}{body}{quote}"
 
     def text(self, depth: int) -> str:
-        quote = self.random.choice("\"\"'`")
+        quote = self.random.choice('""\'`')
         parts = [self._text_part(depth, quote) for _ in range(self.random.randrange(4))]
         return quote + "".join(parts) + quote
 
@@ -137,8 +144,10 @@ class Writer:
             write: Callable[[], str] = lambda: self.space() + self.expression(depth - 1) + self.space()  # noqa: E731
             return "${" + (self.inside(write) if quote == "`" else self.on_one_line(write)) + "}"
         if kind == 2 and quote == "`" and not self.flat:
-            return "over lines  \n   { \"x\": 1 } \n"
-        return self.random.choice(("some words ", '{ : "' if quote == "'" else "{ 1 }", r"\{ \\ \$", "// no comment ", "$5 "))
+            return 'over lines  \n   { "x": 1 } \n'
+        return self.random.choice(
+            ("some words ", '{ : "' if quote == "'" else "{ 1 }", r"\{ \\ \$", "// no comment ", "$5 ")
+        )
 
     # Expressions, from the loosest operators to the tightest
 
@@ -258,7 +267,11 @@ class Writer:
         del depth
         head = "py" + self.random.choice(("(a, b)", "( a )", "()", " (a ,b,) ")) + self.random.choice(("", " ")) + "{"
         if self.flat or self.chance(0.4):
-            return head + self.random.choice((" return {'a': \"}\"} ", "return a", " import json; return json.dumps(a)", "")) + "}"
+            return (
+                head
+                + self.random.choice((" return {'a': \"}\"} ", "return a", " import json; return json.dumps(a)", ""))
+                + "}"
+            )
         return head + self.random.choice(
             (
                 "\n      if a: # }\n          return {1: 2}\n\n      return b\n    }",
@@ -321,7 +334,11 @@ class Writer:
     def statements(self, count: int, depth: int) -> str:
         """So many statements, and what separates them."""
         nested, self.nested = self.nested, False
-        out = "" if self.flat else self.random.choice(("", " ", "\n", "\n\n")) + (self.line_end() if self.chance(0.1) else "")
+        out = (
+            ""
+            if self.flat
+            else self.random.choice(("", " ", "\n", "\n\n")) + (self.line_end() if self.chance(0.1) else "")
+        )
         for _ in range(count):
             out += self.statement(depth)
             out += f"{self.space()};{self.space()}" if self.flat or self.chance(0.1) else self.line_end()
@@ -373,7 +390,9 @@ class Writer:
             if depth > 0 and self.chance(0.2):
                 out += f"{self.space()}:{self.space()}{self._pattern(depth - 1)}"
             elif self.chance(0.9):
-                out += f"{self.space()}:{self.space()}{self.random.choice(('text', 'number[]', '{a: text}[]', '3 | 4'))}"
+                out += (
+                    f"{self.space()}:{self.space()}{self.random.choice(('text', 'number[]', '{a: text}[]', '3 | 4'))}"
+                )
             out += self._description()
             return out + (f"{self.space()}={self.gap()}{self.expression(1)}" if self.chance(0.15) else "")
 
@@ -401,7 +420,7 @@ class Writer:
         def item() -> str:
             return self.name() + (f"{self.apart()}as{self.apart()}{self.name()}" if self.chance(0.3) else "")
 
-        return f"import{self.space()}{self.listed('{', '}', item)}{self.space()}from{self.space()}\"./lib.vibe\""
+        return f'import{self.space()}{self.listed("{", "}", item)}{self.space()}from{self.space()}"./lib.vibe"'
 
     def _type(self) -> str:
         head = ("export " if self.chance(0.2) else "") + "type" + self.random.choice((" ", "  ")) + self.name()
@@ -415,7 +434,9 @@ class Writer:
     def _if(self, depth: int) -> str:
         out = f"if{self.apart()}{self.expression(2)}{self.space()}{self.block(depth)}"
         while self.chance(0.3):
-            out += f"{self.loose()}else{self.apart()}if{self.apart()}{self.expression(1)}{self.space()}{self.block(depth)}"
+            out += (
+                f"{self.loose()}else{self.apart()}if{self.apart()}{self.expression(1)}{self.space()}{self.block(depth)}"
+            )
         return out + (f"{self.loose()}else{self.loose()}{self.block(depth)}" if self.chance(0.4) else "")
 
     def _mode(self) -> str:

@@ -24,7 +24,7 @@ from antiphon.lang.program import Program
 from tests.lang_unit.harness import Ran, ran
 
 ROOT = Path(__file__).parent.parent / "lang"
-_MARK = re.compile(r"//\s*(expect(?:-[a-z]+)*|inputs): ?(.*)$")
+_MARK = re.compile(r"//.*?\b(expect(?:-[a-z]+)*|inputs): ?(.*)$")
 SECTIONS = (
     *("lexical", "types", "statements", "asking", "results", "typed_returns", "tool_errors", "context", "loop_modes"),
     *("models", "tools", "python", "async", "modules", "errors", "builtins"),

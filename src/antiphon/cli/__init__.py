@@ -1,25 +1,48 @@
-"""The `antiphon` command: each command is a thin function over the rooms."""
+"""The `antiphon` command: each command is a thin function over the rooms, imported when it is asked for."""
 
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 
 import click
 
 from antiphon import __version__
-from antiphon.cli.convert import convert
-from antiphon.cli.doctor import doctor
-from antiphon.cli.fake import fake
-from antiphon.cli.keys import keys
-from antiphon.cli.logs import logs
-from antiphon.cli.mcp import mcp
-from antiphon.cli.models import models
 from antiphon.cli.output import printable
-from antiphon.cli.show import show
 from antiphon.errors import AntiphonError
 
+#: Each is a function of this name in a module of this name.
+_COMMANDS = (
+    "check",
+    "convert",
+    "doctor",
+    "explain",
+    "fake",
+    "fmt",
+    "keys",
+    "logs",
+    "mcp",
+    "models",
+    "repl",
+    "run",
+    "show",
+    "test",
+)
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+
+class _Commands(click.Group):
+    """Commands that cost nothing until they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in _COMMANDS:
+            return None
+        return getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="antiphon %(version)s")
 def cli() -> None:
     """Conversations with language models in which tool calls and results stay paired."""
@@ -27,16 +50,6 @@ def cli() -> None:
 
     for note in load_environment():
         click.echo(f"antiphon: {printable(note)}", err=True)
-
-
-cli.add_command(doctor)
-cli.add_command(convert)
-cli.add_command(fake)
-cli.add_command(keys)
-cli.add_command(logs)
-cli.add_command(mcp)
-cli.add_command(models)
-cli.add_command(show)
 
 
 def main() -> None:

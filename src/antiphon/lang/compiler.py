@@ -15,7 +15,7 @@ from antiphon.lang import nodes as n
 from antiphon.lang.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.emit import Place, at
 from antiphon.lang.expressions import Expressions, type_of
-from antiphon.lang.module import Code, ImportedName, Variable
+from antiphon.lang.module import MANGLED, Code, ImportedName, Variable
 from antiphon.lang.source import Source
 from antiphon.lang.symbols import Symbol
 from antiphon.lang.types import AI, Array, Literal, Object, Simple, Type, base
@@ -43,6 +43,12 @@ def compile_program(program: n.Program, source: Source, *, for_tests: bool = Fal
     return code
 
 
+def python_name(name: str) -> str:
+    """What Python calls a name: itself, unless Python or this compiler has a use for it. No two become one."""
+    kept = name.isidentifier() and name not in _RESERVED and not name.startswith(("_v", "__"))
+    return name if kept else f"{MANGLED}{name}"
+
+
 class _Scope:
     """A Python function that is being compiled: its names and variables."""
 
@@ -58,9 +64,7 @@ class _Scope:
 
     def named(self, name: str) -> str:
         """A Python name for a variable that hides no other."""
-        wish = name
-        if name in _RESERVED or name.startswith(("_v", "__")) or not name.isidentifier():
-            wish = f"v_{name}"
+        wish = python_name(name)
         known, number = wish, 1
         while any(known in scope.taken for scope in self.chain()):
             number += 1
@@ -166,7 +170,7 @@ class Compiler(Expressions):
 
     def _global_name(self, name: str) -> str:
         self.module_names.add(name)
-        wish = f"v_{name}" if name in _RESERVED or name.startswith(("_v", "__")) else name
+        wish = python_name(name)
         self.scope.taken.add(wish)
         return wish
 
@@ -220,6 +224,8 @@ class Compiler(Expressions):
         place, symbol = self.place(node), node.symbol
         if symbol is None:
             return []
+        if symbol.is_private and isinstance(node.value, n.Ask):
+            self.hidden[node.value.start] = ("",)
         if node.is_async and node.value is not None:
             value = self._started(node.value, symbol.type)
         else:
@@ -271,6 +277,7 @@ class Compiler(Expressions):
 
     def _destructure(self, node: n.Destructure) -> list[ast.stmt]:
         place, name = self.place(node), self.temporary()
+        self.hidden[node.value.start] = tuple(each.name for each in node.pattern.fields if _is_private(each))
         if node.is_async and isinstance(node.value, n.Ask):
             value = self.call("_vwait", [self.runtime("start_ask", self.ask_arguments(node.value), place)], place)
         else:
@@ -317,7 +324,7 @@ class Compiler(Expressions):
         symbol, place = node.symbol, self.place(node)
         if symbol is None:
             return []
-        name = node.name if node.name not in _RESERVED and not node.name.startswith("_v") else f"v_{node.name}"
+        name = python_name(node.name)
         definition = self._definition(node, symbol, name, place)
         out: list[ast.stmt] = [definition]
         value: ast.expr = self.name(name, place)
@@ -472,6 +479,7 @@ class Compiler(Expressions):
         if known and isinstance(target, n.Index):
             known = base(type_of(target.index)) == Simple("number")
         if known:
+            key = self.whole(key, place) if isinstance(target, n.Index) else key
             return [self.assign_item(holder, key, value, place)]
         if isinstance(target, n.Index):
             return [self.expression(self.call("_vsetitem", [holder, key, value], place), place)]
@@ -594,6 +602,12 @@ def _pattern_symbols(pattern: n.Pattern) -> list[Symbol]:
         elif each.symbol is not None:
             out.append(each.symbol)
     return out
+
+
+def _is_private(field: n.PatternField) -> bool:
+    if field.nested is not None:
+        return any(map(_is_private, field.nested.fields))
+    return field.symbol is not None and field.symbol.is_private
 
 
 def _is_scalar(type_: Type) -> bool:

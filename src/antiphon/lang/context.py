@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
-from antiphon.lang.module import Code, Variable
+from antiphon.lang.module import MANGLED, Code, Variable
 from antiphon.lang.traces import CODE, span_at
 from antiphon.lang.types import AI, show, widen
 from antiphon.lang.values import json_text, text
@@ -50,11 +50,14 @@ def _frame(frame: FrameType, code: Code) -> str:
             seen[each.name] = f"{each.name} ({_type(each)}): {shown(value)}"
     if not seen:
         return ""
-    name = python.co_name
-    title = (
-        "Variables:" if name == "main" else f"Variables of {name}:" if name[:2] != "_v" else "Variables of this round:"
-    )
-    return "\n".join([title, *seen.values()])
+    return "\n".join([_title(python.co_name), *seen.values()])
+
+
+def _title(function: str) -> str:
+    if function == "main":
+        return "Variables:"
+    of = function.removeprefix(MANGLED)
+    return f"Variables of {of}:" if of != function or not of.startswith("_v") else "Variables of this round:"
 
 
 def _visible(known: Iterable[Variable], position: int) -> list[Variable]:

@@ -11,7 +11,6 @@ from antiphon.lang.expression_parser import ExpressionParser
 from antiphon.lang.tokens import WORDS
 
 _BETWEEN_LINES = re.compile(r"[ \t]*(?:\r\n|\r|\n)?[ \t]*")
-_BLANK_BEFORE = re.compile(r"(?:[^\S\r\n]|[\r\n])*")
 _STARS = re.compile(r"^[ \t]*\*?[ \t]?", re.MULTILINE)
 
 
@@ -37,36 +36,41 @@ class DeclarationParser(ExpressionParser):
                 start, self.ends[self.at - 1], is_const, pattern, value, private, asynchronous, exported
             )
         name = self.name("a name")
-        kinds = self.kinds
-        declared = None
-        if kinds[self.at] == ":":
-            self.at += 1
-            declared = self.type_()
-        value = None
-        if kinds[self.at] == "=" and (self.at not in self.fresh):
-            self.at += 1
-            value = self.value(name)
+        declared = value = None
+        depth = self.depth
+        try:
+            if self.kinds[self.at] == ":":
+                self.at += 1
+                declared = self.type_()
+            if self.kinds[self.at] == "=" and self.at not in self.fresh:
+                self.at += 1
+                value = self.expression()
+        except Unreadable:
+            value = self._unreadable_value(name, depth)
         end = self.ends[self.at - 1]
         starts = self.starts
         return n.Let(
             start, end, is_const, self.values[name], declared, value, private, asynchronous, exported, starts[name]
         )
 
-    def value(self, first: int) -> n.Expr:
-        """What is assigned. If it cannot be read, the name is declared all the same."""
-        start, depth, nested = self.at, self.depth, self.nested
+    def value(self) -> n.Expr:
+        """What is assigned. If it cannot be read, the rest of the statement counts all the same."""
+        first, depth = self.at, self.depth
         try:
             return self.expression()
         except Unreadable:
-            self.depth, self.nested = depth, nested
-            self.recover(first)
-            return n.BadExpr(self.starts[start], max(self.starts[start], self.ends[self.at - 1]))
+            return self._unreadable_value(first, depth)
+
+    def _unreadable_value(self, first: int, depth: int) -> n.BadExpr:
+        self.depth, self.nested = depth, False
+        self.recover(first)
+        return n.BadExpr(self.starts[first], max(self.starts[first], self.ends[self.at - 1]))
 
     def _pattern_value(self) -> n.Expr:
         if self.kinds[self.at] != "=":
             self.unexpected("`=` and what to take apart")
         self.at += 1
-        return self.value(self.at)
+        return self.value()
 
     def _pattern(self) -> n.Pattern:
         start = self.starts[self.at]
@@ -156,16 +160,19 @@ class DeclarationParser(ExpressionParser):
         while index >= 0 and self._stands_above(comments[index], start):
             first, last = comments[index]
             if text.startswith("/*", first):
-                return "\n".join(lines) if lines else _STARS.sub("", text[first + 2 : last].removesuffix("*/")).strip()
-            lines.insert(0, text[first + 2 : last].removeprefix(" ").rstrip())
+                if not lines:
+                    return _STARS.sub("", text[first + 2 : last].removesuffix("*/")).strip()
+                break
+            lines.append(text[first + 2 : last].removeprefix(" ").rstrip())
             start, index = first, index - 1
-        return "\n".join(lines)
+        return "\n".join(reversed(lines))
 
     def _stands_above(self, comment: tuple[int, int], start: int) -> bool:
         first, last = comment
         gap = _BETWEEN_LINES.match(self.text, last)
-        line = max(self.text.rfind("\n", 0, first), self.text.rfind("\r", 0, first)) + 1
-        return gap is not None and gap.end() == start and not self.text[line:first].strip()
+        while first and self.text[first - 1] in " \t":
+            first -= 1
+        return gap is not None and gap.end() == start and (not first or self.text[first - 1] in "\r\n\ufeff")
 
     # Models, types and modules
 
@@ -174,8 +181,7 @@ class DeclarationParser(ExpressionParser):
         self.at += 1
         name = self.name("the name of the model")
         self.expect("=", "`=` and the settings of the model", 'write `model m = { name: "…" }`')
-        first = self.at
-        value = self.value(first)
+        value = self.value()
         if not isinstance(value, n.ObjectLit):
             if not isinstance(value, n.BadExpr):
                 self.report_span(

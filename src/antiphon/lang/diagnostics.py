@@ -48,11 +48,11 @@ class Diagnostic:
 
     def render(self, source: Source, paint: Paint = lambda _, text: text) -> str:
         """As people read it: the message, the line with the span underlined, the hint."""
-        head = f"{paint(self.severity, f'{self.severity}[{self.code}]')}: {_shown(self.message)}"
+        head = f"{paint(self.severity, f'{self.severity}[{self.code}]')}: {harmless(self.message)}"
         parts = [head, excerpt(source, self.start, self.end, "", paint)]
         parts += [excerpt(source, each.start, each.end, each.text, paint) for each in self.labels]
         if self.hint:
-            parts.append(f"  {paint('hint', 'hint')}: {_shown(self.hint)}")
+            parts.append(f"  {paint('hint', 'hint')}: {harmless(self.hint)}")
         return "\n".join(parts)
 
 
@@ -74,13 +74,13 @@ def excerpt(source: Source, start: int, end: int, note: str = "", paint: Paint =
     cut = max(0, len(before) - 60)
     lead, after = ("…" if cut else "") + before[cut:], rest[:120]
     number = str(line)
-    caret = "^" * max(1, _width(_shown(rest[: min(width, 120)])))
-    shown_note = f" {_shown(note)}" if note else ""
+    caret = "^" * max(1, _width(harmless(rest[: min(width, 120)])))
+    shown_note = f" {harmless(note)}" if note else ""
     return "\n".join(
         (
-            f"  {' ' * len(number)}{paint('place', '-->')} {_shown(source.name)}:{line}:{column}",
-            f"  {number} | {_shown(lead + after)}",
-            f"  {' ' * len(number)} | {' ' * _width(_shown(lead))}{paint('caret', caret)}{shown_note}",
+            f"  {' ' * len(number)}{paint('place', '-->')} {harmless(source.name)}:{line}:{column}",
+            f"  {number} | {harmless(lead + after)}",
+            f"  {' ' * len(number)} | {' ' * _width(harmless(lead))}{paint('caret', caret)}{shown_note}",
         )
     )
 
@@ -91,7 +91,7 @@ def _range(source: Source, start: int, end: int) -> dict[str, Any]:
     return {"file": source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
 
 
-def _shown(text: str) -> str:
+def harmless(text: str) -> str:
     """Text that cannot do anything to a terminal."""
     if text.isascii() and text.isprintable():
         return text

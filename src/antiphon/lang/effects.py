@@ -80,13 +80,21 @@ class Sleep:
 Effect = AskModel | CallTool | AskHuman | Print | ReadClock | ReadEnvironment | Sleep
 
 
-@dataclass(slots=True, eq=False)
 class ModelValue:
-    """A `model` of a program: what it is called there, and its settings as they were written."""
+    """A `model` of a program: what it is called there, and its settings as they were written.
 
-    label: str
-    settings: Mapping[str, Any]
-    connected: Any = None
+    No dataclass, so that whoever writes down values writes its name, and not its key.
+    """
+
+    __slots__ = ("connected", "label", "settings")
+
+    def __init__(self, label: str, settings: Mapping[str, Any]) -> None:
+        self.label = label
+        self.settings = settings
+        self.connected: Any = None
+
+    def __repr__(self) -> str:
+        return f"model {self.name}"
 
     @property
     def name(self) -> str:
@@ -136,6 +144,8 @@ class Host:
     max_turns: int | None = None
     max_parallel: int = 8
     show_prompt: bool = False
+    #: The program is somebody else's: its own calls of tools that change things ask first.
+    untrusted: bool = False
     environment: Mapping[str, str] | None = None
     #: Takes the answers that a test gives to its models.
     play: Callable[[list[Any]], None] | None = None
@@ -154,6 +164,7 @@ class Host:
             case AskModel():
                 return self._ask(effect)
             case CallTool():
+                self._check_allowed(effect)
                 return effect.run()
             case Print():
                 return self.write(effect.text)
@@ -174,6 +185,26 @@ class Host:
             "cost": self.cost,
             "requests": self.turns,
         }
+
+    def _check_allowed(self, effect: CallTool) -> None:
+        """Whoever wrote a program may call what he likes; but one that is not trusted asks first."""
+        tool = effect.tool
+        if not self.untrusted or not (getattr(tool, "destructive", False) or getattr(tool, "needs_approval", False)):
+            return
+        from antiphon.conversation import ToolCall
+        from antiphon.session.portal import portal
+        from antiphon.tools import ApprovalRequest
+        from antiphon.tools.threads import called
+
+        names = list(tool.spec.parameters.get("properties", {}))
+        call = ToolCall.read("call", tool.name, dict(zip(names, effect.arguments, strict=False)))
+        if self.policy is not None and self.policy.decide(call, tool) == "allow":
+            return
+        if self.approve is None:
+            raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal, or `--yes`")
+        decision = portal().run(called(self.approve, ApprovalRequest(call, tool)))
+        if not (decision if isinstance(decision, bool) else decision.allowed):
+            raise VibeError("V0923", f"`{tool.name}` was not allowed")
 
     def _human(self, question: str) -> str:
         if self.human is None:
@@ -210,13 +241,9 @@ class Host:
             limits=self._limits(settings),
             strategy=settings.get("strategy"),
             attempts=int(settings.get("attempts", 3)),
-            **{option: settings[name] for name, option in _OPTIONS.items() if name in settings},
+            **_options(model, settings),
         )
-        if self.on_event is None:
-            ask = session.do if effect.kind == "do" else session.vibe
-            result = ask(effect.prompt, returns=effect.returns)
-            self._count(result.usage.input_tokens, result.usage.output_tokens, result.cost, 1)
-            return result
+        # Streamed even where nobody looks: a recording fits wherever it is played, and every request is counted.
         last: Any = None
         requests = 0
         with session.stream(effect.prompt, mode=effect.kind, returns=effect.returns) as events:
@@ -224,7 +251,8 @@ class Host:
                 for event in events:
                     if isinstance(event, UsageChanged):
                         last, requests = event, requests + 1
-                    self.on_event(event)
+                    if self.on_event is not None:
+                        self.on_event(event)
                     if isinstance(event, Done):
                         return event.result
             finally:
@@ -259,6 +287,8 @@ class Host:
             self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def _connected(self, value: ModelValue) -> Asks:
+        if self.show_prompt:
+            return self._connect(value)
         with self._lock:
             if value.connected is None:
                 value.connected = self._connect(value)
@@ -274,14 +304,21 @@ class Host:
             for name, key in (("provider", "provider"), ("url", "url"), ("apiKey", "key"), ("timeout", "timeout"))
             if settings.get(name) not in (None, "")
         }
+        if self.show_prompt:
+            # What is not sent needs no key.
+            given.setdefault("key", "none")
+        name = value.name
+        if name == "default" and self.default_model is not None:
+            # A program may say which tools and settings the configured model gets without naming it.
+            name = self.default_model()
         if self.connect is not None:
-            return self.connect(value.name, **given)
+            return self.connect(name, **given)
         from antiphon.providers import connect
 
         if self.record is not None or self.replay is not None:
             # All models of a program share one recording.
             given |= self._recorded(given)
-        return connect(value.name, **given)
+        return connect(name, **given)
 
     def _recorded(self, given: dict[str, Any]) -> dict[str, Any]:
         from antiphon.providers.recording import Recorder, Replayer
@@ -289,6 +326,13 @@ class Host:
         if self._transport is None:
             self._transport = Replayer(self.replay) if self.replay is not None else Recorder(self.record or "")
         return {"transport": self._transport, **({"key": "replay"} if self.replay and not given.get("key") else {})}
+
+
+def _options(model: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of requests. A program runs with any model: one that chooses its words itself is not told how."""
+    target = getattr(model, "target", None)
+    unknown = ("temperature", "topP") if target is not None and not target.profile.sampling else ()
+    return {option: settings[name] for name, option in _OPTIONS.items() if name in settings and name not in unknown}
 
 
 def _request(model: Any, effect: AskModel) -> bytes:
@@ -316,7 +360,7 @@ def _request(model: Any, effect: AskModel) -> bytes:
             options["tool_choice"] = "required"
     conversation.add_user(prompt)
     conversation.tools = specs
-    options |= {option: settings[name] for name, option in _OPTIONS.items() if name in settings}
+    options |= _options(model, settings)
     if not hasattr(model, "request"):
         raise AntiphonError(f"{model.name} cannot show its requests")
-    return model.request(conversation, **options)
+    return model.request(conversation, stream=True, **options)

@@ -8,10 +8,13 @@ VibeError                what went wrong, with a code, a hint and where
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import AntiphonError
 from antiphon.lang.source import Source
+
+if TYPE_CHECKING:
+    from antiphon.lang.diagnostics import Paint
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +42,16 @@ class VibeError(AntiphonError):
         """What `catch` gives as `e.value`."""
         return None
 
-    def render(self) -> str:
+    def render(self, paint: Paint | None = None) -> str:
         """As people read it: message, source line, hint, call stack."""
-        from antiphon.lang.diagnostics import Diagnostic
+        from antiphon.lang.diagnostics import Diagnostic, harmless
 
+        look = paint or (lambda _, text: text)
         if not self.frames:
-            return f"error[{self.code}]: {self.message}" + (f"\n  hint: {self.hint}" if self.hint else "")
+            hint = f"\n  {look('hint', 'hint')}: {harmless(self.hint)}" if self.hint else ""
+            return f"{look('error', f'error[{self.code}]')}: {harmless(self.message)}{hint}"
         here = self.frames[-1]
-        said = Diagnostic(self.code, self.message, here.start, here.end, self.hint).render(here.source)
+        said = Diagnostic(self.code, self.message, here.start, here.end, self.hint).render(here.source, look)
         return "\n".join([said, *(_line(frame) for frame in reversed(self.frames[:-1][-20:]))])
 
     def to_json(self) -> dict[str, Any]:
@@ -92,5 +97,7 @@ class Stopped(BaseException):
 
 
 def _line(frame: Frame) -> str:
+    from antiphon.lang.diagnostics import harmless
+
     line, column = frame.source.place(frame.start)
-    return f"  called from {frame.function} at {frame.source.name}:{line}:{column}"
+    return f"  called from {frame.function} at {harmless(frame.source.name)}:{line}:{column}"

@@ -32,6 +32,7 @@ _SPECIAL = frozenset((0, _COMPARISON, _RANGE, _POWER))
 _POSTFIX = frozenset((".", "(", "["))
 #: Operators that go on with the line before when they begin one.
 _GOING_ON = frozenset(("??", "and", "or"))
+_AFTER = frozenset(("{", *_POWERS))
 _CONTEXTS = frozenset(("default", "local", "none"))
 _PYTHON_NAMES = re.compile(r"\s*(?:([^\W\d]\w*)\s*(,|\Z)|\Z)")
 
@@ -105,6 +106,8 @@ class ExpressionParser(TypeParser):
             kind = kinds[at]
             if kind == ".":
                 self.at = at + 1
+                if kinds[at + 1] != "name" and at + 1 in self.fresh:
+                    self.unexpected("a member name after `.`")
                 name = self.word("a member name after `.`")
                 node = n.Member(start, self.ends[name], node, self.values[name], self.starts[name])
             elif kind not in _POSTFIX or (at in self.fresh and not self.nested):
@@ -167,6 +170,7 @@ class ExpressionParser(TypeParser):
     def _choice(self, left: n.Expr, start: int, at: int) -> n.Expr:
         """`c ? a : b`, which is not of this language."""
         if self.kinds[at] == "=>":
+            # The lexer has complained of it.
             raise Unreadable
         if self.kinds[self.at] == "." and self.ends[at] == self.starts[self.at]:
             self.report("V0109", "there is no `?.` here", at, "compare with `null`, or use `??`")
@@ -181,6 +185,11 @@ class ExpressionParser(TypeParser):
             self.expression()
         self.depth -= 1
         return n.BadExpr(start, self.ends[self.at - 1])
+
+    def begins_with_object(self) -> bool:
+        """Whether the `{` here begins an object of an expression, and not the block that should follow one."""
+        after = self.partner(self.at) + 1
+        return after > 0 and after not in self.fresh and (self.kinds[after] in _POSTFIX or self.kinds[after] in _AFTER)
 
     def _deeper(self, at: int, level: int) -> n.Expr:
         """An operand that belongs to the sign at `at`."""
@@ -388,7 +397,8 @@ class ExpressionParser(TypeParser):
             self.report("V0109", f"there is no `{sign}{sign}` here", index, f"write `{sign}= 1`")
             self.at += plus
             return n.NumberLit(self.starts[index], self.ends[index], 1)
-        return self.unexpected("an expression")
+        hint = "a function is declared on its own, with a name" if kinds[at] == "function" else ""
+        return self.unexpected("an expression", hint)
 
     _prefix: ClassVar[dict[str, Callable[[ExpressionParser], n.Expr]]] = {
         "-": _negative,

@@ -66,6 +66,8 @@ class Expressions(Emitter):
         self.before: list[ast.stmt] = []
         #: Whether the function that is being compiled asks a model, or changes what models are shown.
         self.asked = False
+        #: What of the answers of asks is private, by where the asks begin.
+        self.hidden: dict[int, tuple[str, ...]] = {}
         self._temporaries = 0
         self._compilers: dict[type, Callable[[Any], ast.expr]] = {
             n.NumberLit: self._literal,
@@ -205,10 +207,13 @@ class Expressions(Emitter):
         spine: list[n.Binary] = [node]
         while type(spine[-1].left) is n.Binary:
             spine.append(spine[-1].left)
-        lowest = spine.pop()
-        value = self._operation(lowest, None)
-        for each in reversed(spine):
-            value = self._operation(each, value)
+        value: ast.expr | None = None
+        for each, outer in zip(reversed(spine), [*reversed(spine[:-1]), None], strict=True):
+            if each.op == "??" and outer is not None and outer.op == "??":
+                value = self._coalescing(each, value, self.place(each), self.lenient)
+            else:
+                value = self._operation(each, value)
+        assert value is not None
         return value
 
     def _operation(self, node: n.Binary, left: ast.expr | None) -> ast.expr:
@@ -302,13 +307,15 @@ class Expressions(Emitter):
     def _as_condition(self, value: ast.expr, node: n.Expr) -> ast.expr:
         return value if base(type_of(node)) == BOOLEAN else self.call("_vcond", [value], self.place(node))
 
-    def _coalescing(self, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
+    def _coalescing(
+        self, node: n.Binary, left: ast.expr | None, place: Place, right: Callable[[n.Expr], ast.expr] | None = None
+    ) -> ast.expr:
         left = self.lenient(node.left) if left is None else left
         if isinstance(type_of(node.left), AI) or type_of(node.left) == JSON:
             left = self.call("_vunwrap", [left], place)
         name = self.temporary()
         test = self.compare(self.named(name, left, place), _IS_NOT, self.constant(None, place), place)
-        return self.either(test, self.name(name, place), self.expr(node.right), place)
+        return self.either(test, self.name(name, place), (right or self.expr)(node.right), place)
 
     def _equality(self, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
         one, two = type_of(node.left), type_of(node.right)
@@ -404,11 +411,19 @@ class Expressions(Emitter):
         key, type_ = self.expr(node.index), type_of(node.object)
         sequence = isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
         if sequence and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
-            return self.item(value, key, place)
+            return self.item(value, self.whole(key, place), place)
         if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
             test, value = self._is_a(value, "_vlist", place)
             return self.either(test, self.item(value, key, place), self.call("_vitem", [value, key], place), place)
         return self.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+
+    def whole(self, key: ast.expr, place: Place) -> ast.expr:
+        """A number as an index: one that is whole but was computed with fractions, such as 0.5 * 4, is one too."""
+        constant = key.operand if isinstance(key, ast.UnaryOp) else key
+        if isinstance(constant, ast.Constant) and type(constant.value) is int:
+            return key
+        test, key = self._is_a(key, "_vint", place)
+        return self.either(test, key, self.call("_vwhole", [key], place), place)
 
     def _method(self, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
         callee = cast(n.Member, node.callee)
@@ -486,7 +501,8 @@ class Expressions(Emitter):
         self.asked = True
         place = self.place(node)
         context = node.context or "default"
-        site = Site(node.kind, context, node.wanted, node.start, node.end, node.says_model and node.model is None)
+        by_default = node.says_model and node.model is None
+        site = Site(node.kind, context, node.wanted, node.start, node.end, by_default, self.hidden.get(node.start, ()))
         model = self.expr(node.model) if node.model is not None else self.constant(None, place)
         return [self.constant(self.code.add_site(site), place), self.as_text(node.prompt), model]
 

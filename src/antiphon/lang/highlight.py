@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from re import MULTILINE, Match
 from typing import Any, ClassVar
 
-from pygments.lexer import RegexLexer, bygroups, default, include, words
-from pygments.lexers.python import PythonLexer
+from pygments.lexer import RegexLexer, bygroups, default, include, words  # pyright: ignore[reportUnknownVariableType]
+from pygments.lexers.python import PythonLexer  # pyright: ignore[reportMissingTypeStubs]
 from pygments.token import (
     Comment,
     Keyword,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from antiphon.lang.diagnostics import Diagnostic
 from antiphon.lang.pyblock import PythonReader
 from antiphon.lang.strings import StringReader
 from antiphon.lang.tokens import FOREIGN_VALUES, RESERVED, Tokens
 
-_NAME, _SIGN, _BRACE, _LINE, _TEXT, _NUMBER, _COMMENT, _STRING, _FOREIGN = range(1, 10)
+_NAME, _SIGN, _BRACE, _LINE, _TEXT, _NUMBER, _COMMENT, _STRING, _FOREIGN, _STOP = range(1, 11)
 _TOKEN = re.compile(
     r"""[ \t]*+(?:
       ([^\W\d]\w*+)
@@ -21,6 +22,7 @@ _TOKEN = re.compile(
     | (//[^\r\n]*+|/\*[\s\S]*?(?:\*/|\Z))
     | (["'`])
     | (&&|\|\||===|!==|=>)
+    | (\Z)
     | [\s\S]
     )""",
     re.VERBOSE,
@@ -142,7 +144,7 @@ class _Lexer:
         if group == _FOREIGN:
             self._foreign_sign(match[_FOREIGN], *match.span(_FOREIGN))
             return None
-        return self._odd_character(match.end() - 1)
+        return None if group == _STOP else self._odd_character(match.end() - 1)
 
     def _comment(self, start: int, end: int) -> None:
         tokens, text = self._tokens, self._text
@@ -157,7 +159,8 @@ class _Lexer:
 
     def _foreign_sign(self, sign: str, start: int, end: int) -> None:
         kind, hint = _FOREIGN_SIGNS[sign]
-        self._tokens.report("V0109", f"there is no `{sign}` here", start, end, hint)
+        # It is read as what was meant, so what follows is judged as usual.
+        self._tokens.diagnostics.append(Diagnostic("V0109", f"there is no `{sign}` here", start, end, hint))
         self._tokens.add(kind, sign, start, end)
 
     def _odd_character(self, at: int) -> int:

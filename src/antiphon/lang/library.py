@@ -291,6 +291,11 @@ def _place(key: Any, items: list[Any] | str) -> int:
     return place
 
 
+def index(value: Any) -> int:
+    """A number as an index."""
+    return whole(value, "an index")
+
+
 def whole(value: Any, what: str) -> int:
     """A number that must be whole."""
     value = unwrap(value)

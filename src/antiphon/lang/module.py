@@ -13,6 +13,9 @@ from antiphon.lang.source import Source
 from antiphon.lang.symbols import Symbol
 from antiphon.lang.types import Type
 
+#: Before a name that Python cannot have or that means something to the compiler; programs' own names never begin so.
+MANGLED = "_vn_"
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -25,6 +28,8 @@ class Site:
     end: int
     #: Whether the word `model` asks for the default model, whatever was used before.
     says_model: bool = False
+    #: The fields of the answer that go to private variables; all of it, if the empty name is among them.
+    hidden: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -52,12 +54,16 @@ class Modules:
         """A module from its text."""
         self._loading.append(source.name)
         try:
-            program, unread = parse(source)
-            checked = check(
-                program, source, imports=lambda path: self.exports(path, source), allow_python=self.allow_python
-            )
+            with _without_collector():
+                return self._add(source)
         finally:
             self._loading.pop()
+
+    def _add(self, source: Source) -> Compiled:
+        program, unread = parse(source)
+        checked = check(
+            program, source, imports=lambda path: self.exports(path, source), allow_python=self.allow_python
+        )
         found = sorted([*unread, *checked.diagnostics], key=lambda each: (each.start, each.end, each.code))
         sound = not any(each.severity == "error" for each in found)
         compiled = Compiled(source, compile_program(program, source) if sound else None, checked.exports, found)
@@ -118,18 +124,18 @@ class Instances:
     values: dict[str, Any] = field(default_factory=dict[str, Any])
     python: PythonModules = field(default_factory=PythonModules)
 
-    def start(self, code: Code) -> dict[str, Any]:
+    def start(self, code: Code, inputs: dict[str, Any] | None = None) -> dict[str, Any]:
         """The globals of a module, with its functions defined and nothing of its top level run."""
         name = code.source.name
-        module = Module(self.run, code, lambda path, given: self.imported(path, given, code))
+        module = Module(self.run, code, lambda path, given: self.imported(path, given, code), inputs or {})
         space = self.globals[name] = module_globals(code, module)
         assert code.main is not None
         exec(code.main, space)
         return space
 
-    def execute(self, code: Code) -> Any:
-        """Run a module's top level; gives its value."""
-        return self.start(code)[MAIN]()
+    def execute(self, code: Code, inputs: dict[str, Any] | None = None) -> Any:
+        """Run a module's top level; gives its value. `inputs` replace initial values."""
+        return self.start(code, inputs)[MAIN]()
 
     def imported(self, path: str, name: str, importer: Code) -> Any:
         """What an imported name stands for; its module is run if it has not been."""
@@ -160,6 +166,18 @@ class Instances:
             given = ", ".join(list(tools)[:12]) or "none"
             raise ImportFailed("V0606", f"the server `{server}` has no tool `{name}`", f"it has: {given}")
         return tools[name]
+
+
+@contextmanager
+def _without_collector() -> Generator[None]:
+    """Trees are many objects and no garbage: collecting in the meantime would take longer than compiling."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def located(path: str, importer: Source) -> Path:

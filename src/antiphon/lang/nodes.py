@@ -6,7 +6,7 @@ both. What is filled in later is no part of what a tree says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -14,23 +14,35 @@ if TYPE_CHECKING:
     from antiphon.lang.types import Type
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """Anything in a tree: from `start` up to `end`, as offsets."""
 
     start: int = field(compare=False)
     end: int = field(compare=False)
 
+    # Written once for all nodes: made anew for each of fifty classes they would slow down every start.
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self) if each.compare)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
 
 # Types as they are written
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TypeExpr(Node):
     """A type as it is written; `type` is what it means."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TypeName(TypeExpr):
     """`text`, `number`, `boolean`, `json`, `prompt`, `model`, `null`, or a declared type."""
 
@@ -38,7 +50,7 @@ class TypeName(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ArrayType(TypeExpr):
     """`T[]`."""
 
@@ -46,7 +58,7 @@ class ArrayType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LiteralType(TypeExpr):
     """`"low"`, `3`, `true`: a type with one value."""
 
@@ -54,7 +66,7 @@ class LiteralType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class UnionType(TypeExpr):
     """`"low" | "high"`, `text | null`."""
 
@@ -62,7 +74,7 @@ class UnionType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TypeField(Node):
     """`age?: number "in whole years"`; the span of the name is `start` and `name_end`."""
 
@@ -73,7 +85,7 @@ class TypeField(Node):
     name_end: int = field(default=0, compare=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ObjectType(TypeExpr):
     """`{ name: text, age?: number }`."""
 
@@ -87,7 +99,7 @@ TypeNode = TypeName | ArrayType | LiteralType | UnionType | ObjectType
 # Expressions
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class NumberLit(Node):
     """A number; whole ones are `int`, `1e6` too."""
 
@@ -95,7 +107,7 @@ class NumberLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Hole(Node):
     """`${expr}`, or `{path}` where `dollar` is false."""
 
@@ -103,7 +115,7 @@ class Hole(Node):
     dollar: bool
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TextLit(Node):
     """A string: pieces of text (escapes already read) and holes. The quote is one of `"` `'` and the backtick."""
 
@@ -112,7 +124,7 @@ class TextLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BoolLit(Node):
     """`true`, `false`."""
 
@@ -120,14 +132,14 @@ class BoolLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class NullLit(Node):
     """`null`."""
 
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Name(Node):
     """A name that is used."""
 
@@ -136,7 +148,7 @@ class Name(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ArrayLit(Node):
     """`[a, b]`."""
 
@@ -144,7 +156,7 @@ class ArrayLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Entry(Node):
     """`key: value` of an object; `{name}` is short for `{name: name}`. `quoted` keys are strings."""
 
@@ -154,7 +166,7 @@ class Entry(Node):
     short: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ObjectLit(Node):
     """`{ key: value, "any text": value }`."""
 
@@ -162,7 +174,7 @@ class ObjectLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Unary(Node):
     """`-x`, `not x`."""
 
@@ -171,7 +183,7 @@ class Unary(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Binary(Node):
     """Two operands; `op` is one of `+ - * / % ** == != < <= > >= and or ??`, `op_start` where it stands."""
 
@@ -182,7 +194,7 @@ class Binary(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Range(Node):
     """`a..b`, both ends included."""
 
@@ -191,7 +203,7 @@ class Range(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Member(Node):
     """`object.name`; the name stands at `name_start`."""
 
@@ -201,7 +213,7 @@ class Member(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Index(Node):
     """`object[index]`."""
 
@@ -210,7 +222,7 @@ class Index(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Slice(Node):
     """`object[first:last:step]`, as Python's: any of them may be missing."""
 
@@ -221,7 +233,7 @@ class Slice(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Call(Node):
     """`callee(arguments)`; the callee is a name, or a member for a method."""
 
@@ -233,7 +245,7 @@ class Call(Node):
 Context = Literal["default", "local", "none"]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Ask(Node):
     """`do prompt model context`, `vibe …`. `model` is a name, or `None` for the one that is in force.
 
@@ -250,7 +262,7 @@ class Ask(Node):
     wanted: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class AskHuman(Node):
     """`ask prompt`: the human answers."""
 
@@ -259,7 +271,7 @@ class AskHuman(Node):
     wanted: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class PyBlock(Node):
     """`py(a, b) { code }`; `code` is what stands between the braces, from `code_start` on."""
 
@@ -269,7 +281,7 @@ class PyBlock(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class AsyncFor(Node):
     """`async for x in xs { yield … }`: the yielded values, in order."""
 
@@ -281,7 +293,7 @@ class AsyncFor(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BadExpr(Node):
     """Stands where no expression could be read; there is a diagnostic of it already."""
 
@@ -314,14 +326,14 @@ Expr = (
 # Statements
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Block(Node):
     """`{ statements }`."""
 
     statements: list[Statement]
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Let(Node):
     """`let name: type = value`, `const …`, with `export`, `private` and `async` in front of it."""
 
@@ -336,7 +348,7 @@ class Let(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class PatternField(Node):
     """`private name: type "description" = default`, or `name: { nested pattern }`."""
 
@@ -350,7 +362,7 @@ class PatternField(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Pattern(Node):
     """`{ fields }` on the left of a declaration; `type` is that of the object it takes apart."""
 
@@ -358,7 +370,7 @@ class Pattern(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Destructure(Node):
     """`const { name: text } = value`."""
 
@@ -370,7 +382,7 @@ class Destructure(Node):
     exported: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Assign(Node):
     """`target = value`; `op` is one of `= += -= *= /= %=`."""
 
@@ -379,7 +391,7 @@ class Assign(Node):
     value: Expr
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class If(Node):
     """`if condition { … } else …`."""
 
@@ -388,7 +400,7 @@ class If(Node):
     otherwise: Block | If | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class LoopMode(Node):
     """What stands after a loop's brace: `verbose`, `forget`, `compress("how", model)`."""
 
@@ -397,7 +409,7 @@ class LoopMode(Node):
     model: Name | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class For(Node):
     """`for name in iterable { … } mode`."""
 
@@ -409,7 +421,7 @@ class For(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class While(Node):
     """`while condition { … } mode`."""
 
@@ -418,38 +430,38 @@ class While(Node):
     mode: LoopMode | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Break(Node):
     """`break`."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Continue(Node):
     """`continue`."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Return(Node):
     """`return value`."""
 
     value: Expr | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Yield(Node):
     """`yield value`, in an `async for`."""
 
     value: Expr
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Throw(Node):
     """`throw value`."""
 
     value: Expr
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Try(Node):
     """`try { … } catch name { … }`; the name may be left out."""
 
@@ -460,7 +472,7 @@ class Try(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Parameter(Node):
     """`name: type "description" = default`."""
 
@@ -471,7 +483,7 @@ class Parameter(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Function(Node):
     """`function name(…): type { … }`, and `tool`, whose `description` is its own or the comment above it."""
 
@@ -488,7 +500,7 @@ class Function(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ModelDecl(Node):
     """`model name = { name: "…" }`."""
 
@@ -499,7 +511,7 @@ class ModelDecl(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class TypeDecl(Node):
     """`type Name { fields }`, `type Name = "a" | "b"`."""
 
@@ -510,7 +522,7 @@ class TypeDecl(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ImportName(Node):
     """`name`, or `name as alias`."""
 
@@ -520,7 +532,7 @@ class ImportName(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Import(Node):
     """`import { names } from "path"`."""
 
@@ -529,7 +541,7 @@ class Import(Node):
     path_start: int = field(default=0, compare=False)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Test(Node):
     """`test "what it shows" { … }`."""
 
@@ -537,14 +549,14 @@ class Test(Node):
     body: Block
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class ExprStatement(Node):
     """An expression on its own."""
 
     value: Expr
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class BadStatement(Node):
     """Stands where no statement could be read; there is a diagnostic of it already."""
 
@@ -573,7 +585,7 @@ Statement = (
 )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Program(Node):
     """A whole file. `comments` are the spans of its comments, in order."""
 

@@ -60,6 +60,8 @@ class Program:
         An error of the program is raised as a `VibeError`; Ctrl-C passes through.
         """
         outcome = self.attempt(host, arguments=arguments, servers=servers, inputs=inputs)
+        if outcome.outcome == "interrupted":
+            raise KeyboardInterrupt
         if outcome.error is not None:
             raise outcome.error
         return outcome
@@ -72,37 +74,26 @@ class Program:
         servers: Servers | None = None,
         inputs: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Run it, and tell how it went; errors of the program are part of the answer."""
+        """Run it, and tell how it went; errors of the program, and Ctrl-C, are part of the answer."""
         host = host or default_host()
-        instances, prints = self._begin(host, inputs, arguments, servers)
+        run = Run(host, inputs, arguments)
+        instances = Instances(self.modules, run, servers)
         code = self.main.code
         assert code is not None
-        outcome = Outcome("done", prints=prints)
+        outcome = Outcome("done", prints=run.prints)
         try:
             self._check_inputs(inputs or {})
-            outcome.result = instances.execute(code)
+            outcome.result = instances.execute(code, run.inputs)
             instances.run.finish()
             outcome.value = plain(outcome.result)
+        except KeyboardInterrupt:
+            outcome.outcome = "interrupted"
         except (Exception, Stopped) as error:
             outcome.outcome, outcome.error = "failed", translated(error)
         finally:
             outcome.variables = self._variables(instances)
             outcome.usage = host.usage()
         return outcome
-
-    def _begin(
-        self, host: Host, inputs: dict[str, Any] | None, arguments: Iterable[str], servers: Servers | None
-    ) -> tuple[Instances, list[str]]:
-        prints: list[str] = []
-        write = host.write
-
-        def noted(text: str) -> None:
-            prints.append(text)
-            write(text)
-
-        run = Run(host, inputs, arguments)
-        host.write = noted
-        return Instances(self.modules, run, servers), prints
 
     def _check_inputs(self, inputs: dict[str, Any]) -> None:
         code = self.main.code
@@ -125,7 +116,10 @@ class Program:
                 value = space[symbol.python]
                 if hasattr(value, "done") and hasattr(value, "result"):
                     value = value.value
-                out[name] = plain(unwrap(value))
+                try:
+                    out[name] = plain(unwrap(value))
+                except VibeError as error:
+                    out[name] = f"({error.message})"
         return out
 
     # From Python
@@ -141,8 +135,15 @@ class Program:
         if symbol is None:
             given = ", ".join(self.main.exports.names) or "nothing"
             raise AttributeError(f"{Path(self.source.name).name} exports no `{name}`; it exports {given}")
+        value = self.start().globals[self.source.name][symbol.python]
+        if symbol.kind in ("function", "tool"):
+            return _callable(getattr(value, "function", value), name, symbol.type)
+        return plain(value)
+
+    def start(self) -> Instances:
+        """Run the top level, for those who want what it exports; once."""
         if self._live is None:
-            live, _ = self._begin(default_host(), None, (), None)
+            live = Instances(self.modules, Run(default_host()))
             code = self.main.code
             assert code is not None
             try:
@@ -150,10 +151,7 @@ class Program:
             except (Exception, Stopped) as error:
                 raise translated(error) from None
             self._live = live
-        value = self._live.globals[self.source.name][symbol.python]
-        if symbol.kind in ("function", "tool"):
-            return _callable(getattr(value, "function", value), name, symbol.type)
-        return plain(value)
+        return self._live
 
 
 def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callable[..., Any]:
@@ -205,6 +203,11 @@ def load(path: str | PathLike[str], *, allow_python: bool = True) -> Program:
     return Program(modules, main)
 
 
+def run(path: str | PathLike[str], **inputs: Any) -> Outcome:
+    """Load a program and run it; `inputs` replace the initial values of variables of the top level."""
+    return load(path).run(**inputs)
+
+
 def loads(text: str | bytes, name: str = "<program>", *, allow_python: bool = True) -> Program:
     """Load a program from its text."""
     modules = Modules(allow_python)
@@ -213,4 +216,4 @@ def loads(text: str | bytes, name: str = "<program>", *, allow_python: bool = Tr
     return Program(modules, main)
 
 
-__all__ = ["Host", "Outcome", "Program", "ProgramErrors", "PromptShown", "load", "loads"]
+__all__ = ["Host", "Outcome", "Program", "ProgramErrors", "PromptShown", "load", "loads", "run"]

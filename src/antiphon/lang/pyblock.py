@@ -68,7 +68,7 @@ class PythonReader:
             for kind, value, (row, column), _, _ in tokenize.generate_tokens(self._lines(brace, starts).__next__):
                 at = starts[row - 1] + column
                 if kind == tokenize.ERRORTOKEN:
-                    return at, f"unexpected {value!r}"
+                    return self._odd(at)
                 if kind != tokenize.OP:
                     continue
                 if value in "([{":
@@ -83,6 +83,13 @@ class PythonReader:
             return self._place(error, starts), _reason(error)
         return len(self._text), _NEVER_CLOSED
 
+    def _odd(self, at: int) -> tuple[int, str]:
+        """What stands where Python finds no token; it may stop at the blank before it."""
+        while at + 1 < len(self._text) and self._text[at] in " \t":
+            at += 1
+        found = self._text[at]
+        return at, "this string is never closed" if found in "\"'" else f"unexpected {found!r}"
+
     def _lines(self, start: int, starts: list[int]) -> Iterator[str]:
         at, text = start, self._text
         while at < len(text):
@@ -95,12 +102,11 @@ class PythonReader:
 
     def _place(self, error: Exception, starts: list[int]) -> int:
         """Where Python says it stopped: a `SyntaxError` has it by name, a `TokenError` as its second argument."""
-        place: Any = (
-            (error.lineno, error.offset) if isinstance(error, SyntaxError) else error.args[1:] and error.args[1]
-        )
-        if _reason(error) == _NEVER_CLOSED or not place or not 0 < (place[0] or 0) <= len(starts):
+        place: Any = error.args[1] if len(error.args) > 1 else (0, 0)
+        row, column = (error.lineno, error.offset) if isinstance(error, SyntaxError) else place[:2]
+        if _reason(error) == _NEVER_CLOSED or not row or row > len(starts):
             return len(self._text)
-        return min(starts[place[0] - 1] + max(0, int(place[1] or 0) - 1), len(self._text))
+        return min(starts[row - 1] + max(0, int(column or 0) - 1), len(self._text))
 
     def _rough_end(self, brace: int) -> tuple[int, bool]:
         """Count braces outside what looks like strings and comments."""

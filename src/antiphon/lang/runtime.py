@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import CancelledError
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation
 from antiphon.conversation.parts import Text
-from antiphon.conversation.turns import UserTurn
+from antiphon.conversation.turns import AssistantTurn, UserTurn
 from antiphon.lang import context
 from antiphon.lang.effects import (
     AskHuman,
@@ -29,12 +28,17 @@ from antiphon.lang.errors import Stopped, VibeError
 from antiphon.lang.library import as_type
 from antiphon.lang.module import Code, Site
 from antiphon.lang.people import read_answer, wanted_words
-from antiphon.lang.tooling import VibeTool, python_type
+from antiphon.lang.tooling import LEFT_OUT, VibeTool, python_type
 from antiphon.lang.traces import translated
 from antiphon.lang.types import JSON, TEXT, Type
-from antiphon.lang.values import from_python, kind_of, plain, text, unwrap
-from antiphon.session.portal import CancelScope, current_scope
+from antiphon.lang.values import from_python, json_text, kind_of, plain, text, unwrap
 from antiphon.session.result import AIResult
+
+if TYPE_CHECKING:
+    from antiphon.session.portal import CancelScope
+
+if TYPE_CHECKING:
+    from antiphon.tools import Tool
 
 _SUMMARY = "Sum up what happened in this part of a conversation, in a few sentences that keep every fact needed later."
 
@@ -81,7 +85,8 @@ class Run:
         self.host = host
         self.perform: Callable[[Effect], Any] = host.perform
         self.inputs = inputs or {}
-        self.used_inputs: set[str] = set()
+        #: All that was printed, in order.
+        self.prints: list[str] = []
         self.arguments = list(arguments)
         self.pending: list[Pending] = []
         self._states: ContextVar[State] = ContextVar("antiphon_lang_state")
@@ -131,14 +136,20 @@ class Run:
         kind = "do" if site.kind == "do" else "vibe"
         result = self._performed(AskModel(kind, prompt, chosen, conversation, tools, returns))
         if site.context != "none":
-            happened = conversation.turns[max(0, len(history.turns) - (_ends_open(history))) :]
+            happened: Iterable[Any] = conversation.turns[max(0, len(history.turns) - (_ends_open(history))) :]
             before = history.turns[-1] if _ends_open(history) else None
+            if site.hidden:
+                happened, before = _without_private(site.hidden, prompt, result), None
             state.history = _with_turns(state.history, happened, before, shown if place >= 0 else "")
         if model is not None:
             state.model = model
         return result
 
     def _performed(self, effect: AskModel) -> AIResult:
+        from concurrent.futures import CancelledError
+
+        from antiphon.session.portal import current_scope
+
         scope = current_scope()
         if scope is not None and scope.cancelled:
             raise Cancelled(VibeError("V0927", "stopped because another round failed"))
@@ -195,6 +206,8 @@ class Run:
 
     def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any], around: list[str]) -> list[Any]:
         """Run a body for each item, some at a time; the values in order. When one fails, the rest is cancelled."""
+        from antiphon.session.portal import CancelScope, current_scope
+
         todo = list(items)
         results: list[list[Any]] = [[] for _ in todo]
         errors: list[BaseException] = []
@@ -237,8 +250,14 @@ class Run:
 
     def run_tool(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         """Run a tool of the program for a model: with a history of its own."""
+        from antiphon.tools import ToolFailure
+
         self._states.set(State(model=self.state.model))
-        return plain_result(function(**arguments))
+        try:
+            # A default that the model left out is worked out by the tool itself.
+            return plain_result(function(**{name: each for name, each in arguments.items() if each is not LEFT_OUT}))
+        except Exception as error:
+            raise ToolFailure(translated(error).message) from error
 
 
 class Cancelled(Stopped):
@@ -252,6 +271,8 @@ class Module:
     run: Run
     code: Code
     importer: Callable[[str, str], Any]
+    #: What whoever runs the program gives for variables of its top level.
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def ask(self, site: int, prompt: str, model: ModelValue | None) -> AIResult:
         """`do`, `vibe`."""
@@ -331,7 +352,36 @@ class Module:
         """Call a tool, or a function that is not of the language."""
         if isinstance(function, VibeTool):
             return self.run.perform(CallTool(function, arguments, lambda: function.function(*arguments)))
-        return self.run.perform(CallTool(function, arguments, lambda: call_foreign(function, arguments)))
+        return self.run.perform(CallTool(function, arguments, lambda: self._call_foreign(function, arguments)))
+
+    def _call_foreign(self, function: Any, arguments: tuple[Any, ...]) -> Any:
+        from antiphon.tools import Tool
+
+        given = [plain(each) for each in arguments]
+        if isinstance(function, Tool):
+            return self._call_tool(function, given)
+        if not callable(function):
+            raise VibeError("V0902", f"{kind_of(function)} cannot be called")
+        called = cast(Callable[..., Any], function)
+        return from_python(called(*given), f"`{getattr(function, '__name__', 'the function')}`")
+
+    def _call_tool(self, tool: Tool, given: list[Any]) -> str:
+        """The text that a model would see of a tool's result."""
+        from antiphon.conversation import ToolCall
+        from antiphon.session.portal import portal
+        from antiphon.tools import HumanNeeded, execute
+
+        names = list(tool.spec.parameters.get("properties", {}))
+        if len(given) > len(names):
+            raise VibeError("V0912", f"`{tool.name}` expects at most {len(names)} arguments, got {len(given)}")
+        call = ToolCall.read("call", tool.name, dict(zip(names, given, strict=False)))
+        try:
+            result, _ = portal().run(execute(tool, call, Conversation()))
+        except HumanNeeded as needed:
+            return self.run.perform(AskHuman(str(needed)))
+        if result.is_error:
+            raise VibeError("V0917", f"the tool `{tool.name}` failed: {result.text}")
+        return result.text
 
     def imported(self, number: int) -> Any:
         """A name from another module."""
@@ -340,8 +390,7 @@ class Module:
 
     def input(self, name: str, wanted: Type) -> Any:
         """What whoever runs the program gives for a variable."""
-        self.run.used_inputs.add(name)
-        value = self.run.inputs[name]
+        value = self.inputs[name]
         if isinstance(value, str) and wanted not in (TEXT, JSON):
             value, fault = read_answer(value, wanted)
             if fault:
@@ -353,12 +402,16 @@ class Module:
 
     def print(self, *values: Any) -> None:
         """`print`."""
-        self.run.perform(Print(" ".join(map(text, values))))
+        self._print(" ".join(map(text, values)))
+
+    def _print(self, said: str) -> None:
+        self.run.prints.append(said)
+        self.run.perform(Print(said))
 
     def note(self, *values: Any) -> None:
         """`note`: printed, and shown to the models asked from here on."""
         said = " ".join(map(text, values))
-        self.run.perform(Print(said))
+        self._print(said)
         state = self.run.state
         state.history = state.history.fork()
         state.history.add_user(said if said.strip() else "(an empty line)")
@@ -399,22 +452,6 @@ def plain_result(value: Any) -> Any:
 def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """A model's settings; its tools stay what they are."""
     return {name: value if name == "tools" else plain(value) for name, value in settings.items()}
-
-
-def call_foreign(function: Any, arguments: tuple[Any, ...]) -> Any:
-    """Call a tool of the system or of a server, or a function of Python, with plain values."""
-    from antiphon.results import Result, face
-    from antiphon.session.portal import portal
-    from antiphon.tools import Tool
-    from antiphon.tools.threads import called
-
-    given = [plain(each) for each in arguments]
-    if not callable(function):
-        raise VibeError("V0902", f"{kind_of(function)} cannot be called")
-    if isinstance(function, Tool):
-        value = portal().run(called(function.function, *given))
-        return face(value) if isinstance(value, Result) else from_python(value, f"the tool `{function.name}`")
-    return from_python(cast(Callable[..., Any], function)(*given), f"`{getattr(function, '__name__', 'the function')}`")
 
 
 def _as_tool(value: Any) -> Any:
@@ -461,7 +498,17 @@ def _with_turns(history: Conversation, turns: Iterable[Any], before: Any, left_o
                 out.add_user(parts)
             done = 0
             continue
-        out.add_assistant(turn.parts)
+        # Where only a part of the history was shown, its calls may have been numbered as others were.
+        added = out.add_reply(turn.parts)
+        ids = {old.id: new.id for old, new in zip(turn.calls, added.calls, strict=True)}
         if turn.results:
-            out.add_tool_results(turn.results)
+            out.add_tool_results([replace(each, call_id=ids[each.call_id]) for each in turn.results])
     return out
+
+
+def _without_private(hidden: Iterable[str], prompt: str, result: AIResult) -> list[Any]:
+    """What is remembered of an answer that is private: what was asked, and the part of the answer that is not."""
+    value = result.value
+    public = {name: each for name, each in value.items() if name not in hidden} if isinstance(value, dict) else {}
+    told = json_text(public) if public and "" not in hidden else "(private)"
+    return [UserTurn((Text(prompt),)), AssistantTurn((Text(told),))]

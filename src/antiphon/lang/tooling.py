@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as PythonLiteral
 
 from antiphon.lang.errors import VibeError
-from antiphon.lang.nodes import Function
+from antiphon.lang.nodes import BoolLit, Expr, Function, NumberLit, TextLit
 from antiphon.lang.types import AI, NULL, Array, Literal, Object, Simple, Type, Union
 from antiphon.lang.types import Callable as Signature
 
@@ -49,16 +49,9 @@ class VibeTool:
         for each, type_ in zip(self.node.parameters, types, strict=False):
             annotation = described(python_type(type_), each.description)
             annotations[each.name] = annotation
-            # A default is worked out by the tool itself, which may compute it.
-            default = inspect.Parameter.empty if each.default is None else _LEFT_OUT
+            default = inspect.Parameter.empty if each.default is None else _default(each.default)
             kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-            if default is _LEFT_OUT:
-                annotations[each.name] = annotation = annotation | None
-            parameters.append(
-                inspect.Parameter(
-                    each.name, kind, annotation=annotation, default=None if default is _LEFT_OUT else default
-                )
-            )
+            parameters.append(inspect.Parameter(each.name, kind, annotation=annotation, default=default))
 
         def called(**arguments: Any) -> Any:
             return run(function, arguments)
@@ -69,7 +62,19 @@ class VibeTool:
         return called
 
 
-_LEFT_OUT = object()
+#: Stands for an argument that a model left out: the tool itself works its default out.
+LEFT_OUT: Any = object()
+
+
+def _default(node: Expr) -> Any:
+    """A parameter's default: the value itself, which the model is told, where it is written down."""
+    from pydantic import Field
+
+    if isinstance(node, NumberLit | BoolLit):
+        return node.value
+    if isinstance(node, TextLit) and all(isinstance(part, str) for part in node.parts):
+        return "".join(part for part in node.parts if isinstance(part, str))
+    return Field(default_factory=lambda: LEFT_OUT)
 
 
 def described(annotation: Any, description: str) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.errors import AntiphonError, ProviderError
 from antiphon.lang.errors import Frame, Stopped, VibeError
-from antiphon.lang.module import Code
+from antiphon.lang.module import MANGLED, Code
 
 #: Under this name the globals of every running module hold its `Code`.
 CODE = "_vcode"
@@ -37,10 +37,12 @@ def _in_our_words(error: BaseException) -> VibeError:
         case IndexError():
             return VibeError("V0903", "the index is out of bounds" if "pop" not in str(error) else "the array is empty")
         case UnboundLocalError() | NameError():
-            name = str(getattr(error, "name", "") or "")
+            name = str(getattr(error, "name", "") or "").removeprefix(MANGLED)
             return VibeError("V0914", f"`{name}` has no value yet", "it is used before its declaration has run")
         case ProviderError():
             return VibeError("V0920", str(error))
+        case AntiphonError() if type(error).__name__ == "ReturnError":
+            return VibeError("V0916", str(error))
         case AntiphonError():
             return VibeError("V0921", str(error))
         case MemoryError():
@@ -69,11 +71,11 @@ def _frame(frame: Any, instruction: int) -> Frame | None:
     if code is None or python.co_filename != code.source.name:
         return None
     start, end = span_at(code, python, instruction)
-    name = python.co_name
-    if name == "main":
+    name = python.co_name.removeprefix(MANGLED)
+    if python.co_name == "main":
         name = "the top level"
-    elif name.startswith("_v"):
-        name = {"_vp": "a py block", "_va": "async for", "_vt": "a test"}.get(name[:3], name)
+    elif python.co_name.startswith("_v"):
+        name = {"_vp": "a py block", "_va": "async for", "_vt": "a test"}.get(python.co_name[:3], name)
     return Frame(code.source, name, start, end)
 
 

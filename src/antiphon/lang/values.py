@@ -88,10 +88,13 @@ def unwrap(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """The value with no AI result in it, at any depth: for Python, JSON and tools."""
     value = value.value if type(value) is AIResult else value
-    if isinstance(value, list):
-        return [plain(item) for item in cast(list[Any], value)]
-    if isinstance(value, dict):
-        return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
+    try:
+        if isinstance(value, list):
+            return [plain(item) for item in cast(list[Any], value)]
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
+    except RecursionError:
+        raise VibeError("V0906", "a value that contains itself or is nested too deeply cannot leave here") from None
     return value
 
 

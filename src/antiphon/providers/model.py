@@ -103,9 +103,9 @@ class Model:
         exchange = self._begin(conversation, options, stream=True)
         return AsyncStream(exchange, self._client.adrive(exchange, self._wire.path(self.target, True)))
 
-    def request(self, conversation: Conversation, **options: Any) -> bytes:
-        """The body that `chat` would send, without sending it."""
-        return self._begin(conversation, options, stream=False).body
+    def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
+        """The body that `chat` would send, or `stream`, without sending it."""
+        return self._begin(conversation, options, stream=stream).body
 
     def cost(self, usage: Usage) -> float | None:
         """What an exchange cost in US dollars, or nothing where that is not known."""

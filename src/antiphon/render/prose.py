@@ -70,7 +70,7 @@ def highlighted(lines: list[str], language: str, context: Context) -> list[Text]
 
 
 def lexer(language: str) -> Lexer | str:
-    """What highlights a language: ours for our own, which need not be installed as a plugin; else a name for Pygments."""
+    """What highlights a language: a name for Pygments, or our own lexer, which works without being installed there."""
     if language.lower() != "vibe":
         return language
     from antiphon.lang.highlight import VibeLexer

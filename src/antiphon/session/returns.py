@@ -13,6 +13,7 @@ from antiphon.conversation import ToolCall, ToolResult, ToolSpec
 from antiphon.errors import AntiphonError, ContentError, MalformedJSONError, OptionError
 from antiphon.tools.annotations import readable
 from antiphon.tools.signature import faults_of, without_titles
+from antiphon.wire.schema import INSTRUCTION
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -103,7 +104,7 @@ class Expected:
     def instruction(self) -> str:
         """What is put behind the prompt."""
         if self.strategy == "native":
-            return f"Answer with JSON that fits this schema: {dumps(self.schema)}"
+            return INSTRUCTION + dumps(self.schema)
         fields = ", ".join(f"{name} ({_word(schema)})" for name, schema in self._fields.items())
         if self.single:
             return f"IMPORTANT: You MUST call the {VALUE} tool with the answer. Do not respond with plain text."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 import time
 from collections.abc import Sequence
@@ -43,6 +42,8 @@ async def execute(
     tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None
 ) -> tuple[ToolResult, ToolCallRecord]:
     """Run one call. Whatever goes wrong is an error result; only cancellation and `HumanNeeded` get out of here."""
+    import asyncio
+
     began = time.perf_counter()
     limit = asyncio.timeout(tool.timeout)
     try:
@@ -84,6 +85,8 @@ def _told(error: BaseException) -> str:
 
 def _is_being_cancelled() -> bool:
     """Whether somebody wants this task to stop, rather than the tool having met a cancellation of its own."""
+    import asyncio
+
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import contextvars
 import inspect
@@ -34,6 +33,8 @@ async def in_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     Threads that have nothing to do are used again, but none is ever waited for: a pool of fixed size would run out when
     functions hang, or when they wait for others that wait for a place in it.
     """
+    import asyncio
+
     loop = asyncio.get_running_loop()
     over: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
     context = contextvars.copy_context()

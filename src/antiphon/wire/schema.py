@@ -7,6 +7,8 @@ from typing import Any
 
 from antiphon.wire.shape import arr, obj
 
+#: What stands before a schema that is told to a model in words.
+INSTRUCTION = "Answer with JSON that fits this schema: "
 _DEPTH = 50
 
 

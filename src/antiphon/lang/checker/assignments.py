@@ -64,7 +64,8 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
 def _constant(c: Checker, target: Name, symbol: Symbol) -> None:
     labels = declared_here(symbol)
     if symbol.kind == "const":
-        c.report("V0401", f"`{symbol.name}` is a constant", target, "declare it with `let` to assign it again", labels)
+        message = f"`{symbol.name}` is a constant, and cannot be assigned"
+        c.report("V0401", message, target, "declare it with `let` to assign it again", labels)
     elif symbol.kind in ("loop", "caught"):
         what = "a loop variable" if symbol.kind == "loop" else "a caught error"
         hint = f"take another name: `let next = {symbol.name}`"

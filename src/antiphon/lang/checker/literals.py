@@ -7,7 +7,7 @@ from itertools import islice
 from antiphon.lang.checker.names import check_hole, tool_value
 from antiphon.lang.checker.state import Checker, shown
 from antiphon.lang.diagnostics import Label
-from antiphon.lang.nodes import ArrayLit, BadExpr, BoolLit, Entry, Name, NullLit, NumberLit, ObjectLit, TextLit
+from antiphon.lang.nodes import ArrayLit, BadExpr, BoolLit, Entry, Hole, Name, NullLit, NumberLit, ObjectLit, TextLit
 from antiphon.lang.types import (
     JSON,
     NEVER,
@@ -57,8 +57,8 @@ def text(c: Checker, node: TextLit, _: Type | None) -> Type:
     if len(parts) == 1 and type(parts[0]) is str:
         return c.text_literal(parts[0])
     for part in parts:
-        if type(part) is not str:
-            check_hole(c, part)  # type: ignore[arg-type]
+        if isinstance(part, Hole):
+            check_hole(c, part)
     return TEXT
 
 
@@ -67,10 +67,11 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
     goal = _goal(wanted, Array)
     if isinstance(goal, Array):
         for item in node.items:
-            if type(item) is not Name or not tool_value(c, item):
+            tool = tool_value(c, item) if type(item) is Name else None
+            if tool is None:
                 c.want(item, goal.item, "")
-            elif goal.item != tool_value(c, item):
-                c.mismatch(item, item.type or JSON, goal.item, "")
+            elif goal.item is not tool:
+                c.mismatch(item, tool, goal.item, "")
         return wanted if wanted is not None and not isinstance(wanted, Union) else goal
     type_: Type = NEVER
     for item in node.items:

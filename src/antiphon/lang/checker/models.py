@@ -40,7 +40,7 @@ SETTINGS = {
     "maxCost": Setting(NUMBER, "How many dollars one `do` or `vibe` may cost.", 0),
     "timeout": Setting(NUMBER, "How long the server may be silent, in seconds.", 0),
     "strategy": Setting(Union(_one_of("fields", "object", "native")), "How typed answers are asked for."),
-    "attempts": Setting(NUMBER, "How often a typed answer is asked for.", 1, whole=True),
+    "attempts": Setting(NUMBER, "How often a typed answer that does not fit is asked for again.", 1, whole=True),
     "reasoning": Setting(
         Union((*_one_of("none", "minimal", "low", "medium", "high", "xhigh", "max"), NUMBER)),
         "How much it thinks: a word, or a number of tokens.",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from antiphon.lang.checker.narrowing import narrowed_type
-from antiphon.lang.checker.state import Checker
+from antiphon.lang.checker.state import Checker, shown
 from antiphon.lang.diagnostics import Label
-from antiphon.lang.nodes import Hole, Index, Member, Name, Slice
+from antiphon.lang.nodes import Hole, Index, Member, Name, Node, Slice
 from antiphon.lang.symbols import Symbol
 from antiphon.lang.types import JSON, MODEL, NAMED, TOOL, Callable, Type
-
-_FUNCTIONS = frozenset(("function", "tool", "builtin", "import"))
 
 
 def name(c: Checker, node: Name, _: Type | None) -> Type:
@@ -40,7 +38,7 @@ def resolve(c: Checker, node: Name) -> Symbol | None:
 def tool_value(c: Checker, node: Name) -> Type | None:
     """`TOOL` if the name is that of a tool, which may be an item of an array."""
     symbol = c.scope.find(node.name)
-    if symbol is None or type(symbol.type) is not Callable or _kind(symbol) not in ("tool", "import"):
+    if symbol is None or type(symbol.type) is not Callable or symbol.kind not in ("tool", "import"):
         return None
     symbol.used = True
     node.symbol, node.type = symbol, TOOL
@@ -68,26 +66,18 @@ def check_hole(c: Checker, hole: Hole) -> None:
         root = value
         while isinstance(root, Member | Index | Slice):
             root = root.object
-        if isinstance(root, Name) and c.scope.find(root.name) is None:
-            hint = c.meant(root.name, c.scope.all_names())
-            escape = f"for a brace as such, write `\\{{{root.name}`"
-            _unknown(c, root, f"{hint} {escape}".strip())
-            return
+        c.path_root = root
     check_has_text(c, value, c.expr(value))
 
 
-def check_has_text(c: Checker, node: object, type_: Type) -> None:
+def check_has_text(c: Checker, node: Node, type_: Type) -> None:
     """Only values can be turned into text: models and tools cannot."""
     if type_ is MODEL or type_ is TOOL:
-        c.report("V0301", f"a {type_.name} cannot be made text", node)  # type: ignore[arg-type, union-attr]
+        c.report("V0301", f"a {shown(type_)} cannot be made text", node)
 
 
 def _is_model(symbol: Symbol | None) -> bool:
     return symbol is not None and symbol.kind != "type" and symbol.type == MODEL
-
-
-def _kind(symbol: Symbol) -> str:
-    return symbol.kind
 
 
 def _function_value(c: Checker, node: Name, symbol: Symbol) -> Type:
@@ -102,14 +92,18 @@ def _function_value(c: Checker, node: Name, symbol: Symbol) -> Type:
 def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
     node.type = JSON
     later = c.scope.declared_later(node.name)
-    if later is not None and later[0] > node.start:
+    if later is not None:
         where = (Label(*later, "it is declared here"),)
-        c.report("V0202", f"`{node.name}` is used before its declaration", node, "move the declaration up", where)
+        own = later[0] < node.start
+        message = f"`{node.name}` is used {'in its own' if own else 'before its'} declaration"
+        c.report("V0202", message, node, "" if own else "move the declaration up", where)
         return
     if hint is None:
         hint = c.meant(node.name, c.scope.all_names())
         if node.name in NAMED and not hint:
             hint = f"`{node.name}` is the name of a type"
+        if node is c.path_root:
+            hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
     c.report("V0201", f"there is no `{node.name}` here", node, hint)
 
 

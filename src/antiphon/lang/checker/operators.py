@@ -34,8 +34,8 @@ def unary(c: Checker, node: Unary, _: Type | None) -> Type:
     if node.op == "not":
         check_condition(c, node.operand, type_)
         return BOOLEAN
-    if isinstance(type_, Literal) and type(type_.value) in (int, float):
-        return c.number_literal(-type_.value)  # type: ignore[operator]
+    if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
+        return c.number_literal(-type_.value)
     if operand(type_) not in (NUMBER, JSON):
         c.report("V0302", f"`-` needs a number, found `{general(type_)}`", node.operand)
     return NUMBER

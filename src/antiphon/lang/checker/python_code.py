@@ -15,9 +15,9 @@ def first_error(code: str, parameters: Sequence[str] = ()) -> tuple[str, int] | 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compile(f"def _({', '.join(parameters)}):\n{body}\n pass\n", "<py>", "exec", dont_inherit=True)
+            compile(f"def _({', '.join(parameters)}):\n pass\n{body}\n", "<py>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return error.msg, _offset(code, text, (error.lineno or 2) - 2, skipped, (error.offset or 1) - 2)
+        return error.msg, _offset(code, text, (error.lineno or 3) - 3, skipped, (error.offset or 1) - 2)
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         return str(error) or "it is nested too deeply", 0
     return None

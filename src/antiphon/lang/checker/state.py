@@ -13,7 +13,7 @@ from antiphon.lang.scopes import BUILTIN_SCOPE, Scope
 from antiphon.lang.source import Source
 from antiphon.lang.suggest import nearest
 from antiphon.lang.symbols import Exports, Kind, Symbol
-from antiphon.lang.types import Literal, Object, Simple, Type, Union, assignable, base, may_be_null, show
+from antiphon.lang.types import BOOLEAN, NUMBER, TEXT, Literal, Object, Type, Union, assignable, base, may_be_null, show
 
 #: Finds the type of an expression; the last is the type its place wants, if any.
 ExprRule = Function_[["Checker", Any, Type | None], Type]
@@ -64,6 +64,8 @@ class Checker:
     unread: list[Diagnostic] = field(default_factory=list[Diagnostic])
     shows_variables: bool = False
     in_test: bool = False
+    #: The name a `{path}` in a string begins with, which may not be meant as one.
+    path_root: Expr | None = None
     imported: list[Symbol] = field(default_factory=list[Symbol])
     #: Module-level symbols of earlier checks, which may be declared again.
     earlier: frozenset[Symbol] = frozenset()
@@ -73,7 +75,7 @@ class Checker:
     #: Object types whose fields are still to be read.
     unfilled: list[tuple[Object, Any]] = field(default_factory=list[tuple[Object, Any]])
     _texts: dict[str, Literal] = field(default_factory=dict[str, Literal])
-    _numbers: dict[int, Literal] = field(default_factory=dict[int, Literal])
+    _numbers: dict[float, Literal] = field(default_factory=dict[float, Literal])
     _suggestions: int = 0
 
     def __post_init__(self) -> None:
@@ -183,10 +185,11 @@ class Checker:
     def number_literal(self, value: int | float) -> Type:
         """The type of just this number."""
         if type(value) is float:
+            # As keys, 1 and 1.0 are the same.
             return Literal(value)
-        found = self._numbers.get(value)  # type: ignore[arg-type]
+        found = self._numbers.get(value)
         if found is None:
-            found = self._numbers[value] = Literal(value)  # type: ignore[index]
+            found = self._numbers[value] = Literal(value)
         return found
 
     # Reports
@@ -224,12 +227,8 @@ class Checker:
             return ""
         if may_be_null(found) and not may_be_null(wanted):
             return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
-        kinds = (base(found), base(wanted))
-        if all(isinstance(each, Simple) for each in kinds):
-            method = {("number", "text"): "toString", ("boolean", "text"): "toString", ("text", "number"): "toNumber"}
-            name = method.get((kinds[0].name, kinds[1].name))  # type: ignore[union-attr]
-            return f"write `{self.text_of(node)}.{name}()`" if name else ""
-        return ""
+        name = _CONVERSIONS.get((base(found), base(wanted)))
+        return f"write `{self.text_of(node)}.{name}()`" if name else ""
 
     def warn_unused_imports(self) -> None:
         """Warn of imported names that the module does not use."""
@@ -249,6 +248,11 @@ class Checker:
             (self.unread if shows else self.diagnostics).append(found)
 
 
+_CONVERSIONS: dict[tuple[Type, Type], str] = {
+    (NUMBER, TEXT): "toString",
+    (BOOLEAN, TEXT): "toString",
+    (TEXT, NUMBER): "toNumber",
+}
 _WARNED = frozenset(("let", "const", "function"))
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from antiphon._json import dumps, loads
 from antiphon.errors import MalformedJSONError
 from antiphon.providers.local.schemas import grammar
+from antiphon.wire.schema import INSTRUCTION
 from antiphon.wire.shape import arr, obj, string
 
 #: How long an answer may get where nobody says.
@@ -37,6 +38,14 @@ _EXAMPLES = (
     ("assistant", '{"answer": "I gave the fern 0.5 liters of water. The soil moisture is now 40 %."}'),
     ("user", "Request: Who painted the Mona Lisa?"),
     ("assistant", '{"answer": "Leonardo da Vinci painted the Mona Lisa."}'),
+    (
+        "user",
+        "Tools:\nopen_door(door: text): Open a door.\ncount_birds(place: text): How many birds are at a place"
+        " now.\n\nRequest: How many birds are at the pond?",
+    ),
+    ("assistant", '{"tool": "count_birds", "arguments": {"place": "pond"}}'),
+    ("user", "Result of count_birds: 23"),
+    ("assistant", '{"answer": "There are 23 birds at the pond."}'),
 )
 
 
@@ -111,12 +120,22 @@ def _native(
 
 
 def _with_schema(messages: list[dict[str, Any]], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """The messages with the schema in the last of the user's, unless somebody has put it there."""
+    """The messages with the schema before the last of the user's: what is to be read stands next to the answer."""
     place = max((n for n, message in enumerate(messages) if message.get("role") == "user"), default=-1)
-    if place < 0 or dumps(obj(schema.get("properties"))) in string(messages[place].get("content")):
+    if place < 0:
         return messages
-    text = f"{messages[place].get('content')}\n\nAnswer with JSON that fits this schema: {dumps(schema)}"
+    request, _ = _parted(_words(messages[place].get("content")))
+    text = f"{INSTRUCTION}{_spaced(schema)}\n\n{request}"
     return [*messages[:place], {**messages[place], "content": text}, *messages[place + 1 :]]
+
+
+def _parted(text: str) -> tuple[str, object]:
+    """What a user says, and the schema that the answer is to fit, if that was told at the end."""
+    request, mark, schema = text.rpartition(f"\n\n{INSTRUCTION}")
+    try:
+        return (request, loads(schema)) if mark else (text, None)
+    except MalformedJSONError:
+        return text, None
 
 
 # Tools without the template's help
@@ -170,16 +189,18 @@ def _lines(message: dict[str, Any], names: dict[str, str]) -> list[tuple[str, st
     content = _words(message.get("content"))
     match message.get("role"):
         case "user":
-            return [("user", f"Request: {content}")]
+            request, schema = _parted(content)
+            told = f"The answer is JSON that fits this schema: {_spaced(schema)}\n\n" if schema else ""
+            return [("user", f"{told}Request: {request}")]
         case "tool":
             name = names.get(string(message.get("tool_call_id")), "the tool")
             return [("user", f"Result of {name}: {content}")]
         case "assistant":
-            lines = [dumps_spaced({"answer": content})] if content.strip() else []
+            lines = [_spaced({"answer": content})] if content.strip() else []
             for call in map(obj, arr(message.get("tool_calls"))):
                 function = obj(call.get("function"))
                 name = names[string(call.get("id"))] = string(function.get("name"))
-                lines.append(dumps_spaced({"tool": name, "arguments": _arguments(function.get("arguments"))}))
+                lines.append(_spaced({"tool": name, "arguments": _arguments(function.get("arguments"))}))
             return [("assistant", "\n".join(lines))] if lines else []
         case _:
             return []
@@ -209,7 +230,7 @@ def _merged(said: list[tuple[str, str]]) -> list[dict[str, Any]]:
     return messages
 
 
-def dumps_spaced(value: object) -> str:
+def _spaced(value: object) -> str:
     """JSON laid out as the grammar makes the model write it."""
     import json
 

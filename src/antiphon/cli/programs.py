@@ -1,0 +1,116 @@
+"""What the commands of the language share: finding programs, reading them, and telling what is wrong with them."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from antiphon.errors import ConfigurationError
+from antiphon.lang.diagnostics import Diagnostic, Paint
+from antiphon.lang.errors import VibeError
+from antiphon.lang.source import Source
+
+if TYPE_CHECKING:
+    from antiphon.lang.modules import Compiled, Modules
+
+#: The name of a program that comes through a pipe.
+STDIN = "<stdin>"
+_STYLES: dict[str, dict[str, Any]] = {
+    "error": {"fg": "red", "bold": True},
+    "warning": {"fg": "yellow", "bold": True},
+    "place": {"fg": "blue"},
+    "caret": {"fg": "red"},
+    "hint": {"fg": "cyan"},
+}
+
+
+def is_coloured(stream: IO[str]) -> bool:
+    """Whether colours are welcome there."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def painter(stream: IO[str]) -> Paint:
+    """Gives pieces of a message their colours, where the stream shows colours."""
+    if not is_coloured(stream):
+        return lambda _, text: text
+    return lambda what, text: click.style(text, **_STYLES.get(what, {}))
+
+
+def rendered(source: Source, diagnostic: Diagnostic, stream: IO[str]) -> str:
+    """A diagnostic for a stream; files of this directory are called what people here call them."""
+    return diagnostic.render(_near(source), painter(stream))
+
+
+def rendered_error(error: VibeError, stream: IO[str]) -> str:
+    """The same of an error of a running program."""
+    error.frames = tuple(dataclasses.replace(each, source=_near(each.source)) for each in error.frames)
+    return error.render(painter(stream))
+
+
+def _near(source: Source) -> Source:
+    name = near(source.name)
+    return source if name == source.name else Source(name, source.text)
+
+
+def near(path: str) -> str:
+    """A path as seen from the current directory, if it is in there."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return path
+
+
+def unplaced(error: VibeError, file: str) -> dict[str, Any]:
+    """An error that has no place in a program, as a diagnostic in JSON: the file itself is at fault."""
+    return error.to_json() | {"file": file}
+
+
+def files(paths: Iterable[str]) -> Iterator[str]:
+    """The files that are meant: each as it is named, and of directories all programs in them, in order."""
+    for path in paths:
+        if path != "-" and Path(path).is_dir():
+            yield from _programs(path)
+        else:
+            yield path
+
+
+def _programs(directory: str) -> Iterator[str]:
+    for place, inner, names in os.walk(directory):
+        inner[:] = sorted(name for name in inner if not name.startswith((".", "__")) and name != "node_modules")
+        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
+
+
+def read(path: str) -> Source:
+    """The text of a file, or of standard input for `-`; a `VibeError` says why there is none."""
+    from antiphon.lang.modules import read_source, source_of
+
+    if path == "-":
+        return source_of(sys.stdin.buffer.read(), STDIN)
+    return read_source(path)
+
+
+def module(modules: Modules, path: str) -> Compiled:
+    """The module in a file, or on standard input."""
+    return modules.add(read(path)) if path == "-" else modules.load(path)
+
+
+def pairs(values: Iterable[str]) -> dict[str, str]:
+    """`name=value`, as often as it is given."""
+    out: dict[str, str] = {}
+    for each in values:
+        name, equals, value = each.partition("=")
+        if not equals or not name.strip():
+            raise ConfigurationError(f"`--set` takes name=value, not {each!r}")
+        out[name.strip()] = value
+    return out
+
+
+def count(number: int, noun: str) -> str:
+    """So many of something."""
+    return f"{number} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,80 @@
+"""Pieces on a line, and where the line may be broken: after operators, and before the members of a long chain."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Suffix, group, indent
+from antiphon.lang.formatter.pieces import Piece, spaced
+
+#: From how many calls on the members of a chain get lines of their own, if they do not fit on one.
+_CHAIN = 3
+
+
+def flowing(pieces: list[Piece], by: int = 2) -> list[Doc]:
+    """Pieces one after another; lines that it is broken into begin further to the right."""
+    powers = [piece.power for piece in pieces]
+    known = [power for power in powers if power is not None]
+    if not known:
+        return _chained(pieces)
+    loosest = min(known)
+    operands: list[list[Piece]] = [[]]
+    signs: list[Piece] = []
+    for piece, power in zip(pieces, powers, strict=True):
+        if power != loosest:
+            operands[-1].append(piece)
+            continue
+        signs.append(piece)
+        operands.append(_line_comments_off(operands[-1]))
+    rest: list[Doc] = []
+    for sign, operand in zip(signs, operands[1:], strict=True):
+        rest += [" ", sign.doc, *_operand(operand)]
+    return [group([*flowing(operands[0]), indent(rest, by)])]
+
+
+def _line_comments_off(operand: list[Piece]) -> list[Piece]:
+    """Take the comments that end lines off the end of an operand: they follow the operator."""
+    at = len(operand)
+    while at and operand[at - 1].is_comment:
+        at -= 1
+    while at < len(operand) and operand[at].kind != "//":
+        at += 1
+    taken = operand[at:]
+    del operand[at:]
+    return taken
+
+
+def _operand(pieces: list[Piece]) -> list[Doc]:
+    """What follows an operator, from the space after it on."""
+    out: list[Doc] = []
+    at = 0
+    while at < len(pieces) and pieces[at].kind == "//":
+        comment = pieces[at]
+        out += [Suffix(f" {comment.text}")] if not at and not comment.lines else [HARD, comment.doc]
+        at += 1
+    return [*out, HARD if at else LINE, *flowing(pieces[at:])]
+
+
+def _chained(pieces: list[Piece]) -> list[Doc]:
+    """Pieces without operators; the members of a long chain of calls may be broken."""
+    dots = [at for at, piece in enumerate(pieces[:-2]) if piece.kind == "." and at and pieces[at + 2].kind == "call"]
+    if len(dots) < _CHAIN:
+        return _plain(pieces)
+    links: list[Doc] = []
+    for first, last in pairwise([*dots, len(pieces)]):
+        links += [HARD if pieces[first - 1].kind == "//" else SOFT, *_plain(pieces[first:last])]
+    return [group([*_plain(pieces[: dots[0]]), indent(links)])]
+
+
+def _plain(pieces: list[Piece]) -> list[Doc]:
+    out: list[Doc] = []
+    for before, piece in zip([None, *pieces], pieces, strict=False):
+        if before is None:
+            out.append(piece.doc)
+        elif piece.kind == "//":
+            out += [indent([HARD]), piece.doc] if piece.lines else [Suffix(f" {piece.text}")]
+        elif before.kind == "//":
+            out += [indent([HARD]), piece.doc]
+        else:
+            out += [" ", piece.doc] if spaced(before, piece) else [piece.doc]
+    return out

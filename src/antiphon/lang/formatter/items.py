@@ -1,0 +1,139 @@
+"""Brackets: what is listed in them stands on one line, or each item on its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Group, IfBroken, Line, Suffix, group, indent
+from antiphon.lang.formatter.pieces import Piece, Roles, follows_value
+from antiphon.lang.formatter.flow import flowing
+
+
+@dataclass(slots=True)
+class _Item:
+    """An item with the comments before it, and those after it on its line."""
+
+    lead: list[Piece]
+    body: list[Piece] = field(default_factory=list[Piece])
+    trail: list[Piece] = field(default_factory=list[Piece])
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether an empty line stands before it."""
+        return [*self.lead, *self.body][0].lines > 1
+
+    @property
+    def has_comments(self) -> bool:
+        return bool(self.lead or self.trail) or any(piece.is_comment for piece in self.body)
+
+
+def bracket(opener: Piece, before: list[Piece], inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
+    """A whole bracket as one piece; what stands before it says what it is."""
+    kind = {"{": "object", "(": "paren", "[": "array"}[opener.kind]
+    if kind != "object" and follows_value(before):
+        kind = {"paren": "call", "array": "index"}[kind]
+    if kind == "index":
+        for piece in inner:
+            piece.kind = "slice" if piece.kind == ":" else piece.kind
+    items, tail = _split(inner, closer, roles.fields)
+    tight = kind != "object" or opener.start in roles.patterns
+    return Piece(kind, _listed(kind, opener, items, tail, closer, SOFT if tight else LINE), opener.start, opener.lines)
+
+
+def _split(inner: list[Piece], closer: Piece, fields: set[int]) -> tuple[list[_Item], list[Piece]]:
+    """The items, which end at a comma or where the next field begins; and the comments after the last."""
+    items = [_Item([])]
+    after: list[Piece] = []
+    # How many of the comments stand before the comma; none has been seen if it is negative.
+    comma = -1
+    for piece in inner:
+        item = items[-1]
+        if piece.is_comment:
+            if after and after[-1].kind == "//":
+                # There may have been a comma on a line of its own between them.
+                piece.lines = max(piece.lines, 1)
+            (after if item.body else item.lead).append(piece)
+        elif piece.kind == ",":
+            comma = len(after)
+        elif item.body and (comma >= 0 or piece.start in fields):
+            item.trail, lead = _shared(after, comma, piece)
+            items.append(_Item(lead, [piece]))
+            after, comma = [], -1
+        else:
+            item.body += [*after, piece]
+            after = []
+    if not items[-1].body:
+        return [], items[-1].lead
+    items[-1].trail, tail = _shared(after, len(after), closer)
+    return items, tail
+
+
+def _shared(comments: list[Piece], comma: int, follows: Piece) -> tuple[list[Piece], list[Piece]]:
+    """Of the comments between two items, those of the first, and those of the second."""
+    beside = len(list(takewhile(lambda piece: not piece.lines, comments)))
+    if beside == len(comments) and not follows.lines:
+        beside = max(comma, 0)
+    return comments[:beside], comments[beside:]
+
+
+def _listed(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], closer: Piece, pad: Line) -> Doc:
+    if not items and not tail:
+        return f"{opener.text}{closer.text}"
+    lead = items[0].lead if items else tail
+    first = items[0].body[0] if items else closer
+    beside = _beside_opener(lead, first)
+    del lead[: len(beside)]
+    lines: list[Doc] = [pad] if items or tail else []
+    for item in items:
+        if item is not items[0]:
+            lines += [IfBroken("\n"), LINE] if item.is_apart else [LINE]
+        lines += _item(item, "," if item is not items[-1] else IfBroken("," if kind not in ("paren", "index") else ""))
+    lines += _tail(tail, bool(items))
+    comments = [Suffix(f" {piece.text}") for piece in beside]
+    kept = kind == "object" and bool(items) and (lead[0] if lead else first).lines > 0
+    broken = kept or bool(beside) or any(piece.kind == "//" for item in items for piece in item.trail)
+    broken = broken or any(piece.kind == "//" or piece.lines for piece in tail)
+    parts: list[Doc] = [opener.doc, *comments, indent(lines), pad, closer.doc]
+    return group(parts, broken=broken, hugging=None if beside else _hugging(kind, opener, items, tail, closer))
+
+
+def _beside_opener(comments: list[Piece], first: Piece) -> list[Piece]:
+    """The comments on the line of the opening bracket, if the line ends after them."""
+    beside = list(takewhile(lambda piece: not piece.lines, comments))
+    follows = comments[len(beside)] if len(beside) < len(comments) else first
+    return beside if follows.lines else []
+
+
+def _item(item: _Item, comma: Doc) -> list[Doc]:
+    out: list[Doc] = []
+    for piece, follows in zip(item.lead, [*item.lead[1:], item.body[0]], strict=False):
+        out += [*piece.on_its_line(), HARD if piece.kind == "//" or follows.lines else " "]
+    out += flowing(item.body)
+    out += [f" {piece.text}" for piece in item.trail if piece.kind == "/*"]
+    return [*out, comma, *(Suffix(f" {piece.text}") for piece in item.trail if piece.kind == "//")]
+
+
+def _tail(comments: list[Piece], follow_items: bool) -> list[Doc]:
+    """The comments after the last item."""
+    out: list[Doc] = []
+    for at, piece in enumerate(comments):
+        if at or follow_items:
+            out += [HARD, HARD] if piece.lines > 1 else [HARD] if piece.lines else [" "]
+        out += piece.on_its_line()
+    return out
+
+
+def _hugging(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], closer: Piece) -> list[Doc] | None:
+    """The bracket with only its last item broken, where that item is itself a bracket."""
+    if kind != "call" and not (kind == "array" and len(items) == 1):
+        return None
+    if tail or not items or any(item.has_comments for item in items):
+        return None
+    last = items[-1].body
+    if len(last) != 1 or last[0].kind not in ("object", "array") or not isinstance(last[0].doc, Group):
+        return None
+    heads: list[Doc] = [part for item in items[:-1] for part in (*flowing(item.body), ", ")]
+    if group(heads).hard:
+        return None
+    return [opener.doc, *heads, Group(last[0].doc.parts, True, last[0].doc.hugging), closer.doc]

@@ -1,0 +1,152 @@
+"""Text that knows where it may be broken, and fitting it into lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+WIDTH = 100
+
+
+@dataclass(slots=True, frozen=True)
+class Line:
+    """A place for a line end; where none is needed, `flat` stands there. A `hard` one is always needed."""
+
+    flat: str = ""
+    hard: bool = False
+
+
+LINE, SOFT, HARD = Line(" "), Line(), Line(hard=True)
+
+
+@dataclass(slots=True, frozen=True)
+class IfBroken:
+    """What stands there only if the group around it is broken: a last comma, an empty line."""
+
+    text: str
+
+
+@dataclass(slots=True, frozen=True)
+class Suffix:
+    """A comment at the end of a line; for its sake nothing is broken."""
+
+    text: str
+
+
+@dataclass(slots=True, frozen=True)
+class Indent:
+    """Parts whose lines begin further to the right."""
+
+    parts: list[Doc]
+    by: int
+    hard: bool
+
+
+@dataclass(slots=True, frozen=True)
+class Group:
+    """Parts that stand on one line together, or are broken at each of their lines.
+
+    `hugging`, where there is one, is tried before it is broken: the same with only its last part broken, as in
+    `f(a, {` … `})`.
+    """
+
+    parts: list[Doc]
+    hard: bool
+    hugging: list[Doc] | None = None
+
+
+Doc = str | Line | IfBroken | Suffix | Indent | Group
+
+
+def _is_hard(parts: Iterable[Doc]) -> bool:
+    return any(isinstance(part, Line | Indent | Group) and part.hard for part in parts)
+
+
+def indent(parts: list[Doc], by: int = 2) -> Indent:
+    """Parts whose lines begin further to the right."""
+    return Indent(parts, by, _is_hard(parts))
+
+
+def group(parts: list[Doc], *, broken: bool = False, hugging: list[Doc] | None = None) -> Group:
+    """Parts on one line if they fit, and if nothing in them needs a line end."""
+    return Group(parts, broken or _is_hard(parts), hugging)
+
+
+#: Where lines begin, whether the group is broken, and what is to be printed.
+_Task = tuple[int, bool, Doc]
+
+
+def printed(parts: list[Doc]) -> str:
+    """The text, broken into lines where it has to be; no line ends in a space."""
+    out: list[str] = []
+    column = 0
+    # The spaces a line begins with are written when something follows them.
+    waiting = 0
+    tasks: list[_Task] = [(0, True, part) for part in reversed(parts)]
+    while tasks:
+        margin, broken, doc = tasks.pop()
+        match doc:
+            case Indent(inner, by):
+                tasks += [(margin + by, broken, part) for part in reversed(inner)]
+                continue
+            case Group():
+                broken, chosen = _choice(doc, broken, WIDTH - column, tasks)
+                tasks += [(margin, broken, part) for part in reversed(chosen)]
+                continue
+            case Line(_, hard) if hard or broken:
+                out.append("\n")
+                column = waiting = margin
+                continue
+            case Line(flat):
+                text = flat
+            case Suffix(text):
+                pass
+            case IfBroken(text):
+                text = text if broken else ""
+            case str(text):
+                pass
+        if text:
+            out.append(" " * waiting + text if waiting and text != "\n" else text)
+            column = column + len(text) if "\n" not in text else len(text) - text.rindex("\n") - 1
+            waiting = 0
+    return "".join(out)
+
+
+def _choice(doc: Group, broken: bool, room: int, rest: list[_Task]) -> tuple[bool, list[Doc]]:
+    """Whether a group is broken, and which parts are printed; one in a group that is not broken is not, either."""
+    if not doc.hard and (not broken or _fits(doc.parts, room, rest)):
+        return False, doc.parts
+    if doc.hugging is not None and _fits(doc.hugging, room, rest):
+        return False, doc.hugging
+    return True, doc.parts
+
+
+def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
+    """Whether there is room for parts without line ends, and for the rest up to its first one."""
+    tasks: list[tuple[bool, Doc]] = [(False, part) for part in reversed(parts)]
+    behind = len(rest)
+    while room >= 0:
+        if not tasks:
+            if not behind:
+                return True
+            behind -= 1
+            tasks.append(rest[behind][1:])
+        broken, doc = tasks.pop()
+        match doc:
+            case str():
+                if "\n" in doc:
+                    return room >= doc.index("\n")
+                room -= len(doc)
+            case Suffix():
+                pass
+            case IfBroken(text):
+                room -= len(text.strip()) if broken else 0
+            case Line(flat, hard):
+                if hard or broken:
+                    return True
+                room -= len(flat)
+            case Indent(inner):
+                tasks += [(broken, part) for part in reversed(inner)]
+            case Group(inner, hard):
+                tasks += [(hard or broken, part) for part in reversed(inner)]
+    return False

@@ -1,0 +1,62 @@
+"""What every mistake looks like to the person who made it, and that every code is explained."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import antiphon.lang
+from antiphon.lang.diagnostics import Diagnostic
+from antiphon.lang.parser import parse
+from antiphon.lang.source import Source
+
+GOLDEN = Path(__file__).parent.parent / "lang" / "golden"
+PROGRAMS = sorted(GOLDEN.glob("*.vibe"))
+ROOM = Path(antiphon.lang.__file__).parent
+EXPLANATIONS = sorted((ROOM / "explain").glob("V*.md"))
+FENCE = re.compile(r"```vibe\n(.*?)```", re.DOTALL)
+HAS_CHECKER = importlib.util.find_spec("antiphon.lang.checker") is not None
+
+
+def diagnostics_of(source: Source) -> list[Diagnostic]:
+    """What is wrong with a program: all of it where there is a checker, else its syntax."""
+    if not HAS_CHECKER:
+        return parse(source)[1]
+    from antiphon.lang import checker
+
+    found = checker.check_source(source)
+    return list(found[-1] if isinstance(found, tuple) else found)
+
+
+def rendered(path: Path) -> str:
+    source = Source(path.name, path.read_bytes().decode("utf-8"))
+    return "".join(each.render(source) + "\n" for each in diagnostics_of(source))
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_a_mistake_is_told_as_in_its_golden_file(path: Path):
+    golden, text = path.with_suffix(".txt"), rendered(path)
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+    assert f"[{path.stem.split('-')[0]}]" in text
+
+
+def test_every_code_has_an_explanation_and_a_golden_program():
+    used = {code for file in ROOM.glob("*.py") for code in re.findall(r'"(V\d{4})"', file.read_text(encoding="utf-8"))}
+    assert used == {path.stem for path in EXPLANATIONS}
+    assert used <= {path.stem.split("-")[0] for path in PROGRAMS}
+
+
+@pytest.mark.parametrize("path", EXPLANATIONS, ids=lambda path: path.stem)
+def test_an_explanation_has_a_title_and_shows_wrong_and_right(path: Path):
+    text = path.read_text(encoding="utf-8")
+    wrong, right = FENCE.findall(text)
+    assert text.startswith("# ")
+    assert parse(Source("right", right))[1] == []
+    if path.stem < "V0200" and path.stem != "V0116":
+        assert path.stem in {each.code for each in parse(Source("wrong", wrong))[1]}
