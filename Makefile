@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: $(VENV)/.ready
-	@$(BIN)/python examples/four_apis.py
+	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready-test lint
 	$(BIN)/python -m pytest -n 2
@@ -22,6 +22,11 @@ bench: $(VENV)/.ready-test
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/render.py
 	$(BIN)/python bench/tokens.py
+	$(BIN)/python bench/lang.py
+	$(BIN)/python bench/local/run.py
+
+docs: $(VENV)/.ready-test
+	$(BIN)/zensical build --clean
 
 $(VENV)/.ready: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -37,4 +42,4 @@ $(VENV)/.ready-test: pyproject.toml
 	@touch $@ $(VENV)/.ready
 
 clean:
-	rm -rf $(VENV) .venv-bench build dist .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench build dist .cache .pytest_cache .ruff_cache .hypothesis

@@ -42,11 +42,11 @@ class Dog(BaseModel):
     """The other one."""
 
     kind: Literal["dog"]
-    tricks: list[str] = Field(max_length=3)
+    tricks: list[Annotated[str, Field(max_length=12)]] = Field(max_length=3)
 
 
 _SIMPLE: tuple[Any, ...] = (
-    str,
+    Annotated[str, Field(max_length=30)],
     int,
     float,
     bool,
@@ -62,7 +62,7 @@ _SIMPLE: tuple[Any, ...] = (
     Literal["a", "b", 'a "quoted" word', "é"],
     Literal[1, 2, None],
     int | None,
-    str | int | None,
+    Annotated[str, Field(max_length=20)] | int | None,
     Cat | Dog,
     Annotated[Cat | Dog, Field(discriminator="kind")],
     Annotated[int, Field(ge=10, lt=20)],
@@ -70,8 +70,8 @@ _SIMPLE: tuple[Any, ...] = (
     Annotated[float, Field(gt=0, le=1)],
     Annotated[str, Field(min_length=3, max_length=8)],
     Annotated[str, Field(pattern=r"^[A-Z]{2}-\d{3}$")],
-    tuple[int, str],
-    dict[str, int],
+    tuple[int, Annotated[str, Field(max_length=15)]],
+    Annotated[dict[str, int], Field(max_length=4)],
     set[Literal["x", "y", "z"]],
     dict[Literal["n", "s"], float],
 )
@@ -87,7 +87,11 @@ def invalid_answers(model: str, count: int, show: bool) -> int:
         try:
             # Some luck, so that no two answers are alike.
             reply = asked.chat(
-                conversation, output_schema=_wrapped(adapter), temperature=0.8, max_tokens=400, extra={"seed": number}
+                conversation,
+                output_schema=adapter.json_schema(),
+                temperature=0.8,
+                max_tokens=400,
+                extra={"seed": number},
             )
             if reply.stop == "length":
                 cut += 1
@@ -101,10 +105,6 @@ def invalid_answers(model: str, count: int, show: bool) -> int:
             print(f"  {number + 1} done, {invalid} invalid, {cut} cut off", file=sys.stderr, flush=True)
     print(f"{cut} were cut off by the token limit and told so", file=sys.stderr)
     return invalid
-
-
-def _wrapped(adapter: TypeAdapter[Any]) -> dict[str, Any]:
-    return adapter.json_schema()
 
 
 def _type(chance: random.Random, depth: int) -> Any:

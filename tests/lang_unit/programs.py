@@ -284,7 +284,7 @@ class Writer:
 
     def _gathering(self, depth: int) -> str:
         head = f"async{self.apart()}for{self.apart()}{self.name()}{self.apart()}in{self.apart()}"
-        out = f"{head}{self.expression(depth)}{self.space()}"
+        out = f"{head}{self._condition(depth)}{self.space()}"
         return f"({out}{self._loop_body(depth)})" if self.loops < 10 else "0"
 
     # Types
@@ -432,12 +432,17 @@ class Writer:
         return f"model {self.name()}{self.space()}={self.space()}{self.object(1)}"
 
     def _if(self, depth: int) -> str:
-        out = f"if{self.apart()}{self.expression(2)}{self.space()}{self.block(depth)}"
+        out = f"if{self.apart()}{self._condition(2)}{self.space()}{self.block(depth)}"
         while self.chance(0.3):
             out += (
-                f"{self.loose()}else{self.apart()}if{self.apart()}{self.expression(1)}{self.space()}{self.block(depth)}"
+                f"{self.loose()}else{self.apart()}if{self.apart()}{self._condition(1)}{self.space()}{self.block(depth)}"
             )
         return out + (f"{self.loose()}else{self.loose()}{self.block(depth)}" if self.chance(0.4) else "")
+
+    def _condition(self, depth: int) -> str:
+        # An object there would be read as the block.
+        out = self.expression(depth)
+        return f"({out})" if out.startswith("{") else out
 
     def _mode(self) -> str:
         if self.chance(0.6):
@@ -447,11 +452,11 @@ class Writer:
         )
 
     def _for(self, depth: int) -> str:
-        head = f"for{self.apart()}{self.name()}{self.apart()}in{self.apart()}{self.expression(2)}{self.space()}"
+        head = f"for{self.apart()}{self.name()}{self.apart()}in{self.apart()}{self._condition(2)}{self.space()}"
         return head + self._loop_body(depth, False) + self._mode()
 
     def _while(self, depth: int) -> str:
-        return f"while{self.apart()}{self.expression(2)}{self.space()}{self._loop_body(depth, False)}{self._mode()}"
+        return f"while{self.apart()}{self._condition(2)}{self.space()}{self._loop_body(depth, False)}{self._mode()}"
 
     def _try(self, depth: int) -> str:
         name = self.apart() + self.name() if self.chance(0.7) else ""

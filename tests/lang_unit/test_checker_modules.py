@@ -76,7 +76,7 @@ def test_nothing_is_said_of_names_that_are_not_known_before_the_program_runs() -
 
 
 def test_a_problem_is_told_at_the_path() -> None:
-    text = 'import { a } from "./nowhere.vibe"\nprint(a)'
+    text = 'import { a } from "./nowhere.vibe"'
     source = Source("test.vibe", text)
     [one] = check_source(source, imports=library)
     assert (one.code, one.message, one.hint) == ("V0601", "no module `./nowhere.vibe`", "look again")

@@ -210,6 +210,12 @@ def test_unreachable_code_is_told_once_in_a_block() -> None:
     assert codes("function f(): number { return g()\n function g(): number { return 1 } }\nf()") == []
 
 
+def test_the_last_value_of_a_program_is_its_result() -> None:
+    assert codes("let a = 1\na + 1") == []
+    assert codes("let a = 1\na + 1\na") == ["V0704"]
+    assert codes("{ let a = 1\na + 1 }") == ["V0704"]
+
+
 def test_labels_point_to_the_first_declaration() -> None:
     from antiphon.lang.checker import check_source
     from antiphon.lang.source import Source

@@ -196,6 +196,12 @@ def test_recursive_types_can_be_used() -> None:
     assert type_of(f"{text}\nconst x = t.children[0].children[0].name") == TEXT
 
 
+def test_objects_in_an_array_need_not_have_the_same_fields() -> None:
+    text = "let xs = [{ a: 1, b: 'x' }, { a: 2 }, { a: null, c: true }]"
+    assert show(type_of(text, "xs")) == "{a: json, b?: text, c?: boolean}[]"
+    assert sound(f"{text}\nfor x in xs {{ print(x.a, x.b ?? '', x.c) }}")
+
+
 def test_a_repl_goes_on_with_the_names_it_has() -> None:
     from antiphon.lang.checker import check
     from antiphon.lang.parser import parse

@@ -13,6 +13,8 @@ from antiphon.errors import AntiphonError
 
 #: Each is a function of this name in a module of this name.
 _COMMANDS = (
+    "ask",
+    "chat",
     "check",
     "convert",
     "doctor",

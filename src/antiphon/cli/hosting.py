@@ -105,7 +105,9 @@ class ConfiguredServers:
 
         known = {server.name: server for server in load_config().mcp_servers()}
         if name not in known:
-            there = f"there are: {', '.join(known)}" if known else "there are none; `mcp.json` or `antiphon.toml` has them"
+            there = (
+                f"there are: {', '.join(known)}" if known else "there are none; `mcp.json` or `antiphon.toml` has them"
+            )
             raise ImportFailed("V0606", f"no MCP server `{name}` is configured", there)
         found = self._open.enter_context(entered(McpTools([known[name]], prefix=False)))
         return {tool.name: tool for tool in found.tools}

@@ -88,10 +88,10 @@ def _programs(directory: str) -> Iterator[str]:
 
 def read(path: str) -> Source:
     """The text of a file, or of standard input for `-`; a `VibeError` says why there is none."""
-    from antiphon.lang.modules import read_source, source_of
+    from antiphon.lang.modules import MOST_BYTES, read_source, source_of
 
     if path == "-":
-        return source_of(sys.stdin.buffer.read(), STDIN)
+        return source_of(sys.stdin.buffer.read(MOST_BYTES + 1), STDIN)
     return read_source(path)
 
 

@@ -1,4 +1,4 @@
-"""What models are doing while a program runs: a few moving lines on the terminal, and one that stays for each answer."""
+"""What models are doing while a program runs: a few moving lines, and one that stays for each answer."""
 
 from __future__ import annotations
 
@@ -123,22 +123,20 @@ class Progress:
         used = lines.spent(asked.used.usage, asked.used.cost) if asked.used else []
         taken = lines.duration(time.monotonic() - asked.began)
         state = "done" if asked.is_done else "stopped"
-        self._page.line(
-            lines.StateLine(state, f"{effect.kind} {shown}", " · ".join([effect.model.name, *used]), taken)
-        )
+        self._page.line(lines.StateLine(state, f"{effect.kind} {shown}", " · ".join([effect.model.name, *used]), taken))
 
     # The moving lines
 
     def _now(self) -> Now:
-        with self._lock:
-            now = time.monotonic()
-            newest = list(self._asking.values())[-1] if self._asking else None
-            began = min((each.began for each in self._asking.values()), default=now)
-            running = [call for each in self._asking.values() for call in each.running.values()]
-            used = [each.used for each in self._asking.values() if each.used]
-            speech = newest.speech if newest else None
-            thought, writing = (newest.thought, newest.writing) if newest else ("", "")
-            return Now(now, began, running, speech, False, thought, writing, used)
+        """What is drawn. Without the lock: whoever draws holds a lock that others wait for while they hold ours."""
+        now, asking = time.monotonic(), list(self._asking.values())
+        began = min((each.began for each in asking), default=now)
+        running = [call for each in asking for call in list(each.running.values())]
+        used = [each.used for each in asking if each.used]
+        if not asking:
+            return Now(now, began, running, None, False, "", "", used)
+        newest = asking[-1]
+        return Now(now, began, running, newest.speech, False, newest.thought, newest.writing, used)
 
     def _move(self) -> None:
         if self._live is None and not self._held and not self._page.is_plain:

@@ -39,11 +39,17 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
 @click.option("--record", metavar="FILE", help="Write all exchanges with models to a file.")
 @click.option("--replay", metavar="FILE", help="Take the answers of models from such a file; nothing is sent.")
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
-@click.option("--max-cost", type=click.FloatRange(min=0), callback=_finite, metavar="USD", help="Stop before spending more.")
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0), callback=_finite, metavar="USD", help="Stop before spending more."
+)
 @click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop before more requests to models.")
 @click.option("--max-parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
               help="How many rounds of an `async for` run at once.")  # fmt: skip
-@click.option("--no-python", is_flag=True, help="Refuse `py` blocks and Python modules.")
+@click.option(
+    "--no-python",
+    is_flag=True,
+    help="For programs that are not trusted: refuse Python, and ask before tools change anything.",
+)
 @click.option("--show", type=click.Choice(["prompt"]), help="Show what the first request would say; send nothing.")
 def run(
     file: str,
@@ -73,7 +79,7 @@ def run(
     if not as_json:
         for each in program.warnings:
             click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
-    settings = {"record": record, "replay": replay, "show_prompt": show is not None, **limits}
+    settings = {"record": record, "replay": replay, "show_prompt": show is not None, "untrusted": no_python, **limits}
     outcome = _run(program, args, _inputs(program, given), as_json, file != "-", settings)
     if outcome is None:
         return
@@ -94,7 +100,7 @@ def _load(file: str, no_python: bool, as_json: bool) -> Program:
 
     try:
         if file == "-":
-            return loads(sys.stdin.buffer.read(), programs.STDIN, allow_python=not no_python)
+            return loads(programs.read(file).text, programs.STDIN, allow_python=not no_python)
         return load(file, allow_python=not no_python)
     except ProgramErrors as errors:
         if as_json:

@@ -18,7 +18,7 @@ from antiphon.lang.expressions import Expressions, type_of
 from antiphon.lang.module import MANGLED, Code, ImportedName, Variable
 from antiphon.lang.source import Source
 from antiphon.lang.symbols import Symbol
-from antiphon.lang.types import AI, Array, Literal, Object, Simple, Type, base
+from antiphon.lang.types import AI, Array, Literal, Object, Simple, Type, base, widen
 from antiphon.lang.types import Callable as Signature
 
 MAIN = "main"
@@ -189,6 +189,8 @@ class Compiler(Expressions):
 
     def _all(self, statements: list[n.Statement]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
+        # What must stand before the statement around these waits until that is done.
+        around, self.before = self.before, []
         for statement in statements:
             compiler = self._statements.get(type(statement))
             if compiler is None:
@@ -204,6 +206,7 @@ class Compiler(Expressions):
                 out += self.before
                 self.before = []
             out += compiled
+        self.before = around
         return out
 
     def _is_left_out(self, statement: n.Statement) -> bool:
@@ -230,9 +233,9 @@ class Compiler(Expressions):
             value = self._started(node.value, symbol.type)
         else:
             value = self.constant(None, place) if node.value is None else self.cast(node.value, symbol.type)
+            if symbol.is_global:
+                value = self._input(symbol, value, place)
             value = self._kept(value, symbol.type, node.is_const, place)
-        if symbol.is_global and not node.is_async:
-            value = self._input(symbol, value, place)
         return [self._bind(symbol, value, place)]
 
     def _kept(self, value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.expr:
@@ -243,7 +246,8 @@ class Compiler(Expressions):
         """The value, unless whoever runs the program gives another."""
         key = self.constant(symbol.name, place)
         given = self.compare(key, ast.In(), self.name("_vinputs", place), place)
-        type_ = self.name(self.code.type_name(_unwrapped(symbol.type)), place)
+        # A constant's type may be the one value that is written there.
+        type_ = self.name(self.code.type_name(widen(_unwrapped(symbol.type))), place)
         return self.either(given, self.runtime("input", [key, type_], place), value, place)
 
     def _bind(self, symbol: Symbol, value: ast.expr, place: Place) -> ast.stmt:
@@ -482,7 +486,10 @@ class Compiler(Expressions):
             key = self.whole(key, place) if isinstance(target, n.Index) else key
             return [self.assign_item(holder, key, value, place)]
         if isinstance(target, n.Index):
-            return [self.expression(self.call("_vsetitem", [holder, key, value], place), place)]
+            # The value comes first, as in Python.
+            new = self.temporary()
+            put = self.call("_vsetitem", [holder, key, self.name(new, place)], place)
+            return [self.assign(new, value, place), self.expression(put, place)]
         return self._store_member(holder, key, value, place)
 
     def _store_member(self, holder: ast.expr, key: ast.expr, value: ast.expr, place: Place) -> list[ast.stmt]:

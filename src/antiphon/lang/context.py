@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
+from antiphon.lang.errors import VibeError
 from antiphon.lang.module import MANGLED, Code, Variable
 from antiphon.lang.traces import CODE, span_at
 from antiphon.lang.types import AI, show, widen
@@ -82,7 +83,10 @@ def _type(variable: Variable) -> str:
 
 def shown(value: Any) -> str:
     """A value as a model sees it; a long one is cut with a note."""
-    whole = json_text(value)
+    try:
+        whole = json_text(value)
+    except VibeError:
+        return "(a value that contains itself or is nested too deeply)"
     if len(whole) <= _VALUE_LIMIT:
         return whole
     return f"{whole[:_VALUE_LIMIT]}… [{len(whole):,} characters in all]"

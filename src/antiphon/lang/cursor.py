@@ -113,10 +113,15 @@ class Cursor:
         if kind != "name":
             if kind not in WORDS:
                 self.unexpected(what)
-            value = self.values[at]
-            self.report("V0118", f"`{value}` is a word of the language and cannot be {what}", at, _other_name(value))
+            self.reserved(at, what)
         self.at = at + 1
         return at
+
+    def reserved(self, at: int, what: str) -> None:
+        """Complain of a reserved word that is used as a name."""
+        word = self.values[at]
+        hint = f"choose another name, such as `{word}_`"
+        self.report("V0118", f"`{word}` is a word of the language and cannot be {what}", at, hint)
 
     def word(self, what: str) -> int:
         """Take a name or a reserved word, as after a dot or as a key; its index."""
@@ -199,10 +204,6 @@ class Cursor:
                 break
             at = (self.partner(at) if kind in PAIRS else -1) + 1 or at + 1
         self.at = at
-
-
-def _other_name(word: str) -> str:
-    return f"choose another name, such as `{word}_`"
 
 
 def _pair(kinds: list[str]) -> list[int]:

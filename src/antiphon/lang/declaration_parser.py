@@ -91,6 +91,8 @@ class DeclarationParser(ExpressionParser):
                 field.nested = self._pattern()
             else:
                 field.declared = self.type_()
+        if field.nested is None and self.kinds[name] != "name":
+            self.reserved(name, "a name")
         field.description = self.description()
         if self.kinds[self.at] == "=":
             self.at += 1
@@ -144,9 +146,10 @@ class DeclarationParser(ExpressionParser):
             self.at = at + 1
             word = self.values[self.word("`description`")]
             text = self.plain_text("a description")
+            description = text if is_tool and (description is None or word == "description") else description
             if word == "description" and is_tool:
-                description = text
-            elif word == "description":
+                continue
+            if word == "description":
                 self.report("V0121", "only a tool has a `@description`", at, "write a comment above the function")
             else:
                 self.report("V0121", f"a tool has no `@{word}`", at, _other_marker(word))
@@ -181,14 +184,19 @@ class DeclarationParser(ExpressionParser):
         self.at += 1
         name = self.name("the name of the model")
         self.expect("=", "`=` and the settings of the model", 'write `model m = { name: "…" }`')
-        value = self.value()
-        if not isinstance(value, n.ObjectLit):
-            if not isinstance(value, n.BadExpr):
-                self.report_span(
-                    "V0124", "a model is declared by its settings", value.start, value.end, 'write `{ name: "…" }`'
-                )
-            value = n.ObjectLit(value.start, value.end, [])
-        return n.ModelDecl(start, self.ends[self.at - 1], self.values[name], value, exported, self.starts[name])
+        settings = self.value()
+        if not isinstance(settings, n.ObjectLit):
+            settings = self._settings_of(settings)
+        return n.ModelDecl(start, self.ends[self.at - 1], self.values[name], settings, exported, self.starts[name])
+
+    def _settings_of(self, value: n.Expr) -> n.ObjectLit:
+        """What was likely meant by something else than settings: the name of the model."""
+        start, end = value.start, value.end
+        if not isinstance(value, n.BadExpr):
+            self.report_span("V0124", "a model is declared by its settings", start, end, 'write `{ name: "…" }`')
+        if not isinstance(value, n.TextLit):
+            value = n.BadExpr(start, end)
+        return n.ObjectLit(start, end, [n.Entry(start, end, "name", value)])
 
     def type_declaration(self, start: int, exported: bool = False) -> n.TypeDecl:
         """`type Name { … }` or `type Name = …`; the word stands here."""

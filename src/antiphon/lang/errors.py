@@ -8,6 +8,7 @@ VibeError                what went wrong, with a code, a hint and where
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import AntiphonError
@@ -46,13 +47,13 @@ class VibeError(AntiphonError):
         """As people read it: message, source line, hint, call stack."""
         from antiphon.lang.diagnostics import Diagnostic, harmless
 
-        look = paint or (lambda _, text: text)
+        look = paint or _unpainted
         if not self.frames:
             hint = f"\n  {look('hint', 'hint')}: {harmless(self.hint)}" if self.hint else ""
             return f"{look('error', f'error[{self.code}]')}: {harmless(self.message)}{hint}"
         here = self.frames[-1]
         said = Diagnostic(self.code, self.message, here.start, here.end, self.hint).render(here.source, look)
-        return "\n".join([said, *(_line(frame) for frame in reversed(self.frames[:-1][-20:]))])
+        return "\n".join([said, *_stack(self.frames[:-1])])
 
     def to_json(self) -> dict[str, Any]:
         """The same as data."""
@@ -94,6 +95,16 @@ class Stopped(BaseException):
     def __init__(self, error: VibeError) -> None:
         super().__init__(error.message)
         self.error = error
+
+
+def _unpainted(_: str, text: str) -> str:
+    return text
+
+
+def _stack(frames: tuple[Frame, ...]) -> list[str]:
+    """Who called whom, the innermost first; calls from the same place are told once."""
+    lines = [(line, len(list(same))) for line, same in groupby(map(_line, reversed(frames)))]
+    return [f"{line} (and {times - 1} more times)" if times > 1 else line for line, times in lines[:20]]
 
 
 def _line(frame: Frame) -> str:

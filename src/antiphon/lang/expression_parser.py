@@ -163,9 +163,21 @@ class ExpressionParser(TypeParser):
         else:
             node = n.Binary(start, self.ends[self.at - 1], kind, left, right, self.starts[at])
         if _POWERS.get(self.kinds[self.at]) == power and (self.nested or self.at not in self.fresh):
-            hint = "write `a < b and b < c`" if power == _COMPARISON else "a range has two ends"
-            self.report("V0113", f"`{self.values[self.at]}` cannot follow `{kind}` in one chain", self.at, hint)
+            return self._chain(node, right, start, power)
         return node
+
+    def _chain(self, node: n.Expr, middle: n.Expr, start: int, power: int) -> n.Expr:
+        """`a < b < c`, which is read as `a < b and b < c`, and `a..b..c`, which means nothing."""
+        at = self.at
+        kind = self.kinds[at]
+        hint = "write `a < b and b < c`" if power == _COMPARISON else "a range has two ends"
+        self.report("V0113", f"`{kind}` cannot follow another in one chain", at, hint)
+        self.at = at + 1
+        right = self.expression(power + 1)
+        end = self.ends[self.at - 1]
+        if power == _RANGE:
+            return n.BadExpr(start, end)
+        return n.Binary(start, end, "and", node, n.Binary(middle.start, end, kind, middle, right, self.starts[at]))
 
     def _choice(self, left: n.Expr, start: int, at: int) -> n.Expr:
         """`c ? a : b`, which is not of this language."""
@@ -395,8 +407,7 @@ class ExpressionParser(TypeParser):
             sign = "+" if plus else "-"
             index = at - 1 if plus else at - 2
             self.report("V0109", f"there is no `{sign}{sign}` here", index, f"write `{sign}= 1`")
-            self.at += plus
-            return n.NumberLit(self.starts[index], self.ends[index], 1)
+            raise Unreadable
         hint = "a function is declared on its own, with a name" if kinds[at] == "function" else ""
         return self.unexpected("an expression", hint)
 

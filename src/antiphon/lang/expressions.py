@@ -260,14 +260,15 @@ class Expressions(Emitter):
         if isinstance(right, ast.Constant):
             first, left = self._once(left, place)
             return self.compare(self._class(first, place), _IS, whole, place), left, right
-        first, left = self._once(left, place)
+        # What stands on the right may call a function that assigns what stands on the left.
+        first, left = self._once(left, place, keep=not isinstance(right, ast.Name))
         second, right = self._once(right, place)
         test = ast.Compare(self._class(first, place), [_IS, _IS], [self._class(second, place), whole])
         return at(test, place), left, right
 
-    def _once(self, value: ast.expr, place: Place) -> tuple[ast.expr, ast.expr]:
-        """A value where it is evaluated, and where it is read again."""
-        if isinstance(value, ast.Name | ast.Constant):
+    def _once(self, value: ast.expr, place: Place, keep: bool = False) -> tuple[ast.expr, ast.expr]:
+        """A value where it is evaluated, and where it is read again; a variable is read again unless `keep` is set."""
+        if isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and not keep):
             return value, value
         name = self.temporary()
         return self.named(name, value, place), self.name(name, place)
@@ -478,7 +479,11 @@ class Expressions(Emitter):
                 wanted += [signature.parameters[-1]] * (len(node.arguments) - len(wanted))
         wanted += [None] * (len(node.arguments) - len(wanted))
         arguments = [self.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
-        return self.call_symbol(symbol, arguments, place)
+        value = self.call_symbol(symbol, arguments, place)
+        if symbol.kind == "import" and signature is not None:
+            # What a function of Python is annotated with is a promise, not a fact.
+            value = self.fitted(value, JSON, signature.returns, place)
+        return value
 
     def call_symbol(self, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:
         """A call of what a name stands for."""
@@ -507,6 +512,7 @@ class Expressions(Emitter):
         return [self.constant(self.code.add_site(site), place), self.as_text(node.prompt), model]
 
     def _human(self, node: n.AskHuman) -> ast.expr:
+        self.asked = True
         place = self.place(node)
         site = Site("ask", "none", node.wanted, node.start, node.end)
         return self.runtime(
@@ -535,7 +541,11 @@ class Expressions(Emitter):
             return self.span(node)
         if isinstance(type_, Array):
             return self.expr(node)
-        return self.call("_viter", [self.expr(node)], self.place(node))
+        value = self.expr(node)
+        if isinstance(type_, AI):
+            # An answer declared as an array is one; of any other the checker has complained.
+            value = self.call("_vunwrap", [value], self.place(node))
+        return self.call("_viter", [value], self.place(node))
 
 
 def type_of(node: n.Expr) -> Type:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import importlib.util
+import os
 import sys
 from dataclasses import dataclass, field
 from functools import cache
@@ -49,15 +50,15 @@ def system_tool(name: str) -> Any:
 
     if name == "readonlyTools":
         return read_only_tools()
-    tools = _system_tools()
+    tools = _system_tools(os.getcwd())
     return list(tools.values()) if name == "allTools" else tools[SYSTEM_TOOLS[name]]
 
 
 @cache
-def _system_tools() -> dict[str, Any]:
+def _system_tools(root: str) -> dict[str, Any]:
     from antiphon.tools.builtin import all_tools
 
-    return {tool.name: tool for tool in all_tools(".", shell_allow=("*",), fetch_allow=("*",))}
+    return {tool.name: tool for tool in all_tools(root, shell_allow=("*",), fetch_allow=("*",))}
 
 
 # Python

@@ -20,7 +20,10 @@ class VibeFinder(MetaPathFinder):
     """Finds `.vibe` files where Python looks for modules; it is asked after Python's own finders."""
 
     def find_spec(
-        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
         """What importing this name would load, if it is a program."""
         name = f"{fullname.rpartition('.')[2]}.vibe"
@@ -38,7 +41,7 @@ class VibeLoader(Loader):
     def __init__(self, path: str) -> None:
         self._path = path
 
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:  # noqa: ARG002
         """Python's own kind of module will do."""
         return None
 

@@ -56,7 +56,7 @@ class Interactive:
         self._modules = Modules(allow_python)
         self._run = Run(host)
         self._instances = Instances(self._modules, self._run, servers)
-        self.source = Source(name, "")
+        self.source: Source = Source(name, "")
         self._code = Code(self.source)
         self._scope = Scope()
         module = Module(self._run, self._code, self._imported)

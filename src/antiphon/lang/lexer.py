@@ -37,6 +37,7 @@ _FOREIGN_SIGNS = {
     "=>": ("=>", "there are no arrow functions: declare a `function` with a name"),
 }
 _LINE_END = re.compile(r"[\r\n]")
+_TYPOGRAPHIC = re.compile(r"[“”„‘’‚«»][^“”‘’«»\r\n]{0,1000}+[“”‘’«»]")
 _ODD_RUN = re.compile(r"[^\w\s\x00-\x7f]+|\x00+|[\x00-\x08\x0e-\x1f\x7f]")
 
 
@@ -172,6 +173,13 @@ class _Lexer:
             stop = end.start() if end else len(text)
             tokens.report("V0111", "a comment does not begin with `#`", at, at + 1, "write `//`")
             return stop
+        quoted = _TYPOGRAPHIC.match(text, at)
+        if quoted:
+            tokens.report(
+                "V0102", f"`{text[at]}` is not a quotation mark of the language", at, quoted.end(), 'write `"`'
+            )
+            tokens.add("text", quoted[0][1:-1], at, quoted.end())
+            return quoted.end()
         run = _ODD_RUN.match(text, at)
         end = run.end() if run else at + 1
         message, hint = _what_is_odd(text[at])
@@ -189,8 +197,6 @@ def _what_is_odd(character: str) -> tuple[str, str]:
             f"there is an invisible character here: {code}, {name}",
             "remove it, or write it in a string as an escape",
         )
-    if character in "“”„‘’«»":
-        return f"`{character}` is not a quotation mark of the language", 'write `"`'
     if character == "\\":
         return "a `\\` means nothing outside a string", "a line goes on by itself while a bracket is open"
     return f"the character `{character}` means nothing here", "remove it, or put it in a string"

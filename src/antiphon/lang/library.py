@@ -306,7 +306,7 @@ def whole(value: Any, what: str) -> int:
     raise VibeError("V0902", f"{what} is a whole number, not {text(value) if _is_number(value) else kind_of(value)}")
 
 
-def part(value: Any, first: Any, last: Any, step: Any = None) -> Any:
+def part(value: Any, first: Any, last: Any = None, step: Any = None) -> Any:
     """`value[first:last:step]`."""
     value = unwrap(value)
     if not isinstance(value, str | list):
@@ -420,7 +420,10 @@ def thrown(value: Any) -> VibeError:
     """What `throw` raises: a text is the message, an object's `message` is, and a caught error is thrown on."""
     value = unwrap(value)
     message = value.get("message") if isinstance(value, dict) else None  # type: ignore[reportUnknownVariableType]
-    return Thrown(value, text(cast(Any, message if isinstance(message, str) else value)))
+    error = Thrown(value, text(cast(Any, message if isinstance(message, str) else value)))
+    if isinstance(value, ErrorValue):
+        error.code = value["code"]
+    return error
 
 
 def caught(error: BaseException) -> ErrorValue:

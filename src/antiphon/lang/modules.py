@@ -24,6 +24,8 @@ from antiphon.lang.types import JSON
 
 #: Opens the MCP server of a name, and gives its tools by their names.
 Servers = Callable[[str], dict[str, Any]]
+#: Nobody writes more; what is larger is no program, or has no end.
+MOST_BYTES = 10_000_000
 
 
 @dataclass(slots=True)
@@ -50,28 +52,31 @@ class Modules:
         known = self.compiled.get(real)
         return known if known is not None else self.add(read_source(path, real))
 
-    def add(self, source: Source) -> Compiled:
-        """A module from its text."""
+    def add(self, source: Source, *, for_tests: bool = False) -> Compiled:
+        """A module from its text; `for_tests` leaves out what its top level does."""
         self._loading.append(source.name)
         try:
             with _without_collector():
-                return self._add(source)
+                return self._add(source, for_tests)
         finally:
             self._loading.pop()
 
-    def _add(self, source: Source) -> Compiled:
+    def _add(self, source: Source, for_tests: bool) -> Compiled:
         program, unread = parse(source)
         checked = check(
             program, source, imports=lambda path: self.exports(path, source), allow_python=self.allow_python
         )
         found = sorted([*unread, *checked.diagnostics], key=lambda each: (each.start, each.end, each.code))
         sound = not any(each.severity == "error" for each in found)
-        compiled = Compiled(source, compile_program(program, source) if sound else None, checked.exports, found)
+        code = compile_program(program, source, for_tests=for_tests) if sound else None
+        compiled = Compiled(source, code, checked.exports, found)
         self.compiled[source.name] = compiled
         return compiled
 
     def exports(self, path: str, importer: Source) -> Exports:
         """What a module gives to the one that imports it."""
+        if "\0" in path:
+            return Exports(problem="there is no module with such a name")
         if path == "system/tools":
             return system_exports()
         if path.startswith("py:"):
@@ -189,14 +194,18 @@ def read_source(path: str | Path, name: str | None = None) -> Source:
     """The text of a file; a `VibeError` says why it cannot be read."""
     file = Path(path)
     try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise VibeError("V0601", f"cannot read {file}: {error.strerror or error}") from None
+        with file.open("rb") as opened:
+            # A device may have no end.
+            data = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise VibeError("V0601", f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
     return source_of(data, name or str(file.resolve()))
 
 
 def source_of(data: bytes, name: str) -> Source:
     """The text of some bytes; a `VibeError` says where they are no UTF-8."""
+    if len(data) > MOST_BYTES:
+        raise VibeError("V0601", f"{name} is too large: a program has at most {MOST_BYTES // 1_000_000} MB")
     try:
         return Source(name, data.decode())
     except UnicodeDecodeError as error:

@@ -13,9 +13,11 @@ from antiphon.lang.effects import Host, PromptShown
 from antiphon.lang.errors import Stopped, VibeError
 from antiphon.lang.library import as_type
 from antiphon.lang.modules import Compiled, Instances, Modules, Servers, source_of
+from antiphon.lang.prelude import MISSING
 from antiphon.lang.runtime import Run
 from antiphon.lang.source import Source
 from antiphon.lang.traces import translated
+from antiphon.lang.types import AI, BOOLEAN, NUMBER, Array, Type
 from antiphon.lang.types import Callable as Signature
 from antiphon.lang.values import from_python, plain, unwrap
 
@@ -161,13 +163,14 @@ def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callab
     def called(*args: Any, **named: Any) -> Any:
         given = list(args)
         if known is not None:
-            given += [named.pop(each) for each in known.names[len(given) :] if each in named]
+            given += [named.pop(each, MISSING) for each in known.names[len(given) :]]
             most = len(known.parameters)
-            if named or not known.required <= len(given) <= most:
+            if named or len(given) > most or MISSING in given[: known.required]:
                 raise TypeError(
                     f"{name}() expects {most} arguments ({', '.join(known.names)}), got {len(args)} and {list(named)}"
                 )
-            given = [as_type(from_python(each), type_) for each, type_ in zip(given, known.parameters, strict=False)]
+            typed = zip(given, known.parameters, strict=False)
+            given = [each if each is MISSING else as_type(from_python(each), type_) for each, type_ in typed]
         try:
             return unwrap(function(*given))
         except (Exception, Stopped) as error:
@@ -175,17 +178,25 @@ def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callab
 
     called.__name__ = called.__qualname__ = name
     if known is not None:
-        from inspect import Parameter
         from inspect import Signature as PythonSignature
 
-        from antiphon.lang.tooling import python_type
+        from antiphon.lang.tooling import parameter
 
         parameters = [
-            Parameter(each, Parameter.POSITIONAL_OR_KEYWORD, annotation=python_type(type_))
-            for each, type_ in zip(known.names, known.parameters, strict=False)
+            parameter(each, _annotation(type_)) for each, type_ in zip(known.names, known.parameters, strict=False)
         ]
-        called.__signature__ = PythonSignature(parameters, return_annotation=python_type(known.returns))  # type: ignore[attr-defined]
+        called.__signature__ = PythonSignature(parameters, return_annotation=_annotation(known.returns))  # type: ignore[attr-defined]
     return called
+
+
+def _annotation(type_: Type) -> Any:
+    """A type as people write it in Python."""
+    from antiphon.lang.tooling import python_type
+
+    inner = type_.inner if isinstance(type_, AI) else type_
+    if isinstance(inner, Array):
+        return list[_annotation(inner.item)]  # type: ignore[misc]
+    return float if inner == NUMBER else bool if inner == BOOLEAN else python_type(inner)
 
 
 def default_host() -> Host:

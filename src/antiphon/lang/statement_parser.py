@@ -13,6 +13,8 @@ from antiphon.lang.tokens import ASSIGNMENTS
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
 _MAX_LOOPS = 16
+#: How high the tree of one statement may be.
+_MAX_HEIGHT = MAX_CHAIN + 5 * MAX_DEPTH
 #: Words that begin a statement, or would in another language, and are names elsewhere.
 _SOFT_STARTS = frozenset(("private", "async", "model", "type", "tool", "test", "var", "def", "fn", "func"))
 _LOOP_MODES = frozenset(("verbose", "forget", "compress"))
@@ -29,6 +31,15 @@ _ADVICE = {
     "private": "`private` stands before `let` and `const`",
     "delete": "assign `null`",
 }
+
+
+def _parts(node: n.Node) -> list[n.Node]:
+    """What a node is made of, without the blocks in it."""
+    found: list[n.Node] = []
+    for name in type(node).__slots__:
+        part = getattr(node, name)
+        found += [each for each in (part if isinstance(part, list) else [part]) if isinstance(each, n.Node)]
+    return [each for each in found if not isinstance(each, n.Block)]
 
 
 class StatementParser(DeclarationParser):
@@ -79,14 +90,30 @@ class StatementParser(DeclarationParser):
                 continue
             depth, loops = self.depth, self._loops
             try:
-                out.append(self.statement())
+                statement = self.statement()
                 at = self.at
+                if at - first > MAX_CHAIN:
+                    self._check_height(statement)
+                out.append(statement)
                 if at not in fresh and kinds[at] != ";" and kinds[at] != "}":
                     self._run_on()
             except Unreadable:
                 self.depth, self.nested, self._loops = depth, False, loops
                 self.recover(first)
                 out.append(n.BadStatement(self.starts[first], max(self.ends[self.at - 1], self.starts[first])))
+
+    def _check_height(self, statement: n.Statement) -> None:
+        """Long chains inside each other make a tree too high for those who walk it. Blocks count on their own."""
+        level: list[n.Node] = [statement] if not isinstance(statement, n.Block) else []
+        height = 0
+        while level:
+            height += 1
+            if height > _MAX_HEIGHT:
+                place = level[0]
+                hint = "split it: put a part of it into a variable"
+                self.report_span("V0116", "the chains in this are too long together", place.start, place.end, hint)
+                raise Unreadable
+            level = [part for node in level for part in _parts(node)]
 
     def _run_on(self) -> None:
         """Something follows a statement on its line."""
@@ -334,20 +361,22 @@ class StatementParser(DeclarationParser):
         self.at = at + 1
         mode = n.LoopMode(self.starts[at], self.ends[at], word)
         if word == "compress" and self.kinds[self.at] == "(" and self.at not in self.fresh:
-            for each in self.listed(")", self.expression):
-                self._take_mode_argument(mode, each)
+            self._take_mode_arguments(mode, self.listed(")", self.expression))
             mode.end = self.ends[self.at - 1]
         return mode
 
-    def _take_mode_argument(self, mode: n.LoopMode, argument: n.Expr) -> None:
-        if isinstance(argument, n.Name) and mode.model is None:
-            mode.model = argument
-        elif mode.how is None and mode.model is None:
-            mode.how = argument
-        else:
+    def _take_mode_arguments(self, mode: n.LoopMode, arguments: list[n.Expr]) -> None:
+        """How to sum up, and the model; where there is only one of them, a name is the model."""
+        last = arguments[-1] if arguments else None
+        if isinstance(last, n.Name):
+            mode.model = last
+            arguments = arguments[:-1]
+        if len(arguments) == 1:
+            mode.how = arguments[0]
+        elif arguments:
             message = "`compress` takes how to sum up, and then a model"
             hint = 'write `compress("how", model)`'
-            self.report_span("V0101", message, argument.start, argument.end, hint)
+            self.report_span("V0101", message, arguments[1].start, arguments[1].end, hint)
 
     def _break(self) -> n.Statement:
         self.at += 1

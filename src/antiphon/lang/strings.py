@@ -10,7 +10,7 @@ from antiphon.lang.tokens import RESERVED, Tokens
 _NOT_RESERVED = rf"(?!(?:{'|'.join(sorted(RESERVED))})\b)"
 _WORD = r"[^\W\d]\w*+"
 _POINT = rf"(?:-?[0-9]++|{_NOT_RESERVED}{_WORD})"
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "`": "`", "{": "{", "$": "$"}
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "`": "`", "{": "{", "$": "$", "${": "${"}
 _UNICODE = re.compile(r"\\u\{([0-9a-fA-F]{1,8})\}")
 _PATH_TOKEN = re.compile(rf"({_WORD})|([0-9]++)|(['\"`][^'\"`]*+['\"`])|([-.:\[\]])")
 _RUN, _ESCAPE, _DOLLAR, _PATH, _SIGN, _END = range(1, 7)
@@ -22,7 +22,7 @@ def _pieces(quote: str) -> re.Pattern[str]:
     others = "".join({'"', "'", "`"} - {quote})
     key = "|".join(rf"{other}[^'\"`\\{{}}\r\n]*+{other}" for other in others)
     path = rf"\{{{_NOT_RESERVED}{_WORD}(?:\.{_WORD}|\[(?:{key}|{_POINT}|{_POINT}?:{_POINT}?)\])*+\}}"
-    escape = r"\\u\{[0-9a-fA-F]*+\}?|\\[^\r\n]|\\(?:\r\n?|\n)" if quote == "`" else r"\\u\{[0-9a-fA-F]*+\}?|\\[^\r\n]"
+    escape = r"\\u\{[0-9a-fA-F]*+\}?|\\\$\{|\\[^\r\n]" + (r"|\\(?:\r\n?|\n)" if quote == "`" else "")
     return re.compile(rf"([^{quote}\\{{${line}]++)|({escape})|(\$\{{)|({path})|([{{$])|({quote})")
 
 
@@ -170,7 +170,7 @@ class StringReader:
         tokens.add("}hole", "}", end - 1, end)
 
     def _escape(self, escape: str, at: int) -> str:
-        simple = _ESCAPES.get(escape[1])
+        simple = _ESCAPES.get(escape[1:])
         if simple is not None:
             return simple
         if escape[1] == "u":

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as PythonLiteral
 
@@ -50,16 +52,24 @@ class VibeTool:
             annotation = described(python_type(type_), each.description)
             annotations[each.name] = annotation
             default = inspect.Parameter.empty if each.default is None else _default(each.default)
-            kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-            parameters.append(inspect.Parameter(each.name, kind, annotation=annotation, default=default))
+            parameters.append(parameter(each.name, annotation, default))
+        python = {each.name: each.symbol.python for each in self.node.parameters if each.symbol is not None}
 
         def called(**arguments: Any) -> Any:
-            return run(function, arguments)
+            return run(function, {python[name]: each for name, each in arguments.items()})
 
-        called.__name__ = self.name
         called.__annotations__ = annotations
-        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        return called
+        # Of a function, `self` would be taken for the object of a method.
+        given: Any = partial(called)
+        given.__doc__, given.__signature__ = "", inspect.Signature(parameters)
+        return given
+
+
+def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    """A parameter as Python describes it; the language allows names that Python's own functions cannot have."""
+    out = inspect.Parameter("_", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=annotation, default=default)
+    out._name = name  # type: ignore[attr-defined]
+    return out
 
 
 #: Stands for an argument that a model left out: the tool itself works its default out.
@@ -92,7 +102,7 @@ def python_type(type_: Type) -> Any:
 def _python_type(type_: Type, made: dict[int, Any]) -> Any:
     match type_:
         case Simple(name):
-            simple: dict[str, Any] = {"text": str, "prompt": str, "boolean": bool, "null": None, "number": _number()}
+            simple: dict[str, Any] = {"text": str, "prompt": str, "boolean": _boolean(), "null": None, "number": _number()}
             return simple.get(name, Any)
         case Array(item):
             return list[_python_type(item, made)]  # type: ignore[misc]
@@ -138,10 +148,41 @@ def _typed_dict(type_: Object, made: dict[int, Any]) -> Any:
 def _number() -> Any:
     from pydantic import BeforeValidator, WithJsonSchema
 
-    return Annotated[int | float, BeforeValidator(_no_boolean), WithJsonSchema({"type": "number"})]
+    # One validator, where a union of int and float would tell the model of both.
+    return Annotated[Any, BeforeValidator(_as_number), WithJsonSchema({"type": "number"})]
 
 
-def _no_boolean(value: Any) -> Any:
-    if isinstance(value, bool):
-        raise ValueError("a number is wanted, not a boolean")
+def _boolean() -> Any:
+    from pydantic import BeforeValidator, WithJsonSchema
+
+    return Annotated[Any, BeforeValidator(_as_boolean), WithJsonSchema({"type": "boolean"})]
+
+
+def _as_boolean(value: Any) -> bool:
+    # Neither 1 nor "yes" is true; a model that writes its answer as text says so.
+    said = {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) else value
+    if not isinstance(said, bool):
+        from pydantic_core import PydanticCustomError
+
+        raise PydanticCustomError("boolean", "true or false is wanted")
+    return said
+
+
+def _as_number(value: Any) -> int | float:
+    if isinstance(value, str):
+        value = _read_number(value)
+    is_finite = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    if not is_finite or isinstance(value, bool):
+        from pydantic_core import PydanticCustomError
+
+        raise PydanticCustomError("number", "a number is wanted")
     return value
+
+
+def _read_number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

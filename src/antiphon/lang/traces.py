@@ -16,11 +16,12 @@ CODE = "_vcode"
 
 def translated(error: BaseException) -> VibeError:
     """The error as the program knows it; one that knows its frames already is itself."""
+    trace = error.__traceback__
     if isinstance(error, Stopped):
         error = error.error
     known = error if isinstance(error, VibeError) else _in_our_words(error)
     if not known.frames:
-        known.frames = frames_of(error.__traceback__)
+        known.frames = frames_of(trace)
         if known is not error:
             known.__cause__ = error
     return known

@@ -217,6 +217,10 @@ def without_null(type_: Type) -> Type:
 def join(first: Type, second: Type) -> Type:
     """One type for two values; `json` where they have nothing in common."""
     first, second = plain(first), plain(second)
+    if first is second:
+        return first
+    if isinstance(first, Object) and isinstance(second, Object) and not first.name and not second.name:
+        return _merged(first, second)
     if assignable(first, second, certain=True):
         return second
     if assignable(second, first, certain=True):
@@ -229,6 +233,25 @@ def join(first: Type, second: Type) -> Type:
     if base(first) == base(second) and isinstance(base(first), Simple):
         return base(first)
     return JSON
+
+
+#: Objects that have more fields between them have nothing in common.
+_MOST_MERGED = 100
+
+
+def _merged(first: Object, second: Object) -> Type:
+    """One type for two objects as they are written: a field that one of them lacks is optional."""
+    fields: dict[str, Field] = {}
+    for name in dict.fromkeys((*first.fields, *second.fields)):
+        one, other = first.fields.get(name), second.fields.get(name)
+        if one is None or other is None:
+            known = one or other
+            assert known is not None
+            fields[name] = Field(known.type, True, known.description)
+        else:
+            same = one.type if one.type is other.type else join(one.type, other.type)
+            fields[name] = Field(same, one.optional or other.optional, one.description)
+    return Object(fields) if len(fields) <= _MOST_MERGED else JSON
 
 
 def assignable(source: Type, target: Type, *, certain: bool = False) -> bool:

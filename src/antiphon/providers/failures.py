@@ -28,6 +28,11 @@ _KEY = re.compile(
 )
 #: How servers that say so at all call a conversation that is too long: OpenAI, and llama.cpp.
 _TOO_LONG = ("context_length_exceeded", "exceed_context_size_error")
+#: And those that say it only in words, with the size and what fits: Anthropic, and Gemini.
+_TOO_LONG_WORDS = re.compile(
+    r"prompt is too long: (\d{1,12}) tokens > (\d{1,12})"
+    r"|input token count \((\d{1,12})\) exceeds the maximum number of tokens allowed \((\d{1,12})\)"
+)
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
 
 
@@ -54,7 +59,11 @@ def status_error(
     if id:
         message += f" (request {id})"
     kind, advice = _kind(status), _advice(status)
-    if said and said.kind in _TOO_LONG:
+    sizes = said.sizes if said else (None, None)
+    words = _TOO_LONG_WORDS.search(text) if status == 400 else None
+    if words:
+        sizes = int(words[1] or words[3]), int(words[2] or words[4])
+    if words or (said and said.kind in _TOO_LONG):
         kind, advice = ContextOverflow, "; `conversation.compact` makes it shorter"
     error = kind(
         message + advice,
@@ -65,7 +74,7 @@ def status_error(
         retry_after=retry_after(headers, said.retry_after if said else None),
     )
     if isinstance(error, ContextOverflow):
-        error.tokens, error.limit = said.sizes if said else (None, None)
+        error.tokens, error.limit = sizes
     return error
 
 

@@ -37,10 +37,12 @@ class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         # Connections belong to the event loop that opened them.
         self._async: WeakKeyDictionary[Any, httpx2.AsyncHTTPTransport] = WeakKeyDictionary()
         self._lock = threading.Lock()
+        #: What requests are passed on to instead of the network.
+        self.inner: Any = None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send, and write down what came."""
-        response = self._sync.handle_request(request)
+        response = (self.inner or self._sync).handle_request(request)
         response.read()
         return self._noted(request, response)
 
@@ -49,7 +51,7 @@ class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         loop = asyncio.get_running_loop()
         if loop not in self._async:
             self._async[loop] = httpx2.AsyncHTTPTransport(**self._settings)
-        response = await self._async[loop].handle_async_request(request)
+        response = await (self.inner or self._async[loop]).handle_async_request(request)
         await response.aread()
         return self._noted(request, response)
 

@@ -154,9 +154,9 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
     prefix, slash, name = model.partition("/")
     prefix = _ALIASES.get(prefix, prefix)
     if prefix == LOCAL and not url:
-        from antiphon.providers.local.files import checked_name
+        from antiphon.providers.local.manifest import DEFAULT
 
-        return PROVIDERS[LOCAL], checked_name(name)
+        return PROVIDERS[LOCAL], name or DEFAULT
     if slash and name and prefix in PROVIDERS:
         return PROVIDERS[prefix], name
     if url:

@@ -1,7 +1,7 @@
 """The loop: ask a model, run its tools, answer, until done. Typed returns, limits, events.
 
-This room knows providers and tools, and nothing of the language. `Session` is where to begin. Each name is imported when
-it is first used: a program that asks no model needs none of them.
+This room knows providers and tools, and nothing of the language. `Session` is where to begin. Each name is imported
+when it is first used: a program that asks no model needs none of them.
 """
 
 from __future__ import annotations

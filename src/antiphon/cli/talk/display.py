@@ -8,6 +8,7 @@ from contextlib import closing
 from rich.console import Console
 from rich.text import Text
 
+from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.person import Person, described
 from antiphon.render.lines import duration, spent
 from antiphon.render.live import LiveView
@@ -36,7 +37,7 @@ class Display:
     def follow(self, events: Generator[Event, None, None], *, with_text: bool = True) -> AIResult | None:
         """Show what happens until the end, and give the result; Ctrl-C ends it and is passed on."""
         result: AIResult | None = None
-        with closing(events), LiveView(self.console) as view:
+        with echoing(False), closing(events), LiveView(self.console) as view:
             for event in events:
                 if isinstance(event, Done):
                     result = event.result
@@ -62,7 +63,8 @@ class Display:
             self.note(safe_line(f"{_ENDINGS[result.outcome]}{detail}"), "yellow")
         calls = len(result.tool_calls)
         told = [result.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
-        told += [*spent(result.usage, result.cost), duration(seconds)]
+        # Nothing is what models of this machine cost.
+        told += [*spent(result.usage, result.cost or None), duration(seconds)]
         dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
         self.note(dot.join(told))
 
@@ -75,4 +77,5 @@ class Display:
         if waiting.kind == "approval":
             waiting.question = described(waiting.call)
         view.show(waiting)
-        self.person.settle(waiting)
+        with echoing(True):
+            self.person.settle(waiting)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from antiphon.conversation import ToolCall
+from antiphon.render.safe import safe_line
 
 if TYPE_CHECKING:
     from antiphon.session import Waiting
@@ -18,10 +18,11 @@ _SHELL = "run_shell"
 
 
 class Person:
-    """Asks with `line`, a function from a prompt to an answer, and remembers what is always allowed."""
+    """Asks with `line`, a function from a prompt to what is typed on the `keyboard`, and remembers every `always`."""
 
-    def __init__(self, line: Callable[[str], str]) -> None:
+    def __init__(self, line: Callable[[str], str], keyboard: IO[str]) -> None:
         self._line = line
+        self._keyboard = keyboard
         self._always: set[tuple[str, str]] = set()
 
     def allows(self, waiting: Waiting) -> bool:
@@ -30,7 +31,7 @@ class Person:
 
     def settle(self, waiting: Waiting) -> None:
         """Ask about what `described` has shown. Anything but a yes is a no, and its words go to the model."""
-        _forget_typed()
+        self._forget_typed()
         if waiting.kind == "question":
             waiting.answer(self._line("> "))
             return
@@ -46,8 +47,16 @@ class Person:
 
     def agrees(self, question: str) -> bool:
         """A yes to a question of ours; no answer is a no."""
-        _forget_typed()
-        return self._line(f"{question} [y]es, [n]o: ").strip().lower() in ("y", "yes")
+        self._forget_typed()
+        return self._line(f"{safe_line(question)} [y]es, [n]o: ").strip().lower() in ("y", "yes")
+
+    def _forget_typed(self) -> None:
+        """What was typed before a question was asked is no answer to it."""
+        if os.name == "posix":
+            import termios
+
+            with suppress(termios.error, ValueError):
+                termios.tcflush(self._keyboard.fileno(), termios.TCIFLUSH)
 
 
 def described(call: ToolCall) -> str:
@@ -65,12 +74,3 @@ def described(call: ToolCall) -> str:
 def _kind(call: ToolCall) -> tuple[str, str]:
     """What an `always` covers: the tool; of a shell, which can do anything, only the very same command."""
     return call.name, call.arguments_json if call.name == _SHELL else ""
-
-
-def _forget_typed() -> None:
-    """What was typed before a question was asked is no answer to it."""
-    if os.name == "posix" and sys.stdin is not None and sys.stdin.isatty():
-        import termios
-
-        with suppress(termios.error, ValueError):
-            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from antiphon.cli.talk.person import Person
     from antiphon.tools import Tool
     from antiphon.tools.mcp import McpServer
 
@@ -18,12 +19,14 @@ NAMES = ("none", "read", "all")
 class Toolbox:
     """Gives tools by name. Servers are started when `all` is first wanted, and stopped when the `stack` is left.
 
-    `agree` is asked before a server is started that the user's own configuration does not name.
+    The `person` is asked before a server is started that the user's own configuration does not name; with
+    `allow_all` it is started, and with nobody to ask it is not.
     """
 
-    def __init__(self, stack: ExitStack, agree: Callable[[str], bool], tell: Callable[[str], None]) -> None:
+    def __init__(self, stack: ExitStack, person: Person | None, allow_all: bool, tell: Callable[[str], None]) -> None:
         self._stack = stack
-        self._agree = agree
+        self._person = person
+        self._allow_all = allow_all
         self._tell = tell
         self._served: list[Tool] | None = None
 
@@ -64,9 +67,12 @@ class Toolbox:
         own = set(config.user.mcp if config.user else ()) - project
         wanted: list[McpServer] = []
         for server in config.mcp_servers():
-            what = " ".join((server.command, *server.args)) if server.command else server.url
-            if server.name in own or self._agree(f"Start the MCP server `{server.name}` ({what})?"):
+            if server.name in own or self._allow_all or self._may_start(server):
                 wanted.append(server)
             else:
                 self._tell(f"MCP server `{server.name}` is not started")
         return wanted
+
+    def _may_start(self, server: McpServer) -> bool:
+        what = " ".join((server.command, *server.args)) if server.command else server.url
+        return self._person is not None and self._person.agrees(f"Start the MCP server `{server.name}` ({what})?")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 from antiphon.lang.checker.names import check_hole, tool_value
-from antiphon.lang.checker.state import Checker, shown
+from antiphon.lang.checker.state import Checker, fields_of, shown
 from antiphon.lang.diagnostics import Label
 from antiphon.lang.nodes import ArrayLit, BadExpr, BoolLit, Entry, Hole, Name, NullLit, NumberLit, ObjectLit, TextLit
 from antiphon.lang.types import (
@@ -112,7 +110,7 @@ def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> None:
         field = goal.fields.get(entry.key)
         if field is None:
             meant = c.nearest(entry.key, (each for each in goal.fields if each not in seen))
-            hint = f"did you mean `{meant}`?" if meant else _fields_hint(goal)
+            hint = f"did you mean `{meant}`?" if meant else fields_of(goal)
             c.report("V0313", f"`{shown(goal)}` has no field `{entry.key}`", _key(entry), hint)
             c.expr(entry.value)
             if meant:
@@ -127,11 +125,6 @@ def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> None:
 
 def _are(items: list[str]) -> str:
     return "is" if len(items) == 1 else "are"
-
-
-def _fields_hint(goal: Object) -> str:
-    names = [f"`{name}`" for name in islice(goal.fields, 8)]
-    return f"its fields are {', '.join(names)}" if names else "it has no fields"
 
 
 def _key(entry: Entry) -> tuple[int, int]:

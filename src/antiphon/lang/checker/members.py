@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from antiphon.lang.checker.calls import call_name, check_arguments
 from antiphon.lang.checker.narrowing import narrowed_type
 from antiphon.lang.checker.operators import operand
-from antiphon.lang.checker.state import Checker, general, shown
+from antiphon.lang.checker.state import Checker, fields_of, general, shown
 from antiphon.lang.methods import ARRAY_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
 from antiphon.lang.nodes import Call, Expr, Index, Member, Name, NumberLit, Slice, TextLit
 from antiphon.lang.symbols import Symbol
@@ -208,7 +208,7 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
     own = [*AI_MEMBERS, "value"] if isinstance(type_, AI) else []
     hint = c.meant(node.name, chain(fields, own, table))
     if isinstance(kind, Object) and not hint:
-        hint = f"its fields are {', '.join(f'`{each}`' for each in islice(fields, 8))}"
+        hint = fields_of(kind)
     what = "field" if isinstance(kind, Object) else "member"
     c.report("V0306", f"`{general(type_)}` has no {what} `{node.name}`", where, hint)
 

@@ -15,11 +15,12 @@ def import_(c: Checker, node: Import) -> bool:
     where = (node.path_start, node.path_start + len(node.path) + 2)
     if c.scope is not c.module or c.frame.node is not None:
         c.report("V0507", "an import stands at the top level of a file", (node.start, node.start + 6))
+    before = len(c.diagnostics)
     exports = _exports(c, node, where)
     for each in node.names:
         symbol = each.symbol = _imported(c, each, exports, node)
         c.declare(symbol)
-        if not c.in_repl:
+        if not c.in_repl and len(c.diagnostics) == before:
             c.imported.append(symbol)
     return False
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable as Function_
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from antiphon.lang.diagnostics import Diagnostic, Label, Severity
@@ -16,9 +16,9 @@ from antiphon.lang.symbols import Exports, Kind, Symbol
 from antiphon.lang.types import BOOLEAN, NUMBER, TEXT, Literal, Object, Type, Union, assignable, base, may_be_null, show
 
 #: Finds the type of an expression; the last is the type its place wants, if any.
-ExprRule = Function_[["Checker", Any, Type | None], Type]
+ExprRule = Callable[["Checker", Any, Type | None], Type]
 #: Checks a statement; true if nothing after it can be reached.
-StatementRule = Function_[["Checker", Any], bool]
+StatementRule = Callable[["Checker", Any], bool]
 EXPRESSIONS: dict[type, ExprRule] = {}
 STATEMENTS: dict[type, StatementRule] = {}
 #: Looking for what was meant takes time; a program with so many mistakes gets no more of it.
@@ -51,7 +51,7 @@ class Checker:
 
     source: Source
     module: Scope
-    imports: Function_[[str], Exports] | None = None
+    imports: Callable[[str], Exports] | None = None
     allow_python: bool = True
     in_repl: bool = False
     scope: Scope = field(init=False)
@@ -260,6 +260,12 @@ def shown(type_: Type) -> str:
     """A type for a message, cut where it is long."""
     text = show(type_)
     return text if len(text) <= 100 else text[:99] + "…"
+
+
+def fields_of(type_: Object) -> str:
+    """A hint with the fields there are."""
+    names = [f"`{name}`" for name in islice(type_.fields, 8)]
+    return f"its fields are {', '.join(names)}" if names else "it has no fields"
 
 
 def general(type_: Type) -> str:

@@ -56,8 +56,10 @@ def bad(_: Checker, __: BadStatement) -> bool:
 def expression(c: Checker, node: ExprStatement) -> bool:
     """An expression on its own; one that only makes a value is probably not meant."""
     before = len(c.diagnostics)
-    c.expr(node.value)
-    if isinstance(node.value, _WITHOUT_EFFECT) and not c.in_repl and len(c.diagnostics) == before:
+    type_ = c.expr(node.value)
+    # The last value of a program is what the program gives, if it is data.
+    is_result = c.scope is c.module and c.module.statements[-1] is node and assignable(type_, JSON)
+    if isinstance(node.value, _WITHOUT_EFFECT) and not is_result and len(c.diagnostics) == before:
         hint = ""
         if isinstance(node.value, Binary) and node.value.op == "==":
             hint = "to assign, write `=`"

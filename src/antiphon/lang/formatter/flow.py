@@ -16,7 +16,7 @@ def flowing(pieces: list[Piece], by: int = 2) -> list[Doc]:
     powers = [piece.power for piece in pieces]
     known = [power for power in powers if power is not None]
     if not known:
-        return _chained(pieces)
+        return _chained(pieces, by)
     loosest = min(known)
     operands: list[list[Piece]] = [[]]
     signs: list[Piece] = []
@@ -55,15 +55,20 @@ def _operand(pieces: list[Piece]) -> list[Doc]:
     return [*out, HARD if at else LINE, *flowing(pieces[at:])]
 
 
-def _chained(pieces: list[Piece]) -> list[Doc]:
+def _chained(pieces: list[Piece], by: int) -> list[Doc]:
     """Pieces without operators; the members of a long chain of calls may be broken."""
-    dots = [at for at, piece in enumerate(pieces[:-2]) if piece.kind == "." and at and pieces[at + 2].kind == "call"]
+    dots = [at for at in range(1, len(pieces) - 2) if _is_link(pieces, at)]
     if len(dots) < _CHAIN:
         return _plain(pieces)
     links: list[Doc] = []
     for first, last in pairwise([*dots, len(pieces)]):
         links += [HARD if pieces[first - 1].kind == "//" else SOFT, *_plain(pieces[first:last])]
-    return [group([*_plain(pieces[: dots[0]]), indent(links)])]
+    return [group([*_plain(pieces[: dots[0]]), indent(links, by)])]
+
+
+def _is_link(pieces: list[Piece], at: int) -> bool:
+    """Whether a member that is called begins here. After an object the line goes on, else it could be a block."""
+    return pieces[at].kind == "." and pieces[at + 2].kind == "call" and pieces[at - 1].kind != "object"
 
 
 def _plain(pieces: list[Piece]) -> list[Doc]:

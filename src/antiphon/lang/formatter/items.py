@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import takewhile
 
+from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Group, IfBroken, Line, Suffix, group, indent
 from antiphon.lang.formatter.pieces import Piece, Roles, follows_value
-from antiphon.lang.formatter.flow import flowing
 
 
 @dataclass(slots=True)

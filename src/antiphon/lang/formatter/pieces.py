@@ -20,6 +20,7 @@ _POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "
 _VALUES = frozenset(
     ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
 )
+_COMPOUND = (n.Block, n.If, n.For, n.While, n.Try, n.Function, n.Test)
 _TIGHT_BEFORE = frozenset((",", ".", "..", "?", ":", "slice", "call", "index"))
 _TIGHT_AFTER = frozenset((".", "..", "slice", "@", "unary"))
 
@@ -77,10 +78,13 @@ class Roles:
 
     statements: frozenset[int]
     blocks: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
-    gathering: set[int] = field(default_factory=set[int])
+    #: Blocks that may stand on one line: the only ones of their statement, and with one plain statement in them.
+    short: set[int] = field(default_factory=set[int])
     patterns: set[int] = field(default_factory=set[int])
     fields: set[int] = field(default_factory=set[int])
     operators: set[int] = field(default_factory=set[int])
+    #: Each `if` that follows an `else`.
+    _others: set[int] = field(default_factory=set[int])
 
     @classmethod
     def of(cls, program: n.Program) -> Roles:
@@ -97,8 +101,12 @@ class Roles:
         match node:
             case n.Block():
                 self.blocks[node.start] = _starts(node.statements)
-            case n.AsyncFor():
-                self.gathering.add(node.body.start)
+            case n.AsyncFor() | n.For() | n.While() | n.Function(description=None) | n.Test():
+                self._note_body(node.body)
+            case n.If(otherwise=None) if node.start not in self._others:
+                self._note_body(node.then)
+            case n.If(otherwise=n.If() as other):
+                self._others.add(other.start)
             case n.Binary():
                 self.operators.add(node.op_start)
             case n.Pattern():
@@ -107,6 +115,10 @@ class Roles:
                 self.fields.add(node.start)
             case _:
                 pass
+
+    def _note_body(self, block: n.Block) -> None:
+        if len(block.statements) == 1 and not isinstance(block.statements[0], _COMPOUND):
+            self.short.add(block.start)
 
 
 def _starts(statements: list[n.Statement]) -> frozenset[int]:

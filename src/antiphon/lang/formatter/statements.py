@@ -5,13 +5,13 @@ from __future__ import annotations
 from itertools import takewhile
 
 from antiphon.lang.diagnostics import ProgramErrors
+from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.items import bracket
-from antiphon.lang.formatter.layout import HARD, LINE, Doc, Suffix, group, indent, printed
-from antiphon.lang.parser import parse
+from antiphon.lang.formatter.layout import HARD, LINE, Doc, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.pieces import Piece, Roles, pieces_of
+from antiphon.lang.parser import parse
 from antiphon.lang.source import Source
 from antiphon.lang.tokens import PAIRS
-from antiphon.lang.formatter.flow import flowing
 
 
 def format_source(source: Source) -> str:
@@ -112,12 +112,11 @@ class _Formatter:
 
     def _block(self, opener: Piece) -> Piece:
         first = self._at
-        starts = self._roles.blocks[opener.start]
-        beside, lines = self._lines(starts)
+        beside, lines = self._lines(self._roles.blocks[opener.start])
         self._at += 1
         inside = self._pieces[first : self._at]
         doc: Doc = "{}"
-        if opener.start in self._roles.gathering and len(starts) == 1 and not any(map(_is_apart, inside)):
+        if opener.start in self._roles.short and not any(map(_is_apart, inside)):
             doc = group(["{", indent([LINE, *lines]), LINE, "}"])
         elif beside or lines:
             doc = group(["{", *beside, *([indent([HARD, *lines])] if lines else []), HARD, "}"])
@@ -140,7 +139,13 @@ def _statement(pieces: list[Piece]) -> list[Doc]:
         out += _between(out, part, 4)
         # After the lines that describe a tool its block begins on a line of its own.
         apart = part and (part[-1].kind == "//" or any(each.kind == "@" for each in part))
-        out += [*([HARD] if apart else [" "] if out else []), piece.doc]
+        out += [HARD] if apart else [" "] if out else []
+        # A block stands on one line only if all that is before it does, too.
+        out = (
+            [group([*out, *piece.doc.parts])]
+            if isinstance(piece.doc, Group) and not piece.doc.hard
+            else [*out, piece.doc]
+        )
         part = []
     return [*out, *_between(out, part, 2)]
 

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from antiphon.errors import ConfigurationError
-from antiphon.providers.local.manifest import DEFAULT, find, known
+from antiphon.providers.local.manifest import find, known
 
 
 def is_tier(name: str) -> bool:
@@ -14,10 +14,15 @@ def is_tier(name: str) -> bool:
     return name in known()
 
 
+def is_ours(name: str) -> bool:
+    """Whether a name means weights that are known here, be it by the path of a copy."""
+    return is_tier(name) or any(Path(name).expanduser().stat().st_size == each.bytes for each in known().values())
+
+
 def checked_name(name: str) -> str:
     """The name as it is used: a tier's in its own spelling, or the path of a file that is there."""
     if not name.lower().endswith(".gguf"):
-        return find(name or DEFAULT).name
+        return find(name).name
     if not Path(name).expanduser().is_file():
         raise ConfigurationError(f"there is no file {name!r}; a model of your own is `local/path/to/file.gguf`")
     return name

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon.providers.local.files import checked_name
 from antiphon.providers.local.transport import LocalTransport
 from antiphon.providers.model import Model
+from antiphon.providers.recording import Recorder
 from antiphon.providers.registry import Provider
 from antiphon.wire import Usage
 
@@ -14,7 +16,10 @@ class LocalModel(Model):
     """A model that runs here. All of one file share what is loaded; requests that come together take turns."""
 
     def __init__(self, provider: Provider, name: str, *, transport: Any = None, **settings: Any) -> None:
+        name = checked_name(name)
         self._local = LocalTransport(name)
+        if isinstance(transport, Recorder):
+            transport.inner = self._local
         super().__init__(provider, name, transport=transport or self._local, **settings)
 
     def __repr__(self) -> str:

@@ -75,10 +75,9 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     if not tools and not was_called:
         return _plain(body, messages, schema)
     if forced and len(tools) == 1 and not was_called:
-        asked = _with_schema(messages, obj(forced.get("parameters")))
-        return Prompt(
-            _request(body, asked, obj(forced.get("parameters"))), "call", json=True, name=string(forced["name"])
-        )
+        arguments = obj(forced.get("parameters")) or _object({})
+        request = _request(body, _with_schema(messages, arguments), arguments)
+        return Prompt(request, "call", json=True, name=string(forced["name"]))
     offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
     may_answer = not forced and body.get("tool_choice") != "required"
     choice = _choice(offered, schema, may_answer or not offered)
@@ -100,7 +99,10 @@ def _request(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[
     request |= {key: body[key] for key in _SAMPLING if key in body}
     request |= {"messages": messages, "stream": True, "return_progress": True}
     request["stream_options"] = {"include_usage": True}
-    return request | ({"grammar": grammar(schema)} if schema else {})
+    if schema:
+        # A stop text would break off the JSON around what it is meant for.
+        request = {key: value for key, value in request.items() if key != "stop"} | {"grammar": grammar(schema)}
+    return request
 
 
 def _plain(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[str, Any]) -> Prompt:

@@ -35,6 +35,7 @@ _FORMATS = {
     "email": rf"^{_LABEL}(?:[._+]{_LABEL}){{0,3}}@{_LABEL}(?:\.{_LABEL}){{0,2}}\.[a-z]{{2,12}}$",
     "uri": rf"^https?://{_LABEL}(?:\.{_LABEL}){{0,4}}(?:/[A-Za-z0-9._~%/?#=&+:@-]{{0,200}})?$",
 }
+_NAME = "^.{1,60}$"
 _KEPT_FORMATS = ("uuid", "ipv4")
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
@@ -124,16 +125,21 @@ class _Plain:
                 return _anything()
 
     def _object(self, data: dict[str, Any], depth: int) -> dict[str, Any]:
-        fields = {name: self.value(value, depth - 1) for name, value in obj(data.get("properties")).items()}
+        given, more = obj(data.get("properties")), data.get("additionalProperties", "properties" not in data)
+        if names := arr(self._resolved(data.get("propertyNames")).get("enum")):
+            # Names from a list are as good as fields that may be left out.
+            given, more = {str(name): obj(more) for name in names}, False
+        fields = {name: self.value(value, depth - 1) for name, value in given.items()}
         required = [name for name in map(str, arr(data.get("required"))) if name in fields]
         # What may be null is asked for: a small model leaves out what it is not made to say.
         required += [name for name in fields if name not in required and _may_be_null(fields[name])]
-        more = data.get("additionalProperties", not fields)
         out: dict[str, Any] = {"type": "object", "properties": fields, "required": required}
         if not more or (fields and more is True):
             return out | {"additionalProperties": False}
         values = self.value(obj(more), depth - 1) if obj(more) else _anything()
-        return out | {"additionalProperties": values, "maxProperties": max(len(fields), MAX_ITEMS)}
+        least = _whole(data.get("minProperties"), 0)
+        most = max(_whole(data.get("maxProperties"), MAX_ITEMS), len(fields), least)
+        return out | _named(values, least, most)
 
     def _array(self, data: dict[str, Any], depth: int) -> dict[str, Any]:
         first = [self.value(item, depth - 1) for item in arr(data.get("prefixItems"))]
@@ -173,8 +179,13 @@ def _anything() -> dict[str, Any]:
     """A value of any kind, two levels deep."""
     flat = [_text({}), _number({}, "number"), {"type": "boolean"}, {"type": "null"}]
     listed = {"type": "array", "items": {"anyOf": flat}, "maxItems": MAX_ITEMS}
-    named = {"type": "object", "additionalProperties": {"anyOf": [*flat, listed]}, "maxProperties": MAX_ITEMS}
-    return {"anyOf": [*flat, listed, named]}
+    return {"anyOf": [*flat, listed, {"type": "object"} | _named({"anyOf": [*flat, listed]}, 0, MAX_ITEMS)]}
+
+
+def _named(values: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+    """Values under names of the model's own making, which come to an end too."""
+    bounds = {"minProperties": least, "maxProperties": most}
+    return {"patternProperties": {_NAME: values}, "additionalProperties": False, **bounds}
 
 
 def _has_lost_pattern(option: object) -> bool:

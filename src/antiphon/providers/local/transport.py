@@ -12,7 +12,7 @@ import httpx2
 
 from antiphon._json import dumps, loads
 from antiphon.providers.local.engine import Engine, Generation, engine
-from antiphon.providers.local.files import is_tier, weights_path
+from antiphon.providers.local.files import is_ours, weights_path
 from antiphon.providers.local.prompting import Prompt, prompt
 from antiphon.providers.local.speech import Speech, whole
 from antiphon.wire.shape import obj
@@ -84,7 +84,7 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         if model.is_too_long(size):
             least = size // model.header.longest_token
             return _too_long(f"at least {least:,}", least, model.context)
-        return prompt(body, native_tools=model.header.has_tools and not is_tier(self._name))
+        return prompt(body, native_tools=model.header.has_tools and not is_ours(self._name))
 
 
 class _Stream(httpx2.SyncByteStream):

@@ -1,0 +1,139 @@
+"""Makes the recordings of the examples. Nothing here needs a network or a key.
+
+    python examples/recordings/make.py [NAME...]
+
+Each example is run in a folder of its own against the built-in fake, which plays `NAME.answers.json` (in the form of
+`answers` in tests). `NAME.jsonl` keeps what went over the wire, and `NAME.out` what the person at the terminal saw. The
+tests replay every recording; run this again when a prompt of an example changes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from antiphon.cli.scripted import offered, spoken
+from antiphon.fakes import Fake, Received, Step
+from antiphon.lang.program import Host, load
+
+HERE = Path(__file__).parent
+MODEL = "anthropic/claude-sonnet-5"
+_COMMITS = ("Add a dark theme", "Load the start page lazily", "Export orders as CSV", "Read 1,5 as a number, not as 15")
+
+
+def _data(place: Path) -> None:
+    """The mails and notes, where a program run from the repository finds them."""
+    for name in ("mails", "notes"):
+        shutil.copytree(HERE.parent / name, place / "examples" / name)
+
+
+def _project(place: Path) -> None:
+    shutil.copytree(HERE / "project", place, dirs_exist_ok=True)
+
+
+def _repository(place: Path) -> None:
+    """A git repository with a few commits."""
+    git = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run([*git, "init", "--quiet"], cwd=place, check=True)
+    for subject in _COMMITS:
+        subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", subject], cwd=place, check=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    """How an example is run: the folder it finds, its arguments, and what stands on its standard input."""
+
+    name: str
+    prepare: Callable[[Path], None] = _data
+    arguments: tuple[str, ...] = ()
+    stdin: str = ""
+
+    @property
+    def program(self) -> Path:
+        return HERE.parent / f"{self.name}.vibe"
+
+    def file(self, ending: str) -> Path:
+        return HERE / f"{self.name}.{ending}"
+
+    def answers(self) -> list[Any]:
+        return json.loads(self.file("answers.json").read_text(encoding="utf-8"))
+
+
+CASES = [
+    Case("changelog", _repository, arguments=("4",)),
+    Case("chat", _project),
+    Case("code_review", _project, arguments=("-",), stdin="project/change.diff"),
+    Case("extract"),
+    Case("mail_triage"),
+    Case("notes"),
+    Case("organise"),
+    Case("research", _project),
+]
+
+
+def run(case: Case, place: Path, **settings: Any) -> str:
+    """Run an example in an empty folder; gives what a person at the terminal would see."""
+    case.prepare(place)
+    people = [each["human"] for each in case.answers() if isinstance(each, dict) and "human" in each]
+    seen: list[str] = []
+
+    def human(question: str) -> str:
+        answer = people.pop(0)
+        seen.append(f"{question} {answer}".rstrip())
+        return answer
+
+    host = Host(write=seen.append, human=human, default_model=lambda: MODEL, **settings)
+    text = (HERE / case.stdin).read_text(encoding="utf-8") if case.stdin else ""
+    with contextlib.chdir(place), mock.patch("sys.stdin", io.StringIO(text)):
+        load(case.program).run(host, arguments=case.arguments)
+    return "\n".join(seen) + "\n"
+
+
+def make(case: Case) -> None:
+    """Run an example against the fake, and keep what was said."""
+    steps = [_step(each) for each in case.answers() if not (isinstance(each, dict) and "human" in each)]
+    recording = case.file("jsonl")
+    with Fake(steps) as fake, tempfile.TemporaryDirectory() as place:
+        settings = {"ANTHROPIC_BASE_URL": fake.base_url("anthropic"), "ANTHROPIC_API_KEY": "none"}
+        with mock.patch.dict(os.environ, settings):
+            # One round at a time, so that the answers go where they belong.
+            out = run(case, Path(place), record=str(recording), max_parallel=1)
+    assert len(fake.requests) == len(steps), f"{len(steps) - len(fake.requests)} answers are left"
+    recording.write_text(_with_steady_ids(recording.read_text(encoding="utf-8")), encoding="utf-8")
+    case.file("out").write_text(out, encoding="utf-8")
+
+
+def _step(answer: Any) -> Step:
+    def step(received: Received) -> Step:
+        return spoken(answer, offered(received.body))
+
+    return step
+
+
+def _with_steady_ids(text: str) -> str:
+    """Ids are random; numbered, they make the same recording each time."""
+    numbers: dict[str, str] = {}
+
+    def steady(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"{match[1]}_{len(numbers) + 1:04}")
+
+    return re.sub(r"\b(msg|toolu|req)_[0-9A-Za-z]{10,}", steady, text)
+
+
+if __name__ == "__main__":
+    for case in CASES:
+        if case.name in sys.argv[1:] or not sys.argv[1:]:
+            make(case)
+            print(f"--- {case.name}\n{case.file('out').read_text(encoding='utf-8')}")

@@ -1,0 +1,233 @@
+"""`antiphon ask`: one question, one answer, for people and for scripts."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon.cli.output import printable
+from antiphon.cli.talk.echo import echoing
+from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
+from antiphon.errors import AntiphonError
+
+if TYPE_CHECKING:
+    from antiphon.cli.talk.opening import Wishes
+    from antiphon.cli.talk.person import Person
+    from antiphon.cli.talk.talk import Talk
+    from antiphon.conversation import Image
+    from antiphon.session import AIResult, Event
+
+_BLOCKED, _NO_ANSWER, _MISTAKE, _INTERRUPTED = 3, 1, 2, 130
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What is asked, and how the answer is to be given."""
+
+    text: str
+    images: list[Image]
+    returns: Any
+    as_json: bool
+    stream: bool | None
+    tools: str
+
+
+@click.command()
+@click.argument("prompt", nargs=-1)
+@click.option("-m", "--model", help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
+@click.option("-r", "--returns", metavar="TYPE", help="Print JSON of this type: '{name: text, age: number}', 'text[]'.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one object: value, tool calls, usage, cost, model, outcome, id."
+)
+@click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
+@click.option(
+    "--tools",
+    type=click.Choice(["none", "read", "all"]),
+    default="none",
+    show_default=True,
+    help="What the model may use: to read this directory, or also to write, to run commands, and MCP servers.",
+)
+@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Send this file along: text or an image.")
+@click.option("--stream/--no-stream", default=None, help="Print the answer as it comes. [default: in a terminal]")
+@click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with what was asked last.")
+@click.option("--no-log", is_flag=True, help="Save nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking.")
+@click.option("--max-turns", type=click.IntRange(1), metavar="N", help="At most so many requests.")
+@click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="No request beyond this cost.")
+def ask(
+    prompt: tuple[str, ...],
+    model: str | None,
+    returns: str | None,
+    as_json: bool,
+    system: str | None,
+    tools: str,
+    files: tuple[str, ...],
+    stream: bool | None,
+    go_on: bool,
+    no_log: bool,
+    yes: bool,
+    max_turns: int | None,
+    max_cost: float | None,
+) -> None:
+    """Ask a model once, and print its answer.
+
+    What comes by standard input is put behind PROMPT, or is the prompt. Exit code: 0 answered, 1 no answer, 2 a mistake
+    in what was given or set, 3 a tool call waits for a human, 130 interrupted.
+    """
+    if stream and (returns is not None or as_json):
+        raise click.UsageError("`--stream` prints text as it comes; `--returns` and `--json` print what is complete")
+    from antiphon.cli.talk.opening import Wishes
+    from antiphon.cli.talk.question import question, wanted_type
+    from antiphon.session import Limits
+
+    try:
+        wanted = None if returns is None else wanted_type(returns)
+        limits = Limits(turns=max_turns or Limits().turns, cost=max_cost)
+        wishes = Wishes("ask", model, system, go_on, None, yes, not no_log, limits)
+        code = _asked(wishes, _Wanted(*question(prompt, files), wanted, as_json, stream, tools))
+    except KeyboardInterrupt:
+        tell("interrupted")
+        code = _INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        tell(f"the answer cannot be written: {error.strerror or error}")
+        drop_output()
+        code = _NO_ANSWER
+    sys.exit(code)
+
+
+def _asked(wishes: Wishes, wanted: _Wanted) -> int:
+    from antiphon.cli.talk.opening import open_talk
+    from antiphon.cli.talk.toolbox import Toolbox
+
+    with ExitStack() as stack:
+        opened = open_talk(wishes, stack, tell)
+        talk, person = opened.talk, _person(stack)
+        talk.session.tools = Toolbox(stack, person, wishes.allow_all, tell).tools(wanted.tools)
+        if is_terminal(sys.stderr):
+            click.echo(click.style(printable(f"model: {talk.session.model.name} ({opened.why})"), dim=True), err=True)
+        if wanted.images:
+            talk.conversation.add_user(wanted.images)
+        return _answered(talk, wanted, person)
+
+
+def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
+    try:
+        if (load := getattr(talk.session.model, "count_tokens", None)) is not None:
+            # A model of this machine is fetched and loaded while nothing else moves on the screen.
+            with echoing(False):
+                load("")
+        result = _followed(talk.send(wanted.text, wanted.returns), wanted, person)
+    except BaseException as error:
+        # What got no answer is no part of the conversation that `--continue` goes on with.
+        talk.undo()
+        if not isinstance(error, AntiphonError):
+            raise
+        tell(str(error))
+        if wanted.as_json:
+            print_json(_failed(talk, str(error)))
+        return _code(error)
+    if wanted.as_json:
+        from antiphon.render.stream import final_json
+
+        print_json({**final_json(result), "id": talk.id or None})
+    elif result.value is not None and wanted.returns is not None:
+        from antiphon.results import plain
+
+        print_json(plain(result.value))
+    if result.outcome == "done":
+        return 0
+    tell(f"{result.outcome}: {result.detail}")
+    return _BLOCKED if result.outcome == "blocked" else _NO_ANSWER
+
+
+def _followed(events: Generator[Event, None, None], wanted: _Wanted, person: Person | None) -> AIResult:
+    """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
+    from antiphon.cli.talk.display import Display
+    from antiphon.render import console
+
+    is_text = wanted.returns is None and not wanted.as_json
+    in_terminal = is_terminal(sys.stdout)
+    if is_text and in_terminal and wanted.stream is not False:
+        return _result(Display(console(), person).follow(events))
+    write = Written() if is_text and wanted.stream else None
+    if write is not None:
+        events = write.through(events)
+    display = Display(console(sys.stderr), person) if is_terminal(sys.stderr) else None
+    result = _result(display.follow(events, with_text=False) if display else _drained(events))
+    if write is not None:
+        write.end()
+    elif is_text and result.value is not None:
+        print_text(str(result.value))
+    return result
+
+
+def _drained(events: Generator[Event, None, None]) -> AIResult | None:
+    from antiphon.session import Done
+
+    with closing(events):
+        return next((event.result for event in events if isinstance(event, Done)), None)
+
+
+def _result(result: AIResult | None) -> AIResult:
+    assert result is not None, "a run ends with a result or with an error"
+    return result
+
+
+def _failed(talk: Talk, reason: str) -> dict[str, Any]:
+    """What `--json` prints where there is no result at all."""
+    from dataclasses import asdict
+
+    from antiphon.render.status import total
+
+    usage, cost = total(talk.used)
+    return {
+        "value": None,
+        "outcome": "error",
+        "detail": reason,
+        "model": talk.session.model.name,
+        "usage": asdict(usage),
+        "cost": cost,
+        "tool_calls": [],
+        "id": talk.id or None,
+    }
+
+
+def _code(error: AntiphonError) -> int:
+    """Whether the user has something to mend, or there just was no answer."""
+    from antiphon import errors
+
+    mistakes = (
+        errors.ConfigurationError,
+        errors.OptionError,
+        errors.WeightsError,
+        errors.AuthenticationFailed,
+        errors.NotFound,
+    )
+    return _MISTAKE if isinstance(error, mistakes) else _NO_ANSWER
+
+
+def _person(stack: ExitStack) -> Person | None:
+    """Whoever can see questions on standard error and has a keyboard, though standard input may be something else."""
+    if not is_terminal(sys.stderr):
+        return None
+    from antiphon.cli.talk.person import Person
+
+    source = sys.stdin
+    if not is_terminal(source):
+        try:
+            source = stack.enter_context(open("/dev/tty", encoding="utf-8", errors="replace"))  # noqa: SIM115
+        except OSError:
+            return None
+
+    def line(prompt: str) -> str:
+        click.echo(printable(prompt), nl=False, err=True)
+        return source.readline().strip()
+
+    return Person(line, source)

@@ -1,0 +1,98 @@
+"""`antiphon chat`: a conversation with a model in the terminal."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from antiphon.cli.talk.chatting import Chat
+    from antiphon.cli.talk.opening import Opened, Wishes
+
+
+@click.command()
+@click.option("-m", "--model", help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
+@click.option(
+    "--tools",
+    type=click.Choice(["none", "read", "all"]),
+    default="none",
+    show_default=True,
+    help="What the model may use: to read this directory, or also to write, to run commands, and MCP servers.",
+)
+@click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
+@click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with the last chat.")
+@click.option("--resume", metavar="ID", help="Go on with this conversation; `antiphon logs` lists them.")
+@click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking.")
+@click.option("--no-log", is_flag=True, help="Save nothing.")
+def chat(
+    model: str | None, tools: str, system: str | None, go_on: bool, resume: str | None, yes: bool, no_log: bool
+) -> None:
+    """Talk with a model.
+
+    `/help` lists what else can be said: another model in mid-conversation, tools, taking back, saving. Each answer is
+    saved as it comes; `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D leaves.
+    """
+    if go_on and resume is not None:
+        raise click.UsageError("`--continue` is the last chat, `--resume` another; give one of them")
+    from antiphon.cli.talk.opening import Wishes
+
+    wishes = Wishes("chat", model, system, go_on, resume, yes, not no_log)
+    with ExitStack() as stack:
+        _begin(wishes, tools, stack)
+
+
+def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
+    from antiphon.cli.talk.chatting import Chat
+    from antiphon.cli.talk.commands import COMMANDS
+    from antiphon.cli.talk.display import Display
+    from antiphon.cli.talk.opening import open_talk
+    from antiphon.cli.talk.person import Person
+    from antiphon.cli.talk.reader import Reader
+    from antiphon.cli.talk.toolbox import Toolbox
+    from antiphon.render import console
+
+    display = Display(console(), None)
+    opened = open_talk(wishes, stack, display.note)
+    saves = opened.store is not None and opened.store.saves
+    history = opened.store.path.with_suffix(".history") if opened.store and saves else None
+    reader = Reader([*COMMANDS], history)
+    # Lines that come from a file are messages; nobody is there who could be asked.
+    display.person = Person(reader.line, sys.stdin) if reader.is_terminal else None
+    toolbox = Toolbox(stack, display.person, wishes.allow_all, display.note)
+    talk = Chat(opened.talk, display, reader, toolbox)
+    _greet(talk, opened)
+    talk.use_tools(tools)
+    talk.run()
+    if opened.talk.id:
+        display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
+
+
+def _greet(chat: Chat, opened: Opened) -> None:
+    note, conversation = chat.display.note, chat.talk.conversation
+    note(f"model: {chat.talk.session.model.name} ({opened.why})")
+    note("/help lists commands, Ctrl-D leaves")
+    if opened.entry is not None:
+        turns = "1 turn" if len(conversation.turns) == 1 else f"{len(conversation.turns)} turns"
+        note(f"going on with {opened.entry.id}, {turns}: {opened.entry.title or '(no text)'}")
+        _recall(chat)
+
+
+def _recall(chat: Chat) -> None:
+    """Show where the conversation stood: the last message and what came of it."""
+    from antiphon.conversation import Conversation, UserTurn
+    from antiphon.render.show import Show
+
+    turns = chat.talk.conversation.turns
+    last = max((place for place, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=len(turns))
+    tail = Conversation()
+    for turn in turns[last:]:
+        if isinstance(turn, UserTurn):
+            tail.add_user(turn.parts)
+        else:
+            tail.add_reply(turn.parts)
+            tail.add_tool_results(turn.results)
+    Show(chat.display.console).conversation(tail)
+    chat.display.console.print()

@@ -1,0 +1,189 @@
+"""Models and humans that say what a test tells them to, on the fakes, which reject what real providers reject."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from antiphon.errors import AntiphonError
+from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
+from antiphon.fakes.exchange import SPEAKERS
+from antiphon.lang.errors import VibeError
+from antiphon.session.returns import OBJECT, PREFIX, VALUE
+
+if TYPE_CHECKING:
+    from antiphon.session import Asks
+    from antiphon.tools import ApprovalRequest, Decision
+
+# The model that is asked where a program names none.
+_DEFAULT_MODEL = "openai-chat/scripted"
+_ROOTS = {"openai-chat": "/v1", "openai-responses": "/v1"}
+_SHOWN = 400
+
+
+class Scripted:
+    """What is left to be said in one test. `missing` tells what was asked when nothing was left."""
+
+    def __init__(self, recording: Path | None = None) -> None:
+        self.missing: list[str] = []
+        self._models: list[Any] = []
+        self._humans: list[str] = []
+        self._was_told = False
+        self._lock = threading.Lock()
+        self._recording = recording
+        self._fake = Fake(self._forever())
+        self._replayer: Any = None
+
+    def play(self, steps: list[Any]) -> None:
+        """Add what models and humans will say."""
+        if not isinstance(steps, list):
+            raise VibeError("V0929", "`answers` takes an array")
+        self._was_told = True
+        for step in steps:
+            match step:
+                case {"human": str(said), **rest} if not rest:
+                    self._humans.append(said)
+                case {"error": str(), **rest} if not rest.keys() - {"status"}:
+                    _failure(step)
+                    self._models.append(step)
+                case _:
+                    self._models.append(step)
+
+    @property
+    def _is_replayed(self) -> bool:
+        return self._recording is not None and not self._was_told
+
+    # People
+
+    def human(self, question: str) -> str:
+        """What the human says to a question."""
+        with self._lock:
+            if self._humans:
+                return self._humans.pop(0)
+            self.missing.append(f"nobody answers {question[:_SHOWN]!r}: add {{human: …}} to `answers([…])`")
+        raise VibeError("V0923", self.missing[-1])
+
+    def approve(self, request: ApprovalRequest) -> Decision:
+        """Whether the human allows a call."""
+        from antiphon.tools import Decision
+
+        said = self.human(f"{request.call.name} wants to run with {request.call.arguments_json}")
+        allowed = said.strip().lower() in ("y", "yes", "ok", "true")
+        return Decision(allowed, "" if allowed else f"the user said: {said}")
+
+    # Models
+
+    def default_model(self) -> str:
+        """The model of a program that names none: with a recording, the one that was configured then and is now."""
+        if not self._is_replayed:
+            return _DEFAULT_MODEL
+        from antiphon.config import default_model
+
+        return default_model().model
+
+    def connect(self, name: str, **given: Any) -> Asks:
+        """A model that answers from the recording or the script; nothing goes over a network."""
+        from antiphon.providers import connect
+
+        if self._is_replayed:
+            from antiphon.providers.recording import Replayer
+
+            self._replayer = self._replayer or Replayer(self._recording or "")
+            settings: dict[str, Any] = {**given, "key": "replay", "transport": self._replayer}
+            return connect(name, **settings)
+        import httpx2
+
+        from antiphon.providers.retry import NO_RETRY
+
+        provider, own, api = _place(name, given)
+        transport = httpx2.ASGITransport(app=self._fake.app)  # type: ignore[arg-type]
+        url = f"http://fake{_ROOTS.get(api, '')}"
+        return connect(own, provider=provider, url=url, key="fake", retry=NO_RETRY, transport=transport)
+
+    def _forever(self) -> Iterator[Step]:
+        while True:
+            yield self._answer
+
+    def _answer(self, received: Received) -> Step:
+        with self._lock:
+            if self._models:
+                return spoken(self._models.pop(0), offered(received.body))
+            asked = SPEAKERS[received.api].last_text(received.body)[-_SHOWN:]
+            self.missing.append(f"no answer is left for {asked!r}: add one to `answers([…])`")
+        return Fail(400, self.missing[-1])
+
+
+def _place(name: str, given: dict[str, Any]) -> tuple[str, str, str]:
+    """The provider, the model's own name there, and the API; a model nobody knows is one of OpenAI's shape."""
+    from antiphon.providers.registry import LOCAL, PROVIDERS, resolve
+
+    try:
+        place, own = resolve(name, given.get("provider"), given.get("url"))
+    except AntiphonError:
+        return "openai-chat", name, "openai-chat"
+    if place.name == LOCAL or PROVIDERS.get(place.name) is not place:
+        return "openai-chat", own, "openai-chat"
+    return place.name, own, place.api
+
+
+def offered(body: Any) -> list[str]:
+    """The names of the tools in a request of any API."""
+    tools: list[dict[str, Any]] = body.get("tools") or []
+    declared = [each for tool in tools for each in tool.get("functionDeclarations", [tool.get("function", tool)])]
+    return [each["name"] for each in declared if "name" in each]
+
+
+def spoken(step: Any, tools: list[str]) -> Step:
+    """An answer of a test as the model of a fake gives it, with the tools that the request offers."""
+    match step:
+        case str():
+            return step
+        case {"error": str(), **rest} if not rest.keys() - {"status"}:
+            return _failure(step)
+        case {"returns": value, **rest} if not rest:
+            return _returned(value, tools)
+        case [*calls] if calls and all(map(_is_call, calls)):
+            return Answer(calls=[_call(each) for each in calls])
+        case _ if _is_call(step):
+            return Answer(calls=[_call(step)])
+        case _:
+            return _returned(step, tools)
+
+
+def _is_call(step: Any) -> bool:
+    match step:
+        case {"tool": str(), **rest}:
+            return not rest.keys() - {"args"}
+        case _:
+            return False
+
+
+def _call(step: Any) -> Call:
+    arguments: Any = step.get("args") or {}
+    if not isinstance(arguments, dict):
+        raise VibeError("V0929", f"the `args` of a scripted call to `{step['tool']}` are an object")
+    return Call(step["tool"], cast(dict[str, Any], arguments))
+
+
+def _failure(step: Any) -> Fail:
+    status = step.get("status", 500)
+    if not isinstance(status, int) or not 400 <= status <= 599:
+        raise VibeError("V0929", f"the `status` of a scripted error is a number from 400 to 599, not {status!r}")
+    return Fail(status, step["error"])
+
+
+def _returned(value: Any, tools: list[str]) -> Step:
+    """A value, given back through the return tools that are offered; as JSON text where there are none."""
+    ways = [name for name in tools if name.startswith(PREFIX)]
+    if isinstance(value, dict):
+        fields = cast(dict[str, Any], value)
+        if ways == [OBJECT]:
+            return Call(OBJECT, fields)
+        if ways and (ways != [VALUE] or fields.keys() == {"value"}):
+            return Answer(calls=[Call(PREFIX + name, {"value": each}) for name, each in fields.items()])
+    if VALUE in ways:
+        return Call(VALUE, {"value": value})
+    return Answer(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,107 @@
+"""The chat itself: what is typed goes to the model or to a command, until somebody leaves."""
+
+from __future__ import annotations
+
+import time
+
+from antiphon.cli.talk.commands import Leave, run_command
+from antiphon.cli.talk.display import Display
+from antiphon.cli.talk.echo import echoing
+from antiphon.cli.talk.reader import Reader
+from antiphon.cli.talk.talk import Talk
+from antiphon.cli.talk.toolbox import Toolbox
+from antiphon.conversation import UserTurn
+from antiphon.errors import AntiphonError
+from antiphon.render.safe import is_utf8, safe_line
+from antiphon.session import Asks
+
+
+class Chat:
+    """A talk at a terminal. `tools` is the name of those in use."""
+
+    def __init__(self, talk: Talk, display: Display, reader: Reader, toolbox: Toolbox) -> None:
+        self.talk = talk
+        self.display = display
+        self.reader = reader
+        self.toolbox = toolbox
+        self.tools = "none"
+        self._loaded: Asks | None = None
+
+    def run(self) -> None:
+        """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt."""
+        interrupted = False
+        while True:
+            try:
+                said = self.reader.message(self._prompt())
+            except KeyboardInterrupt:
+                self.display.console.print()
+                if interrupted:
+                    return
+                interrupted = True
+                self.display.note("Ctrl-C again leaves")
+                continue
+            interrupted = False
+            if said is None:
+                if self.reader.is_terminal:
+                    self.display.console.print()
+                return
+            try:
+                self._take(said)
+            except Leave:
+                return
+
+    def say(self, text: str) -> None:
+        """A message to the model, and its answer; whatever goes wrong is told, and the chat goes on."""
+        began = time.monotonic()
+        self.display.console.print()
+        try:
+            self.load()
+            result = self.display.follow(self.talk.send(text))
+        except AntiphonError as error:
+            self.display.error(f"{error} (/retry asks again)" if self._waits() else error)
+        else:
+            if result is not None:
+                self.display.console.print()
+                self.display.account(result, time.monotonic() - began)
+
+    def load(self) -> None:
+        """Fetch and load a model of this machine while nothing else moves on the screen."""
+        model = self.talk.session.model
+        count = getattr(model, "count_tokens", None)
+        if self._loaded is not model and count is not None:
+            with echoing(False):
+                count("")
+        self._loaded = model
+
+    def use_tools(self, name: str) -> None:
+        """Let the model use these tools from now on."""
+        self.talk.session.tools = self.toolbox.tools(name)
+        self.tools = name
+
+    def _take(self, said: str) -> None:
+        try:
+            if said.startswith("/"):
+                run_command(self, said)
+            elif said.strip():
+                self.say(said)
+        except AntiphonError as error:
+            self.display.error(error)
+        except KeyboardInterrupt:
+            stays = "; what was said stays: /retry asks again, /undo takes it back"
+            self.display.note(f"stopped{stays if self._waits() else ''}", "yellow")
+
+    def _waits(self) -> bool:
+        """Whether a message has no answer yet."""
+        turns = self.talk.conversation.turns
+        return bool(turns) and isinstance(turns[-1], UserTurn)
+
+    def _prompt(self) -> str:
+        console = self.display.console
+        room = max(console.width // 3, 4)
+        name = safe_line(self.talk.session.model.name.rpartition("/")[2], encoding=console.encoding)
+        name = name if len(name) <= room else name[:room]
+        sign = "›" if is_utf8(console.encoding) else ">"
+        if console.color_system is None or console.no_color:
+            return f"{name} {sign} "
+        # The marks tell the line editor what takes no room.
+        return f"\001\033[1;36m\002{name} {sign}\001\033[0m\002 "

@@ -1,0 +1,186 @@
+"""The commands of a chat: what may be said to the program instead of to the model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from antiphon.cli.talk.toolbox import NAMES
+from antiphon.errors import OptionError
+
+if TYPE_CHECKING:
+    from antiphon.cli.talk.chatting import Chat
+
+
+class Leave(Exception):
+    """The chat is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something a chat can be told: how it is written, what it does, and the function that does it."""
+
+    usage: str
+    help: str
+    run: Callable[[Chat, str], None]
+
+
+def run_command(chat: Chat, line: str) -> None:
+    """Do what a line that begins with a slash says."""
+    name, _, argument = line.strip().partition(" ")
+    command = COMMANDS.get(name)
+    if command is None:
+        from antiphon.lang.suggest import nearest
+
+        meant = nearest(name, COMMANDS)
+        hint = (
+            f"did you mean `{meant}`?" if meant else "`/help` lists them; a blank before the slash makes it a message"
+        )
+        raise OptionError(f"there is no command `{name}`; {hint}")
+    command.run(chat, argument.strip())
+
+
+def _model(chat: Chat, name: str) -> None:
+    session = chat.talk.session
+    if not name:
+        chat.display.note(f"model: {session.model.name}", "")
+        for each, where in _others():
+            chat.display.note(f"  {each}  ({where})")
+        return
+    before = session.model
+    session.model = name
+    try:
+        chat.load()
+    except BaseException:
+        session.model = before
+        raise
+    chat.display.note(f"model: {session.model.name}")
+
+
+def _others() -> list[tuple[str, str]]:
+    """Models that could be asked at once, and why."""
+    from antiphon.config import keys
+    from antiphon.config.choice import MODELS
+    from antiphon.providers.local import weights
+    from antiphon.providers.registry import PROVIDERS
+
+    found = [(model, place) for name, model in MODELS.items() if (place := keys.where(PROVIDERS[name]))]
+    return found + [(f"local/{name}", "on this machine") for name in weights.known() if weights.status(name).path]
+
+
+def _tools(chat: Chat, name: str) -> None:
+    if name:
+        if name not in NAMES:
+            raise OptionError(f"tools are {', '.join(NAMES)}, not {name!r}")
+        chat.use_tools(name)
+    there = ", ".join(tool.name for tool in chat.talk.session.tools)
+    chat.display.note(f"tools: {chat.tools}" + (f" ({there})" if there else ""))
+
+
+def _undo(chat: Chat, argument: str) -> None:
+    taken = chat.talk.undo(_number(argument, 1))
+    if not taken:
+        raise OptionError("there is nothing to take back")
+    first = taken[-1].strip().partition("\n")[0]
+    shown = first if len(first) <= 60 else f"{first[:59]}…"
+    what = "1 message" if len(taken) == 1 else f"{len(taken)} messages"
+    chat.display.note(f"took back {what}, from: {shown}")
+
+
+def _retry(chat: Chat, _: str) -> None:
+    taken = chat.talk.undo()
+    if not taken:
+        raise OptionError("there is nothing to ask again")
+    chat.say(taken[0])
+
+
+def _fork(chat: Chat, _: str) -> None:
+    old = chat.talk.fork()
+    if not old:
+        raise OptionError("nothing of this chat is saved, so there is nothing to fork")
+    chat.display.note(f"this is {chat.talk.id} now; {old} stays as it is")
+
+
+def _save(chat: Chat, argument: str) -> None:
+    if not argument:
+        raise OptionError("`/save` needs the name of a file")
+    path = Path(argument).expanduser()
+    if path.exists() and not (chat.display.person and chat.display.person.agrees(f"Overwrite {path}?")):
+        raise OptionError(f"{path} exists and is left as it is")
+    try:
+        chat.talk.conversation.save(path)
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error.strerror or error}") from None
+    chat.display.note(f"saved to {path}; `antiphon show` shows it")
+
+
+def _show(chat: Chat, argument: str) -> None:
+    from antiphon.render.lines import call_head
+    from antiphon.render.show import Show, calls_with_results
+
+    found = list(calls_with_results(chat.talk.conversation))
+    if not found:
+        raise OptionError("no tool has been called yet")
+    number = _number(argument, len(found))
+    if number > len(found):
+        raise OptionError(f"there {'is 1 result' if len(found) == 1 else f'are {len(found)} results'}, not {number}")
+    call, results = found[number - 1]
+    page = Show(chat.display.console, full=True)
+    page.title(f"{number} of {len(found)}: {call_head(call)}")
+    page.results(results)
+
+
+def _cost(chat: Chat, _: str) -> None:
+    from antiphon.render.lines import spent
+    from antiphon.render.status import total
+
+    used = chat.talk.used
+    told = " · ".join(spent(*total(used))) or "nothing is known of what it used"
+    answers = "1 answer" if len(used) == 1 else f"{len(used)} answers"
+    chat.display.note(f"since the start: {answers}, {told}" if used else "nothing was used since the start")
+
+
+def _system(chat: Chat, argument: str) -> None:
+    if argument:
+        chat.talk.conversation.system = "" if argument == '""' else argument
+    chat.display.note(f"system: {chat.talk.conversation.system or '(none)'}")
+
+
+def _help(chat: Chat, _: str) -> None:
+    width = max(len(command.usage) for command in COMMANDS.values())
+    for command in COMMANDS.values():
+        chat.display.note(f"{command.usage:<{width}}  {command.help}", "")
+    chat.display.note('Several lines: end each with \\, or put them between """ and """.')
+    chat.display.note("Ctrl-C stops an answer; twice at the prompt, or Ctrl-D, leaves.")
+
+
+def _quit(_: Chat, __: str) -> None:
+    raise Leave
+
+
+def _number(argument: str, otherwise: int) -> int:
+    if not argument:
+        return otherwise
+    if not argument.isascii() or not argument.isdigit() or len(argument) > 9 or int(argument) < 1:
+        raise OptionError(f"a number from 1 is wanted, not {argument!r}")
+    return int(argument)
+
+
+COMMANDS = {
+    command.usage.split()[0]: command
+    for command in (
+        Command("/model [NAME]", "show the model and others that could be used, or go on with another", _model),
+        Command("/tools [NAME]", "show the tools, or use others: none, read, all", _tools),
+        Command("/undo [N]", "take back the last message, or the last N", _undo),
+        Command("/retry", "ask the last message again", _retry),
+        Command("/fork", "go on in a copy; what is saved stays as it is", _fork),
+        Command("/save FILE", "write the conversation to a file", _save),
+        Command("/show [N]", "open the last result of a tool, or the N-th", _show),
+        Command("/system [TEXT]", 'show the system text, or set it; "" for none', _system),
+        Command("/cost", "what was used since the start", _cost),
+        Command("/help", "this list", _help),
+        Command("/quit", "leave", _quit),
+    )
+}

@@ -1,0 +1,102 @@
+"""How a talk begins: which model, which conversation, and whether it is saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from antiphon.cli.talk.talk import Talk
+from antiphon.config import default_model
+from antiphon.conversation import Conversation
+from antiphon.errors import ConfigurationError, NotSavedError, StoreError
+from antiphon.session import Limits, Session
+from antiphon.store import Entry, Store
+from antiphon.tools import ALLOW_ALL
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line says of a talk. `go_on` is with the last one of this command, `resume` with a named one."""
+
+    command: str
+    model: str | None = None
+    system: str | None = None
+    go_on: bool = False
+    resume: str | None = None
+    allow_all: bool = False
+    log: bool = True
+    limits: Limits | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A talk, why it has this model, and what was known of the conversation if it is resumed."""
+
+    talk: Talk
+    why: str
+    entry: Entry | None
+    store: Store | None
+
+
+def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> Opened:
+    """Begin or resume a talk; the store is closed when the `stack` is left."""
+    store = _store(wishes, stack, tell)
+    entry = _entry(wishes, store) if store else None
+    conversation = store.load(entry.id) if store and entry else Conversation()
+    if wishes.system is not None:
+        conversation.system = wishes.system
+    choice = default_model(wishes.model, entry.models[-1] if entry and entry.models else None)
+    try:
+        session = Session(
+            choice.model,
+            conversation=conversation,
+            policy=ALLOW_ALL if wishes.allow_all else None,
+            limits=wishes.limits,
+        )
+    except ConfigurationError as error:
+        if choice.source == "flag":
+            raise
+        reason = f"`{choice.model}` comes from {_reason(choice.source, entry)}; `--model` names another"
+        raise ConfigurationError(f"{error} ({reason})") from None
+    kept = store if wishes.log else None
+    talk = Talk(session, kept, wishes.command, tell, entry.id if entry and kept else "")
+    return Opened(talk, _reason(choice.source, entry), entry, kept)
+
+
+def _reason(source: str, entry: Entry | None) -> str:
+    return {
+        "flag": "--model",
+        "program": f"conversation {entry.id}" if entry else "",
+        "project": "the project's configuration",
+        "user": "your configuration",
+        "environment": "ANTIPHON_MODEL",
+        "key": "a key that was found",
+        "local": "no key was found",
+    }[source]
+
+
+def _store(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> Store | None:
+    resumes = wishes.go_on or wishes.resume is not None
+    if not wishes.log and not resumes:
+        return None
+    try:
+        return stack.enter_context(Store())
+    except StoreError as error:
+        if resumes:
+            raise
+        tell(f"{error}; nothing is saved")
+        return None
+
+
+def _entry(wishes: Wishes, store: Store) -> Entry | None:
+    if wishes.resume is not None:
+        return store.find(wishes.resume)
+    if not wishes.go_on:
+        return None
+    found = next((each for each in store.list() if each.command == wishes.command), None)
+    if found is None:
+        raise NotSavedError(
+            f"there is no saved `antiphon {wishes.command}` to continue; `antiphon logs` lists the rest"
+        )
+    return found

@@ -1,0 +1,84 @@
+"""What `antiphon ask` prints: answers to standard output, remarks to standard error."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from contextlib import closing, suppress
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon.cli.output import printable
+
+if TYPE_CHECKING:
+    from antiphon.session import Event
+
+
+class Written:
+    """Text written as it comes: what is said between calls is on lines of its own."""
+
+    def __init__(self) -> None:
+        self._at_start = True
+
+    def through(self, events: Generator[Event, None, None]) -> Generator[Event, None, None]:
+        """The same events; their text has been written."""
+        from antiphon.wire import CallDelta, TextDelta
+
+        with closing(events):
+            for event in events:
+                if isinstance(event, TextDelta) and event.text:
+                    click.echo(_encodable(event.text), nl=False)
+                    self._at_start = event.text.endswith("\n")
+                elif isinstance(event, CallDelta):
+                    self.end()
+                yield event
+
+    def end(self) -> None:
+        """End the line."""
+        if not self._at_start:
+            click.echo()
+        self._at_start = True
+
+
+def print_text(text: str) -> None:
+    """Print an answer: as Markdown in a terminal, else as it is."""
+    if not is_terminal(sys.stdout):
+        click.echo(_encodable(text.removesuffix("\n")))
+        return
+    from antiphon.render import console
+    from antiphon.render.page import Page
+
+    page = Page(console())
+    page.put(page.markdown(text))
+
+
+def print_json(data: object) -> None:
+    """Print data as JSON, on one line unless somebody reads it."""
+    from antiphon.render.safe import is_utf8
+    from antiphon.render.stream import json_text
+
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(json_text(data, 2 if is_terminal(sys.stdout) else None, ascii=not is_utf8(encoding)))
+
+
+def drop_output() -> None:
+    """Let go of an output that takes nothing more, so that the rest of it is not tried again at the exit."""
+    with open(os.devnull, "w") as nowhere, suppress(OSError, ValueError):
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
+
+
+def is_terminal(stream: Any) -> bool:
+    """Whether somebody sits at the other end; a stream may be closed, or not there at all."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def tell(text: str) -> None:
+    """Say something that is no part of the answer."""
+    click.echo(f"antiphon: {printable(text)}", err=True)
+
+
+def _encodable(text: str) -> str:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -1,0 +1,75 @@
+"""A terminal for tests: a program that believes somebody sits there, and what it printed."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\x01\x02\r]")
+# The terminal becomes the program's own, so that Ctrl-C reaches it and /dev/tty is there.
+_START = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+
+
+class Terminal:
+    """Runs `antiphon` in a pseudo-terminal: `send` types, `expect` waits until something is shown."""
+
+    def __init__(self, *arguments: str, env: Mapping[str, str], cwd: Path, columns: int = 80) -> None:
+        self.seen = ""
+        self._at = 0
+        self._fd, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        command = [sys.executable, "-c", _START, sys.executable, "-m", "antiphon", *arguments]
+        self.process = subprocess.Popen(
+            command, stdin=slave, stdout=slave, stderr=slave, env=dict(env), cwd=cwd, start_new_session=True
+        )
+        os.close(slave)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+        os.close(self._fd)
+
+    def send(self, text: str) -> None:
+        os.write(self._fd, text.encode())
+
+    def expect(self, text: str, seconds: float = 60) -> str:
+        """Wait until this is shown after what was expected before; gives what came up to its end."""
+        ends = time.monotonic() + seconds
+        while (found := self.seen.find(text, self._at)) < 0:
+            assert time.monotonic() < ends, f"{text!r} is not shown in {self.seen[self._at :]!r}"
+            assert self._read(0.2), f"it ended without {text!r}: {self.seen[self._at :]!r}"
+        shown = self.seen[self._at : found + len(text)]
+        self._at = found + len(text)
+        return shown
+
+    def ends(self, seconds: float = 30) -> int:
+        """Wait for the end of the program; gives its exit code."""
+        ends = time.monotonic() + seconds
+        while self._read(0.2):
+            assert time.monotonic() < ends, f"it does not end: {self.seen[self._at :]!r}"
+        return self.process.wait(seconds)
+
+    def _read(self, seconds: float) -> bool:
+        if select.select([self._fd], [], [], seconds)[0]:
+            try:
+                data = os.read(self._fd, 65536)
+            except OSError:
+                # The last program at the other end is gone.
+                return False
+            self.seen += _SEQUENCE.sub("", data.decode(errors="replace"))
+        return True

@@ -1,0 +1,243 @@
+"""`antiphon ask` in scripts and pipes."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from antiphon.cli import cli
+from antiphon.errors import ConfigurationError, ContentError, OptionError
+from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.lang.diagnostics import ProgramErrors
+from antiphon.store import Store
+from tests.cli.terminal import Terminal
+
+PIXEL = bytes.fromhex("89504e470d0a1a0a") + b"rest"
+
+
+@pytest.fixture(autouse=True)
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with Fake() as fake:
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
+        monkeypatch.chdir(tmp_path)
+        yield fake
+
+
+def ask(*arguments: str, input: str | bytes = "") -> Result:
+    result = CliRunner().invoke(cli, ["ask", *arguments], input=input)
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def sent(fake: Fake, request: int = -1) -> str:
+    """What the user said in a request."""
+    turn = fake.requests[request].body["input"][-1]["content"]
+    return turn if isinstance(turn, str) else "".join(part.get("text", "") for part in turn)
+
+
+def test_the_answer_alone_is_on_standard_output(fake: Fake) -> None:
+    fake.play("**Bold** is the answer.")
+    result = ask("What", "is it?")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "**Bold** is the answer.\n", "")
+    assert sent(fake) == "What is it?"
+
+
+@pytest.mark.parametrize(
+    ("words", "input", "expected"),
+    [
+        (["Why?"], "line one\nline two\n", "Why?\n\nline one\nline two"),
+        ([], "A question.\n", "A question."),
+        ([], "\ufeffcaf\u00e9\n", "caf\u00e9"),
+        (["Why?"], b"\xff\n", "Why?\n\n\ufffd"),
+    ],
+)
+def test_standard_input_is_put_behind_the_prompt(
+    fake: Fake, words: list[str], input: str | bytes, expected: str
+) -> None:
+    fake.play("Because.")
+    assert ask(*words, input=input).exit_code == 0
+    assert sent(fake) == expected
+
+
+def test_without_a_question_nothing_is_asked(fake: Fake) -> None:
+    with pytest.raises(OptionError, match="there is no question"):
+        ask(input=" \n")
+    assert not fake.requests
+
+
+def test_files_go_along_as_text_or_images(fake: Fake, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("```\ncode\n```\n")
+    (tmp_path / "b.png").write_bytes(PIXEL)
+    fake.play("Seen.")
+    ask("Look.", "-f", "a.md", "-f", "b.png")
+    assert sent(fake) == "Look.\n\na.md:\n````\n```\ncode\n```\n````"
+    assert "image/png" in json.dumps(fake.requests[0].body["input"])
+
+
+def test_a_file_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "data.bin").write_bytes(b"\0\xff")
+    for name, reason in (("none.txt", "No such file"), (".", "directory"), ("data.bin", "neither text")):
+        with pytest.raises(ContentError, match=reason):
+            ask("Look.", "-f", name)
+
+
+@pytest.mark.parametrize(
+    ("written", "given", "printed"),
+    [
+        ("{name: text, age: number}", {"name": "Ada", "age": 36}, '{"name":"Ada","age":36}'),
+        ("text[]", {"value": ["a", "b"]}, '["a","b"]'),
+        ("number", {"value": 2.5}, "2.5"),
+        ('"spam" | "ham"', {"value": "ham"}, '"ham"'),
+        ("{tags: text[], note?: text}", {"tags": []}, '{"tags":[]}'),
+    ],
+)
+def test_a_typed_answer_is_json(fake: Fake, written: str, given: dict[str, object], printed: str) -> None:
+    def returned(_: object) -> Answer:
+        return Answer(calls=[call(f"__vibe_return_{name}", value=value) for name, value in given.items()])
+
+    fake.play(returned)
+    result = ask("Extract.", "--returns", written)
+    assert (result.exit_code, result.stdout) == (0, f"{printed}\n")
+
+
+def test_a_typed_answer_that_never_fits_is_no_answer(fake: Fake) -> None:
+    fake.play(*["no"] * 20)
+    result = ask("Extract.", "-r", "{age: number}", "--json")
+    assert result.exit_code == 1
+    printed = json.loads(result.stdout)
+    assert (printed["value"], printed["outcome"]) == (None, "error")
+    assert "age" in printed["detail"]
+
+
+@pytest.mark.parametrize("written", ["{name: string}", "{name: text", "", "text text"])
+def test_a_type_that_is_none_is_told_before_anything_is_asked(fake: Fake, written: str) -> None:
+    with pytest.raises(ProgramErrors, match="--returns"):
+        ask("Extract.", "--returns", written)
+    assert not fake.requests
+
+
+def test_the_whole_result_as_one_object(fake: Fake) -> None:
+    fake.play(call("now"), Answer("Noon.", usage=(10, 2)))
+    printed = json.loads(ask("When?", "--json", "--tools", "read").stdout)
+    assert printed["value"] == "Noon."
+    assert printed["model"] == "openai/gpt-5"
+    assert printed["outcome"] == "done"
+    assert printed["usage"]["output_tokens"] >= 2
+    assert printed["cost"] > 0
+    assert [each["tool"] for each in printed["tool_calls"]] == ["now"]
+    assert printed["id"] == Store().find("last").id
+
+
+@pytest.mark.parametrize(
+    ("step", "code", "told"),
+    [
+        (Answer("I will not.", stop="refusal"), 1, "refused: I will not."),
+        (Answer("Half an ans", stop="length"), 1, "truncated: cut off"),
+        (call("run_shell", command="true"), 3, "blocked: `run_shell` waits for a human"),
+        (Fail(400, "no"), 1, "openai answered 400: no"),
+        (Fail(401), 2, "check the key"),
+        (Fail(404), 2, "check the model's name"),
+    ],
+)
+def test_exit_codes_say_how_it_went(fake: Fake, step: Answer | Fail, code: int, told: str) -> None:
+    fake.play(step)
+    result = ask("Do it.", "--tools", "all")
+    assert (result.exit_code, told in result.stderr) == (code, True), result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_limits_are_kept(fake: Fake) -> None:
+    fake.play(*[call("now")] * 5)
+    result = ask("Go.", "--tools", "read", "--max-turns", "2")
+    assert (result.exit_code, result.stderr) == (1, "antiphon: limit: the limit of 2 turns is reached\n")
+    assert len(fake.requests) == 2
+    fake.play(*[call("now")] * 5)
+    assert "cost is reached" in ask("Go.", "--tools", "read", "--max-cost", "0.000001").stderr
+    assert len(fake.requests) == 3
+
+
+def test_a_text_is_streamed_when_that_is_asked_for(fake: Fake) -> None:
+    fake.play(Answer("Let me see.", [call("now")]), "It is noon.")
+    assert ask("When?", "--stream", "--tools", "read").stdout == "Let me see.\nIt is noon.\n"
+    assert ask("When?", "--stream", "--json").exit_code == 2
+
+
+def test_questions_follow_each_other(fake: Fake) -> None:
+    fake.play("A.", Fail(400, "no"), "C.")
+    ask("a")
+    assert ask("b", "--continue").exit_code == 1
+    ask("c", "--continue", "--system", "Be brief.")
+    assert [turn.text for turn in Store().load("last").turns] == ["a", "A.", "c", "C."]
+    assert fake.requests[-1].body["instructions"] == "Be brief."
+    assert len(Store().list()) == 1
+
+
+def test_without_a_log_nothing_is_saved(fake: Fake, tmp_path: Path) -> None:
+    fake.play("A.")
+    assert json.loads(ask("a", "--no-log", "--json").stdout)["id"] is None
+    assert not (tmp_path / "logs.db").exists()
+
+
+def test_no_key_is_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(ConfigurationError, match="no key for openai"):
+        ask("a")
+
+
+def test_what_no_encoding_has_is_escaped(fake: Fake) -> None:
+    fake.play("caf\u00e9 \u2713")
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "antiphon", "ask", "a"]
+    done = subprocess.run(command, env=env, capture_output=True, stdin=subprocess.DEVNULL, check=True)
+    assert done.stdout == b"caf\\xe9 \\u2713\n"
+
+
+@pytest.mark.parametrize("ending", ["| head -c 1 >&2", ">&-", "<&-", ">/dev/full"])
+def test_closed_streams_make_no_traceback(fake: Fake, ending: str) -> None:
+    fake.play("word " * 50_000)
+    script = f"{sys.executable} -m antiphon ask hello {ending}"
+    done = subprocess.run(["sh", "-c", script], capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
+    assert b"Traceback" not in done.stderr
+    assert b"Exception" not in done.stderr
+    assert done.stderr.count(b"\n") <= 1
+
+
+def in_terminal(tmp_path: Path, *arguments: str) -> Terminal:
+    env = os.environ | {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLUMNS": "", "HOME": str(tmp_path)}
+    return Terminal("ask", *arguments, env=env, cwd=tmp_path)
+
+
+def test_in_a_terminal_the_model_is_shown_and_the_answer_is_markdown(fake: Fake, tmp_path: Path) -> None:
+    fake.play("- **one**\n- two\n")
+    with in_terminal(tmp_path, "List.") as terminal:
+        terminal.expect("model: openai/gpt-5 (ANTIPHON_MODEL)")
+        terminal.expect(" • one")
+        assert terminal.ends() == 0
+
+
+def test_in_a_terminal_calls_are_asked_about(fake: Fake, tmp_path: Path) -> None:
+    fake.play(call("write_file", path="a.txt", content="x"), "Written.")
+    with in_terminal(tmp_path, "Write.", "--tools", "all", "--json") as terminal:
+        terminal.expect("May `write_file` run?")
+        terminal.expect("[a]lways (write_file):")
+        terminal.send("y\n")
+        terminal.expect('"value": "Written."')
+        assert terminal.ends() == 0
+
+
+def test_ctrl_c_ends_it_at_once(fake: Fake, tmp_path: Path) -> None:
+    fake.play(Answer("Late.", delay=30))
+    with in_terminal(tmp_path, "Wait.") as terminal:
+        terminal.expect("waiting")
+        terminal.send("\x03")
+        assert terminal.ends() == 130
+        assert "Traceback" not in terminal.seen

@@ -1,0 +1,202 @@
+"""What a chat can be told besides messages, line by line from a pipe."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from antiphon.cli import cli
+from antiphon.conversation import Conversation
+from antiphon.errors import ConfigurationError, NotSavedError
+from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.store import Store
+
+
+@pytest.fixture(autouse=True)
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with Fake() as fake:
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
+        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+        monkeypatch.chdir(tmp_path)
+        yield fake
+
+
+def chat(*lines: str, arguments: tuple[str, ...] = ()) -> str:
+    result = CliRunner().invoke(cli, ["chat", *arguments], input="\n".join(lines))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def last() -> list[str]:
+    return [turn.text for turn in Store().load("last").turns]
+
+
+def test_messages_are_taken_back_one_or_several(fake: Fake) -> None:
+    fake.play("A.", "B.", "C.")
+    shown = chat("a", "b", "c", "/undo", "/undo 7", "/undo", "/undo 0")
+    assert "took back 1 message, from: c" in shown
+    assert "took back 2 messages, from: a" in shown
+    assert "there is nothing to take back" in shown
+    assert "a number from 1 is wanted, not '0'" in shown
+    assert last() == []
+
+
+def test_what_a_resumed_chat_said_before_can_be_taken_back(fake: Fake) -> None:
+    fake.play("A.", "B.", "C.")
+    chat("a", "b")
+    chat("/undo", "c", arguments=("--continue",))
+    assert last() == ["a", "A.", "c", "C."]
+
+
+def test_undo_keeps_a_system_text_that_was_set_since(fake: Fake) -> None:
+    fake.play("A.", "B.")
+    shown = chat("a", "/system Be brief.", "/undo", "/system", "b", '/system ""')
+    assert shown.count("system: Be brief.") == 2
+    assert "system: (none)" in shown
+    assert fake.requests[1].body["instructions"] == "Be brief."
+
+
+def test_a_fork_leaves_the_first_conversation_as_it_was(fake: Fake) -> None:
+    fake.play("A.", "B.")
+    assert "nothing of this chat is saved" in chat("/fork", "a", "/fork", "b")
+    newest, first = Store().list()
+    assert newest.parent == first.id
+    assert (newest.turns, first.turns) == (4, 2)
+
+
+def test_a_conversation_is_saved_to_a_file_but_not_over_another(fake: Fake, tmp_path: Path) -> None:
+    fake.play("A.")
+    (tmp_path / "mine.txt").write_text("mine")
+    shown = chat("a", "/save talk.json", "/save mine.txt", "/save", "/save no/such/place.json")
+    assert "mine.txt exists and is left as it is" in shown
+    assert "`/save` needs the name of a file" in shown
+    assert "cannot write" in shown
+    assert [turn.text for turn in Conversation.load(tmp_path / "talk.json").turns] == ["a", "A."]
+    assert (tmp_path / "mine.txt").read_text() == "mine"
+
+
+def test_results_are_opened_in_full(fake: Fake, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("".join(f"line {number}\n" for number in range(100)))
+    fake.play(call("read_file", path="long.txt"), call("now"), "Read.")
+    shown = chat("/show", "read", "/show 1", "/show 3", arguments=("--tools", "read"))
+    assert "no tool has been called yet" in shown
+    assert '1 of 2: read_file(path="long.txt")' in shown
+    assert "line 99" in shown
+    assert "there are 2 results, not 3" in shown
+
+
+def test_tools_are_changed_in_mid_conversation(fake: Fake) -> None:
+    fake.play("A.", "B.")
+    shown = chat("/tools", "a", "/tools read", "b", "/tools some")
+    assert "tools: none\n" in shown
+    assert "tools: read (read_file" in shown
+    assert "tools are none, read, all, not 'some'" in shown
+    assert "tools" not in fake.requests[0].body
+    assert "read_file" in str(fake.requests[1].body["tools"])
+
+
+def test_the_cost_of_all_answers_is_summed(fake: Fake) -> None:
+    fake.play(Answer("A.", usage=(100, 10)), Answer("B.", usage=(200, 20)))
+    shown = chat("/cost", "a", "b", "/cost")
+    assert "nothing was used since the start" in shown
+    assert "since the start: 2 answers, 300 in, 30 out" in shown
+
+
+def test_an_unknown_command_is_told_and_not_sent(fake: Fake) -> None:
+    shown = chat("/udno", "/etc/passwd", "/help")
+    assert "there is no command `/udno`; did you mean `/undo`?" in shown
+    assert "there is no command `/etc/passwd`; `/help` lists them" in shown
+    assert "/retry" in shown
+    assert not fake.requests
+
+
+def test_the_models_that_could_be_used_are_listed(fake: Fake) -> None:
+    shown = chat("/model", "/model anthropic/claude-sonnet-5", "hello")
+    assert "model: openai/gpt-5\n" in shown
+    assert "openai/gpt-5.5  (OPENAI_API_KEY in the environment)" in shown
+    assert "no key for anthropic: set ANTHROPIC_API_KEY" in shown
+    assert "You said: hello" in shown, "the model is still the one before"
+    assert len(fake.requests) == 1
+
+
+def test_a_failure_is_a_line_and_the_message_can_be_asked_again(fake: Fake) -> None:
+    fake.play(Fail(400, "no such thing\nat all"), Answer("", stop="refusal"), "Now.")
+    shown = chat("a", "/retry", "/retry")
+    assert "openai answered 400: no such thing\\nat all" in shown
+    assert "(/retry asks again)" in shown
+    assert "refused" in shown
+    assert last() == ["a", "Now."]
+
+
+def test_a_call_that_nobody_can_allow_is_told(fake: Fake) -> None:
+    fake.play(call("run_shell", command="true"))
+    assert "stopped: `run_shell` waits for a human" in chat("go", "y", arguments=("--tools", "all"))
+    assert len(fake.requests) == 2, "the second line was a message, not an answer"
+
+
+def test_with_yes_calls_just_run(fake: Fake, tmp_path: Path) -> None:
+    fake.play(call("write_file", path="a.txt", content="x"), "Written.")
+    chat("go", arguments=("--tools", "all", "--yes"))
+    assert (tmp_path / "a.txt").read_text() == "x"
+
+
+def test_without_a_log_nothing_is_saved(fake: Fake, tmp_path: Path) -> None:
+    fake.play("A.")
+    assert "saved" not in chat("a", arguments=("--no-log",))
+    assert not (tmp_path / "logs.db").exists()
+
+
+def test_a_store_that_cannot_be_written_is_told_once(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "file" / "logs.db"))
+    fake.play("A.", "B.")
+    shown = chat("a", "b")
+    assert shown.count("from here on nothing is saved") == 1
+    assert "B." in shown
+
+
+def test_a_chat_is_resumed_by_its_id_with_its_model(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.play("A.", "B.")
+    chat("a")
+    (entry,) = Store().list()
+    monkeypatch.setenv("ANTIPHON_MODEL", "local/135m")
+    shown = chat("b", arguments=("--resume", entry.id))
+    assert "model: openai/gpt-5" in shown
+    assert f"going on with {entry.id}, 2 turns: a" in shown
+    assert last() == ["a", "A.", "b", "B."]
+
+
+def test_a_model_without_its_key_is_an_error_and_no_other_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(
+        ConfigurationError, match=r"no key for openai.*comes from ANTIPHON_MODEL; `--model` names another"
+    ):
+        chat("a")
+
+
+def test_there_must_be_something_to_continue() -> None:
+    with pytest.raises(NotSavedError, match="no saved `antiphon chat` to continue"):
+        chat(arguments=("--continue",))
+    assert CliRunner().invoke(cli, ["chat", "--continue", "--resume", "x"]).exit_code == 2
+
+
+def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path) -> None:
+    (tmp_path / "antiphon.toml").write_text(f'[mcp.evil]\ncommand = "touch"\nargs = ["{tmp_path}/started"]\n')
+    shown = chat("hi", arguments=("--tools", "all"))
+    assert "MCP server `evil` is not started" in shown
+    assert not (tmp_path / "started").exists()
+
+
+def test_an_answer_cannot_take_over_the_terminal(fake: Fake) -> None:
+    fake.play("\x1b]0;evil\x07 and \x1b[2J", Fail(400, "\x1b[2Jgone"))
+    shown = chat("a", "b")
+    assert "\x1b" not in shown
+    assert "\\x1b[2J" in shown

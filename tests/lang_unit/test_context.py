@@ -1,0 +1,231 @@
+"""What models are shown: little enough, nothing private, and in an order that prompt caches like."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from antiphon.fakes import Received
+from tests.lang_unit.harness import MODELS, Ran, every_api, messages, ran, said
+
+VARIABLES = "Variables"
+
+
+def bodies(run: Ran) -> list[str]:
+    return [json.dumps(each.body, ensure_ascii=False) for each in run.fake.requests]
+
+
+def without_variables(received: Received) -> list[Any]:
+    """The messages of a request, less what is said of variables."""
+    return [each for message in messages(received) if (each := _clean(message)) not in ("", [], {})]
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        if str(value.get("text", "")).startswith(VARIABLES):
+            return {}
+        cleaned = {k: _clean(v) for k, v in value.items() if k != "cache_control"}
+        return {} if cleaned.get("content") in ("", []) or cleaned.get("parts") == [] else cleaned
+    if isinstance(value, list):
+        return [each for item in value if (each := _clean(item)) not in ("", {}, [])]
+    # In the chat API the parts of a message are one text.
+    return re.sub(r"Variables[^\n]*:\n(?:[^\n]+\n)*\n", "", value) if isinstance(value, str) else value
+
+
+class TestSize:
+    PROGRAM = 'let n = 0\nlet s = ""\nwhile n < {rounds} {{\n  n += 1\n  s = "x"\n}}\nn = 7\ns = "y"\ndo "What now?"\n'
+
+    def test_a_million_assignments_change_nothing(self):
+        started = time.process_time()
+        many = ran(self.PROGRAM.format(rounds=500_000), "ok")
+        took = time.process_time() - started
+        few = ran(self.PROGRAM.format(rounds=0), "ok")
+        assert many.fake.requests[0].body == few.fake.requests[0].body
+        assert took < 2
+
+    def test_what_functions_did_is_gone(self):
+        program = 'function f(n: number): number {\n  let x = n * 2\n  return x\n}\nlet y = 0\n%sdo "x"'
+        many = ran(program % "for i in 1..1000 { y = f(3) }\n", "ok")
+        few = ran(program % "y = f(3)\n", "ok")
+        assert many.fake.requests[0].body == few.fake.requests[0].body
+
+    def test_forgetful_loops_ask_with_prompts_of_one_size(self):
+        run = ran('for i in 1..9 { do "round {i}" } forget', *["ok"] * 9)
+        assert len({len(each) for each in bodies(run)}) == 1
+
+    def test_all_variables_together_are_bounded(self):
+        lines = "\n".join(f'let v{i} = "{"x" * 1500}"' for i in range(100))
+        run = ran(f'{lines}\ndo "x"', "ok")
+        assert len(run.prompts[0]) < 60_000
+        assert "[cut]" in run.prompts[0]
+
+    def test_long_values_are_cut_with_a_note(self):
+        run = ran('let s = "a".repeat(1_000_000)\nlet xs = 1..100000\ndo "x"', "ok")
+        assert len(run.prompts[0]) < 10_000
+        assert run.prompts[0].count("characters in all]") == 2
+
+
+class TestPrivacy:
+    @every_api
+    @pytest.mark.parametrize("context", ["default", "local", "none"])
+    def test_private_values_and_models_are_in_no_request(self, api: str, context: str):
+        program = f"""
+model m = {{ name: "{MODELS[api]}", apiKey: "k3y-s3cret", url: "" }}
+private let password = "p4ss-s3cret"
+private const pins = [9471, 8462]
+const copy_of_model = m
+function f(open: text) {{
+  private let inner = "inn3r-s3cret"
+  const answer = do "one" m {context}
+  for i in 1..2 {{ private let deep = "d33p-s3cret"; do "two" {context} }}
+  try {{ throw "x" }} catch e {{ private const late = "l4te-s3cret"; do "three" {context} }}
+  return open + inner
+}}
+const result = f("shown")
+do "four" {context}
+"""
+        run = ran(program, *["ok"] * 5, api=api)
+        # The last variable is made of a private one, which is the program's own doing.
+        everything = "".join(bodies(run)[:-1])
+        assert "s3cret" not in everything
+        assert "9471" not in everything
+        for name in ("password", "pins", "inner", "deep", "late", "copy_of_model"):
+            assert f"{name} (" not in everything
+        assert ("shown" in everything) == (context != "none")
+
+    @every_api
+    def test_private_answers_are_in_no_later_request(self, api: str):
+        program = """
+private const whole = do "make a secret"
+private let {one: text, two: number} = do "make two"
+const {open: text, private closed: text} = do "make both"
+const {outer: {private inner: text, beside: text}} = do "nested"
+do "last"
+"""
+        secrets = ("s3cret-whole", "s3cret-one", "s3cret-closed", "s3cret-inner")
+        run = ran(
+            program,
+            secrets[0],
+            {"returns": {"one": secrets[1], "two": 5527}},
+            {"returns": {"open": "shown", "closed": secrets[2]}},
+            {"returns": {"outer": {"inner": secrets[3], "beside": "b"}}},
+            "ok",
+            api=api,
+        )
+        assert run.outcome.error is None, run.outcome.error
+        assert "s3cret" not in "".join(bodies(run))
+        assert "5527" not in bodies(run)[-1]
+        assert "shown" in bodies(run)[-1]
+        assert "make a secret" in bodies(run)[-1]
+
+    def test_private_variables_are_not_in_the_outcome(self):
+        run = ran("private let a = 1\nlet b = 2\nprivate const {c: number} = { c: 3 }")
+        assert run.variables == {"b": 2}
+
+    @settings(max_examples=25)
+    @given(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=6, unique=True), st.data())
+    def test_what_is_private_is_never_shown_wherever_it_stands(self, names: list[str], data: st.DataObject):
+        private = {name: data.draw(st.booleans()) for name in names}
+        lines, closing = [], ""
+        for place, name in enumerate(names):
+            lines.append(f'{"private " if private[name] else ""}let {name} = "value-{name}"')
+            if data.draw(st.booleans()):
+                lines.append("if 1 < 2 {" if data.draw(st.booleans()) else f"for i{place} in 1..1 {{")
+                closing += "}\n"
+        run = ran("\n".join([*lines, 'do "x"', closing]), "ok")
+        for name in names:
+            assert (f"value-{name}" in run.prompts[0]) == (not private[name])
+
+
+class TestHistory:
+    PROGRAM = """
+// Looks.
+tool look(q: text): text {{ return "found {{q}}" }}
+model m = {{ name: "{model}", tools: [look] }}
+let count = 0
+do "first"
+count += 1
+vibe "second"
+note("a remark")
+count += 1
+const n: number = do "third"
+let more = "m"
+do "fourth"
+print(n, count, more)
+"""
+
+    @every_api
+    def test_each_request_begins_as_the_one_before(self, api: str):
+        run = ran(
+            self.PROGRAM.format(model=MODELS[api]),
+            "1",
+            {"tool": "look", "args": {"q": "cats"}},
+            "2",
+            {"returns": 3},
+            "4",
+            api=api,
+        )
+        assert run.outcome.error is None, run.outcome.error
+        requests = run.fake.requests
+        for earlier, later in zip(requests, requests[1:], strict=False):
+            before, after = without_variables(earlier), without_variables(later)
+            # The last message may be gone on with: by a remark, by results.
+            assert json.dumps(after[: len(before) - 1]) == json.dumps(before[:-1])
+            assert json.dumps(after[len(before) - 1]).startswith(json.dumps(before[-1]).rstrip('"]}'))
+
+    @every_api
+    def test_variables_come_after_the_history(self, api: str):
+        run = ran('let a = 1\ndo "first"\ndo "second"', "1", "2", api=api)
+        last = said(run.fake.requests[-1])
+        assert last.index("first") < last.index("Variables") < last.index("second")
+        assert last.count("a (number): 1") == 1
+
+    def test_several_providers_share_one_history(self):
+        declared = "\n".join(
+            f'model m{i} = {{ name: "{name}", tools: [look] }}' for i, name in enumerate(MODELS.values())
+        )
+        asks = "\n".join(f'vibe "question {i}" m{i}' for i in range(4))
+        program = f'// Looks.\ntool look(q: text): text {{ return "found {{q}}" }}\n{declared}\n{asks}\n{asks}'
+        answers = [step for i in range(8) for step in ({"tool": "look", "args": {"q": f"thing {i}"}}, f"answer {i}")]
+        run = ran(program, *answers)
+        assert run.outcome.error is None, run.outcome.error
+        assert [each.api for each in run.fake.requests][::2] == [*MODELS, *MODELS]
+        last = run.prompts[-1]
+        for i in range(7):
+            assert f"found thing {i}" in last
+            assert f"answer {i}" in last
+
+    def test_calls_numbered_alike_in_parts_of_the_history(self):
+        """A function that sees only its own history gets call ids that others have had."""
+        program = """
+// Looks.
+tool look(): text { return "seen" }
+model m = { name: "google/gemini-3-pro", tools: [look] }
+function f() {
+  vibe "inner" local
+  vibe "inner again"
+}
+vibe "outer"
+f()
+vibe "last"
+"""
+        run = ran(program, *[{"tool": "look"}, "ok"] * 4)
+        assert run.outcome.error is None, run.outcome.error
+
+    def test_an_ask_that_failed_leaves_nothing(self):
+        run = ran('try { do "broken" } catch e { print(e.code) }\ndo "x"', {"error": "no", "status": 400}, "ok")
+        assert run.prints == ["V0920"]
+        assert "broken" not in run.prompts[-1]
+
+    def test_frames_of_functions_and_their_history_are_dropped(self):
+        program = 'function f(p: text) { do "in f"; do "in f again" }\nf("arg")\ndo "after"'
+        run = ran(program, "1", "2", "3")
+        assert "in f" in run.prompts[1]
+        assert "in f" not in run.prompts[2]
+        assert "arg" not in run.prompts[2]

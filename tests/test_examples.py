@@ -1,0 +1,74 @@
+"""Every example of the language runs from its recording, is clean, and does what its page shows."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from antiphon.cli import cli
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.vibe"))
+
+
+def _loaded() -> Any:
+    spec = importlib.util.spec_from_file_location("recordings_make", EXAMPLES / "recordings" / "make.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+make = _loaded()
+
+
+def test_every_example_has_a_recording():
+    assert [case.name for case in make.CASES] == PROGRAMS
+
+
+@pytest.mark.parametrize("case", make.CASES, ids=lambda case: case.name)
+def test_an_example_runs_from_its_recording(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
+    shown = make.run(case, tmp_path, replay=str(case.file("jsonl")))
+    assert shown == case.file("out").read_text(encoding="utf-8")
+
+
+def test_a_recording_is_made_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (case,) = (case for case in make.CASES if case.name == "notes")
+    for ending in ("answers.json", "jsonl"):
+        (tmp_path / f"notes.{ending}").write_bytes(case.file(ending).read_bytes())
+    monkeypatch.setattr(make.Case, "file", lambda self, ending: tmp_path / f"{self.name}.{ending}")
+    kept = case.file("jsonl").read_text(encoding="utf-8")
+    make.make(case)
+    assert case.file("jsonl").read_text(encoding="utf-8") == kept
+
+
+def test_the_organiser_moved_the_files(tmp_path: Path):
+    (case,) = (case for case in make.CASES if case.name == "organise")
+    make.run(case, tmp_path, replay=str(case.file("jsonl")))
+    folder = tmp_path / "examples" / "mails"
+    found = sorted(str(path.relative_to(folder).as_posix()) for path in folder.rglob("*.txt"))
+    assert found == ["billing/1.txt", "support/2.txt", "support/3.txt"]
+
+
+@pytest.mark.parametrize("command", [["check"], ["fmt", "--check"]], ids=" ".join)
+def test_the_examples_are_clean(command: list[str]):
+    result = CliRunner().invoke(cli, [*command, str(EXAMPLES)])
+    assert result.exit_code == 0, result.output
+    assert "warning" not in result.output
+
+
+def test_the_page_of_the_examples_shows_them_all():
+    page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \[(\w+)\.vibe\]\(\1\.vibe\)$", page, re.MULTILINE) == PROGRAMS
+    for name in PROGRAMS:
+        shown = (EXAMPLES / "recordings" / f"{name}.out").read_text(encoding="utf-8").rstrip("\n")
+        assert f"<!-- output: {name} -->" in page or f"\n{shown}\n```" in page, name
