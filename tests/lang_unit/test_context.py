@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import time
@@ -173,7 +174,7 @@ print(n, count, more)
         )
         assert run.outcome.error is None, run.outcome.error
         requests = run.fake.requests
-        for earlier, later in zip(requests, requests[1:], strict=False):
+        for earlier, later in itertools.pairwise(requests):
             before, after = without_variables(earlier), without_variables(later)
             # The last message may be gone on with: by a remark, by results.
             assert json.dumps(after[: len(before) - 1]) == json.dumps(before[:-1])

@@ -5,8 +5,9 @@
     let y: text = 3         // expect-diagnostic: V0301 text
 
 `expect` is a printed line, `expect-var: name = JSON` a variable of the top level when it is over, `expect-error` the
-error it ends with and `expect-diagnostic` or `expect-warning` what the checker says, each on its own line.
-`expect-error-anywhere` is one with another place, or none. `expect-prompt` and `expect-no-prompt` are about the last request. Answers stand beside, in `name.answers.json`.
+error it ends with (`expect-error-anywhere`: at another place, or none) and `expect-diagnostic` or `expect-warning` what
+the checker says, each on its own line. `expect-prompt` and `expect-no-prompt` are about the last request. `inputs` is
+an object of values for variables. Answers stand beside, in `name.answers.json`. Modules begin with `_`.
 """
 
 from __future__ import annotations

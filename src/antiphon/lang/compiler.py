@@ -38,7 +38,7 @@ def compile_program(program: n.Program, source: Source, *, for_tests: bool = Fal
     try:
         code.main = compile(tree, source.name, "exec", dont_inherit=True)
     except (RecursionError, MemoryError, SyntaxError) as error:
-        said = Diagnostic("V0112", f"this program is nested too deeply to be compiled: {error}", 0, 0)
+        said = Diagnostic("V0115", f"this program is nested too deeply to be compiled: {error}", 0, 0)
         raise ProgramErrors([(source, said)]) from None
     return code
 

@@ -177,7 +177,9 @@ class ExpressionParser(TypeParser):
         end = self.ends[self.at - 1]
         if power == _RANGE:
             return n.BadExpr(start, end)
-        return n.Binary(start, end, "and", node, n.Binary(middle.start, end, kind, middle, right, self.starts[at]))
+        # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
+        again = n.BadExpr(middle.start, middle.end)
+        return n.Binary(start, end, "and", node, n.Binary(middle.start, end, kind, again, right, self.starts[at]))
 
     def _choice(self, left: n.Expr, start: int, at: int) -> n.Expr:
         """`c ? a : b`, which is not of this language."""

@@ -508,7 +508,7 @@ def _with_turns(history: Conversation, turns: Iterable[Any], before: Any, left_o
 
 def _without_private(hidden: Iterable[str], prompt: str, result: AIResult) -> list[Any]:
     """What is remembered of an answer that is private: what was asked, and the part of the answer that is not."""
-    value = result.value
-    public = {name: each for name, each in value.items() if name not in hidden} if isinstance(value, dict) else {}
+    fields = cast(dict[str, Any], result.value) if isinstance(result.value, dict) else {}
+    public = {name: each for name, each in fields.items() if name not in hidden}
     told = json_text(public) if public and "" not in hidden else "(private)"
     return [UserTurn((Text(prompt),)), AssistantTurn((Text(told),))]

@@ -9,6 +9,7 @@ from antiphon.lang import nodes as n
 from antiphon.lang.cursor import MAX_CHAIN, MAX_DEPTH, Unreadable
 from antiphon.lang.declaration_parser import DeclarationParser
 from antiphon.lang.diagnostics import Label
+from antiphon.lang.height import part_beyond
 from antiphon.lang.tokens import ASSIGNMENTS
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
@@ -31,15 +32,6 @@ _ADVICE = {
     "private": "`private` stands before `let` and `const`",
     "delete": "assign `null`",
 }
-
-
-def _parts(node: n.Node) -> list[n.Node]:
-    """What a node is made of, without the blocks in it."""
-    found: list[n.Node] = []
-    for name in type(node).__slots__:
-        part = getattr(node, name)
-        found += [each for each in (part if isinstance(part, list) else [part]) if isinstance(each, n.Node)]
-    return [each for each in found if not isinstance(each, n.Block)]
 
 
 class StatementParser(DeclarationParser):
@@ -104,16 +96,11 @@ class StatementParser(DeclarationParser):
 
     def _check_height(self, statement: n.Statement) -> None:
         """Long chains inside each other make a tree too high for those who walk it. Blocks count on their own."""
-        level: list[n.Node] = [statement] if not isinstance(statement, n.Block) else []
-        height = 0
-        while level:
-            height += 1
-            if height > _MAX_HEIGHT:
-                place = level[0]
-                hint = "split it: put a part of it into a variable"
-                self.report_span("V0116", "the chains in this are too long together", place.start, place.end, hint)
-                raise Unreadable
-            level = [part for node in level for part in _parts(node)]
+        place = part_beyond(statement, _MAX_HEIGHT)
+        if place is not None:
+            hint = "split it: put a part of it into a variable"
+            self.report_span("V0116", "the chains in this are too long together", place.start, place.end, hint)
+            raise Unreadable
 
     def _run_on(self) -> None:
         """Something follows a statement on its line."""

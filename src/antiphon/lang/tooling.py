@@ -102,7 +102,13 @@ def python_type(type_: Type) -> Any:
 def _python_type(type_: Type, made: dict[int, Any]) -> Any:
     match type_:
         case Simple(name):
-            simple: dict[str, Any] = {"text": str, "prompt": str, "boolean": _boolean(), "null": None, "number": _number()}
+            simple: dict[str, Any] = {
+                "text": str,
+                "prompt": str,
+                "boolean": _boolean(),
+                "null": None,
+                "number": _number(),
+            }
             return simple.get(name, Any)
         case Array(item):
             return list[_python_type(item, made)]  # type: ignore[misc]

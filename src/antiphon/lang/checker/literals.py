@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from antiphon.lang.checker.names import check_hole, tool_value
 from antiphon.lang.checker.state import Checker, fields_of, shown
 from antiphon.lang.diagnostics import Label
@@ -22,6 +24,7 @@ from antiphon.lang.types import (
     widen,
 )
 
+_CALL_IN_BRACES = re.compile(r"(?<![$\\\\{])\{([^\W\d]\w*)\.[^{}\n]*\([^{}\n]*\)[^{}\n]*\}")
 _TRUE, _FALSE = Literal(True), Literal(False)
 #: What is made of other values is kept so deep and so large as a type; beyond that it is json.
 _MOST_DEPTH, _MOST_SIZE = 12, 100
@@ -47,11 +50,24 @@ def bad(_: Checker, __: BadExpr, ___: Type | None) -> Type:
     return JSON
 
 
+def _warn_of_braces(c: Checker, node: TextLit) -> None:
+    """Warn of `{name.method()}` and the like, which is text though it reads like a hole."""
+    for found in _CALL_IN_BRACES.finditer(c.source.text, node.start, node.end):
+        symbol = c.scope.find(found[1])
+        if symbol is not None and symbol.kind in ("let", "const", "parameter", "loop", "caught"):
+            said = "this is text: braces hold a name with members and indexes, nothing else"
+            c.warn("V0707", said, (found.start(), found.end()), f"write `${found[0]}`, or `\\{found[0]}` for the text")
+
+
 def text(c: Checker, node: TextLit, _: Type | None) -> Type:
     """A string; one with holes is any text."""
     parts = node.parts
     if not parts:
         return c.text_literal("")
+    for part in parts:
+        if part.__class__ is str and "{" in part:
+            _warn_of_braces(c, node)
+            break
     if len(parts) == 1 and type(parts[0]) is str:
         return c.text_literal(parts[0])
     for part in parts:
