@@ -77,11 +77,11 @@ _SIMPLE: tuple[Any, ...] = (
 )
 
 
-def invalid_answers(model: str, count: int, show: bool) -> int:
+def invalid_answers(model: str, count: int, show: bool, seed: int = 6) -> int:
     """How many of so many typed answers do not fit their type. One that is cut off says so, and is none."""
-    asked, chance, invalid, cut = connect(f"local/{model}"), random.Random(6), 0, 0
+    asked, chance, invalid, cut = connect(f"local/{model}"), random.Random(seed), 0, 0
     for number in range(count):
-        adapter = TypeAdapter[Any](_type(chance, 3))
+        adapter = TypeAdapter[Any](_type(chance, 2))
         conversation = Conversation()
         conversation.add_user(f"Make up data about {_TOPICS[number % len(_TOPICS)]}. Keep it short.")
         try:
@@ -91,7 +91,7 @@ def invalid_answers(model: str, count: int, show: bool) -> int:
                 output_schema=adapter.json_schema(),
                 temperature=0.8,
                 max_tokens=400,
-                extra={"seed": number},
+                extra={"seed": seed + number},
             )
             if reply.stop == "length":
                 cut += 1

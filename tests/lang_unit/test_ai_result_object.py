@@ -80,7 +80,8 @@ def test_string_interpolation(api: str):
 
 @every_api
 def test_comparison(api: str):
-    run = ran('const ret = do "x"\nprint(ret == "expected", ret != "other")\nif ret == "4" { print(0) }', "expected")
+    program = 'const ret = do "x"\nprint(ret == "expected", ret != "other")\nif ret == "4" { print(0) }'
+    run = ran(program, "expected", api=api)
     assert run.prints == ["true true"]
 
 

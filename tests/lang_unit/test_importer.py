@@ -19,7 +19,7 @@ export let calls = 0
 export const limit = 3
 export function double(n: number, times: number = 2, note: text = "-"): text {
   calls += 1
-  return "{n * times}{note}"
+  return "${n * times}{note}"
 }
 export tool shout(s: text): text
   @description "Loud"
@@ -52,7 +52,7 @@ def test_functions_are_called_with_types_and_variables_are_live():
     assert (rules.calls, rules.limit, rules.shout("a"), rules.name({"name": "Ada"})) == (3, 3, "A", "Ada")
     signature = inspect.signature(rules.double)
     assert (signature.parameters["n"].annotation, signature.return_annotation) == (float, str)
-    assert rules.__all__ == ["calls", "limit", "double", "shout", "name"]
+    assert rules.__all__ == ["calls", "double", "limit", "name", "shout"]
     for wrong in ((), ("a",), (1, 2, "x", 4)):
         with pytest.raises((TypeError, VibeError)):
             rules.double(*wrong)

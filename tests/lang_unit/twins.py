@@ -268,6 +268,7 @@ class Twins:
     def object(self, depth: int) -> tuple[str, str]:
         n, m = self.expr(NUM, depth)
         s, t = self.expr(TEXT, depth)
+        (n, m), (s, t) = _bounded(NUM, n, m), _bounded(TEXT, s, t)
         return f"{{ n: {n}, s: {s} }}", f"{{'n': {m}, 's': {t}}}"
 
     def call(self, function: tuple[str, list[str], str], depth: int) -> tuple[str, str]:
@@ -314,8 +315,8 @@ class Twins:
         name, own = target
         if kind in (NUM, TEXT) and self.random.random() < 0.4:
             self.line(f"{name} += {v}", f"{own} = {own} + {p}")
-        else:
-            self.line(f"{name} = {v}", f"{own} = {p}")
+            v, p = name, own
+        self.line(*(f"{one} = {two}" for one, two in zip(target, _bounded(kind, v, p), strict=True)))
 
     def update(self) -> None:
         """Change an array or an object in place."""
@@ -327,14 +328,17 @@ class Twins:
             return
         v, p = target
         if way == 0:
+            n, m = _bounded(NUM, n, m)
             self.line(f"{v}.push({n})", f"{p}.append({m})")
         elif way == 1:
             self.line(f"print({v}.pop())", f"out(pop({p}))")
         elif way == 2:
+            n, m = _bounded(NUM, n, m)
             self.line(f"{v}[{k} % 2] = {n}", f"put({m}, {p}, mod({l}, 2))")
         elif way == 3:
             self.line(f"{v}[{k} % 2] += {n}", f"update({p}, lambda: mod({l}, 2), lambda: {m})")
         else:
+            n, m = _bounded(NUM, n, m)
             self.line(f"{v}.n = {n}", f"{p}['n'] = {m}")
 
     def show(self) -> None:
@@ -419,3 +423,11 @@ class Twins:
             self.line(f"return {v}", f"return {p}")
         self.loops, self.returns = outer, None
         self.functions.append((name, kinds, returns))
+
+
+def _bounded(kind: str, vibe: str, python: str) -> tuple[str, str]:
+    """A value of which nothing grows without end in a loop."""
+    if kind == NUM:
+        return f"({vibe}) % 10007", f"mod({python}, 10007)"
+    length = {TEXT: 20, LIST: 5}.get(kind)
+    return (f"({vibe})[0:{length}]", f"({python})[0:{length}]") if length else (vibe, python)

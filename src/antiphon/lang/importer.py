@@ -53,7 +53,8 @@ class VibeLoader(Loader):
             said = f"{module.__name__} cannot be imported\n{error}"
             raise ImportError(said, name=module.__name__, path=self._path) from None
         program.start()
-        given = [name for name, symbol in program.main.exports.names.items() if symbol.kind not in ("type", "model")]
+        exports = program.main.exports.names
+        given = sorted(name for name, symbol in exports.items() if symbol.kind not in ("type", "model"))
         for name in given:
             # Variables may change while the program's functions run: they are looked up each time.
             vars(module).pop(name, None)
