@@ -69,7 +69,8 @@ class TestSize:
     def test_long_values_are_cut_with_a_note(self):
         run = ran('let s = "a".repeat(1_000_000)\nlet xs = 1..100000\ndo "x"', "ok")
         assert len(run.prompts[0]) < 10_000
-        assert run.prompts[0].count("characters in all]") == 2
+        assert "… [1,000,002 characters in all]" in run.prompts[0]
+        assert "… [100,000 items in all]" in run.prompts[0]
 
 
 class TestPrivacy:

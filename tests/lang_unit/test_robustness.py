@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.fakes import Answer, call
+from antiphon.lang.diagnostics import ProgramErrors
 from antiphon.lang.errors import VibeError
 from antiphon.lang.program import Host, load, loads
 from antiphon.lang.tokens import FOREIGN_VALUES, RESERVED
@@ -387,3 +388,22 @@ def test_numbers_too_large_are_infinite():
         "Infinity -Infinity",
         "NaN",
     ]
+
+
+def test_modules_that_import_one_another_are_told_in_order(tmp_path: Path):
+    for one, other in (("a", "b"), ("b", "c"), ("c", "a")):
+        text = f'import {{ {other} }} from "./{other}.vibe"\nexport function {one}(): number {{ return {other}() }}\n'
+        (tmp_path / f"{one}.vibe").write_text(text)
+    with pytest.raises(ProgramErrors, match=r"a\.vibe → b\.vibe → c\.vibe → a\.vibe"):
+        load(tmp_path / "a.vibe")
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"print(1)\n\xc3(", b"\x00" * 50])
+def test_files_that_are_no_programs_are_refused_in_words(content: bytes, tmp_path: Path):
+    (tmp_path / "bad.vibe").write_bytes(content)
+    with pytest.raises((VibeError, ProgramErrors)):
+        load(tmp_path / "bad.vibe")
+    with pytest.raises(VibeError, match="cannot read"):
+        load(tmp_path / "missing.vibe")
+    with pytest.raises(VibeError, match="cannot read"):
+        load(tmp_path)

@@ -308,3 +308,17 @@ def test_a_program_without_models_loads_nothing_heavy(write: Any):
     loaded = done.stdout
     for name in ("pydantic", "httpx2", "rich", "asyncio", "starlette"):
         assert f"'{name}'" not in loaded
+
+
+def test_a_configured_server_is_started_when_it_is_imported_from(write: Any):
+    serve = "from antiphon.cli.mcp import mcp; mcp()"
+    write(json.dumps({"mcpServers": {"files": {"command": sys.executable, "args": ["-c", serve]}}}), ".mcp.json")
+    write("what is in it", "a.txt")
+    ran = antiphon("run", write('import { read_file } from "mcp:files"\nprint(read_file("a.txt"))'))
+    assert (ran.code, ran.err) == (0, "")
+    assert "what is in it" in ran.out
+    ran = antiphon("run", write('import { x } from "mcp:nosuch"\nprint(x())'))
+    assert ran.code == 1
+    assert "no MCP server `nosuch` is configured" in ran.err
+    assert "there are: files" in ran.err
+    assert "no tool `nosuch`" in antiphon("run", write('import { nosuch } from "mcp:files"\nprint(nosuch())')).err

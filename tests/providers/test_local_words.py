@@ -3,11 +3,13 @@
 import itertools
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 from antiphon.errors import BadReply, OptionError
 from antiphon.providers.local.prompting import Prompt, prompt
@@ -79,6 +81,10 @@ def test_what_may_be_null_is_asked_for_and_other_optional_fields_are_not():
 def test_an_option_whose_pattern_cannot_be_followed_is_left_out_where_there_are_others():
     decimal = {"anyOf": [{"type": "number"}, {"type": "string", "pattern": r"^(?!^[-+.]*$)[+-]?\d+$"}]}
     assert [option["type"] for option in bounded(decimal)["anyOf"]] == ["number"]
+    assert [option["type"] for option in bounded(TypeAdapter(Decimal | None).json_schema())["anyOf"]] == [
+        "number",
+        "null",
+    ]
 
 
 def test_names_from_a_list_become_fields():

@@ -11,25 +11,15 @@ from antiphon import __version__
 from antiphon.cli.output import printable
 from antiphon.errors import AntiphonError
 
-#: Each is a function of this name in a module of this name.
-_COMMANDS = (
-    "ask",
-    "chat",
-    "check",
-    "convert",
-    "doctor",
-    "explain",
-    "fake",
-    "fmt",
-    "keys",
-    "logs",
-    "mcp",
-    "models",
-    "repl",
-    "run",
-    "show",
-    "test",
-)
+#: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
+_SECTIONS = {
+    "Talk": ("chat", "ask", "logs"),
+    "Programs": ("run", "check", "fmt", "repl", "test", "explain"),
+    "Models": ("models", "keys"),
+    "Histories and tools": ("show", "doctor", "convert", "mcp", "fake"),
+    "Shell": ("completion",),
+}
+_COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names))
 
 
 class _Commands(click.Group):
@@ -43,11 +33,20 @@ class _Commands(click.Group):
             return None
         return getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for heading, names in _SECTIONS.items():
+            with formatter.section(heading):
+                found = [(name, self.get_command(ctx, name)) for name in names]
+                formatter.write_dl([(name, each.get_short_help_str(70)) for name, each in found if each is not None])
+
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="antiphon %(version)s")
 def cli() -> None:
-    """Conversations with language models in which tool calls and results stay paired."""
+    """Ask language models, give them tools, and keep every call with its result.
+
+    Begin with `antiphon chat`, or `antiphon run examples/extract.vibe`: a small model runs right here, without a key.
+    """
     from antiphon.config import load_environment
 
     for note in load_environment():

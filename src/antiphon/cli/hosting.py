@@ -39,6 +39,11 @@ class TerminalHost(Host):
         with self._progress.asking(effect):
             return super().perform(effect)
 
+    def close(self) -> None:
+        """Nothing is shown any more."""
+        if self._progress is not None:
+            self._progress.close()
+
     def _show(self, event: Event) -> None:
         assert self._progress is not None
         self._progress.show(event)
@@ -80,7 +85,9 @@ def write_line(text: str) -> None:
 
         text = safe(text, sys.stdout.encoding or "utf-8")
     try:
-        print(text, flush=True)
+        # In one piece: threads may print at the same time.
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
     except BrokenPipeError:
         leave_pipe()
 

@@ -83,6 +83,12 @@ class Progress:
                 if self._asking:
                     self._move()
 
+    def close(self) -> None:
+        """Give the terminal back, whatever threads may still be at."""
+        with self._lock:
+            self._held += 1
+            self._stop()
+
     def show(self, event: Event) -> None:
         """Take in what happens to the model that this thread asks."""
         with self._lock:

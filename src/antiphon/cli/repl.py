@@ -50,14 +50,15 @@ def repl(file: str | None, model: str | None, yes: bool, no_python: bool) -> Non
         from antiphon.tools import ALLOW_ALL
 
         settings["policy"] = ALLOW_ALL
+    host = TerminalHost(has_human=True, model=model, write=write_line, untrusted=no_python, **settings)
     try:
-        host = TerminalHost(has_human=True, model=model, write=write_line, untrusted=no_python, **settings)
         name = str(Path(file).resolve()) if file else NAME
         session = Interactive(host, name=name, allow_python=not no_python, servers=servers)
         if file is not None and not _tried(lambda: _feed(session, programs.read(file).text)):
             sys.exit(2)
         _Repl(session).loop()
     finally:
+        host.close()
         servers.close()
 
 

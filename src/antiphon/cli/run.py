@@ -136,13 +136,14 @@ def _run(
         settings["policy"] = ALLOW_ALL
     write = _write_aside if is_shown else _write_nothing if as_json else write_line
     servers = ConfiguredServers()
+    host = TerminalHost(has_human=has_human, write=write, **settings)
     try:
-        host = TerminalHost(has_human=has_human, write=write, **settings)
         return program.attempt(host, arguments=args, servers=servers, inputs=inputs)
     except PromptShown as shown:
         _print_prompt(shown, as_json)
         return None
     finally:
+        host.close()
         servers.close()
 
 

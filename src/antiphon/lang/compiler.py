@@ -244,6 +244,7 @@ class Compiler(Expressions):
 
     def _input(self, symbol: Symbol, value: ast.expr, place: Place) -> ast.expr:
         """The value, unless whoever runs the program gives another."""
+        self.code.inputs.add(symbol.name)
         key = self.constant(symbol.name, place)
         given = self.compare(key, ast.In(), self.name("_vinputs", place), place)
         # A constant's type may be the one value that is written there.
@@ -483,7 +484,7 @@ class Compiler(Expressions):
         if known and isinstance(target, n.Index):
             known = base(type_of(target.index)) == Simple("number")
         if known:
-            key = self.whole(key, place) if isinstance(target, n.Index) else key
+            key = self.whole(target.index, key, place) if isinstance(target, n.Index) else key
             return [self.assign_item(holder, key, value, place)]
         if isinstance(target, n.Index):
             # The value comes first, as in Python.
@@ -524,6 +525,8 @@ class Compiler(Expressions):
         if node.symbol is None:
             return []
         self._declare(node.symbol, node.name_start)
+        if isinstance(node.iterable, n.Range) or base(type_of(node.iterable)) == Simple("number"):
+            self.counters.add(node.symbol)
         target = self.target(node.symbol.python, self.between(node.name_start, node.name_start + len(node.name)))
         loop = at(ast.For(target, iterable, self._loop_body(node), []), place)
         return self._with_mode(node.mode, loop, place)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 from antiphon.lang.errors import VibeError
 from antiphon.lang.module import MANGLED, Code, Variable
 from antiphon.lang.traces import CODE, span_at
 from antiphon.lang.types import AI, show, widen
-from antiphon.lang.values import json_text, text
+from antiphon.lang.values import json_text, text, unwrap
 
 #: How much of one value is shown, and how much of all.
 _VALUE_LIMIT = 2_000
@@ -83,13 +83,18 @@ def _type(variable: Variable) -> str:
 
 def shown(value: Any) -> str:
     """A value as a model sees it; a long one is cut with a note."""
+    value = unwrap(value)
+    items = cast(list[Any], value) if isinstance(value, list) else []
+    is_long = len(items) > _VALUE_LIMIT
     try:
-        whole = json_text(value)
-    except VibeError:
-        return "(a value that contains itself or is nested too deeply)"
+        # An item takes a character at least: of a long array, no more is written out than may be shown.
+        whole = json_text(items[:_VALUE_LIMIT] if is_long else value)
+    except (VibeError, ValueError):
+        return "(a value that has no text: it contains itself, or is too deep or too large)"
     if len(whole) <= _VALUE_LIMIT:
         return whole
-    return f"{whole[:_VALUE_LIMIT]}… [{len(whole):,} characters in all]"
+    size = f"{len(items):,} items" if is_long else f"{len(whole):,} characters"
+    return f"{whole[:_VALUE_LIMIT]}… [{size} in all]"
 
 
 def bounded(paragraphs: list[str]) -> str:

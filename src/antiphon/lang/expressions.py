@@ -66,6 +66,8 @@ class Expressions(Emitter):
         self.before: list[ast.stmt] = []
         #: Whether the function that is being compiled asks a model, or changes what models are shown.
         self.asked = False
+        #: The loop variables that count.
+        self.counters: set[Symbol] = set()
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
         self._temporaries = 0
@@ -345,8 +347,7 @@ class Expressions(Emitter):
         return self.compare(value, operator, self.constant(None, place), place)
 
     def _range(self, node: n.Range) -> ast.expr:
-        place = self.place(node)
-        return self.call("_vlist", [self.span(node)], place)
+        return self.call("_vrange", [self.expr(node.first), self.expr(node.last)], self.place(node))
 
     def span(self, node: n.Range) -> ast.expr:
         """A range, to go through."""
@@ -412,19 +413,32 @@ class Expressions(Emitter):
         key, type_ = self.expr(node.index), type_of(node.object)
         sequence = isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
         if sequence and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
-            return self.item(value, self.whole(key, place), place)
+            return self.item(value, self.whole(node.index, key, place), place)
         if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
             test, value = self._is_a(value, "_vlist", place)
             return self.either(test, self.item(value, key, place), self.call("_vitem", [value, key], place), place)
         return self.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
 
-    def whole(self, key: ast.expr, place: Place) -> ast.expr:
+    def whole(self, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:
         """A number as an index: one that is whole but was computed with fractions, such as 0.5 * 4, is one too."""
-        constant = key.operand if isinstance(key, ast.UnaryOp) else key
-        if isinstance(constant, ast.Constant) and type(constant.value) is int:
+        if self._is_whole(node):
             return key
         test, key = self._is_a(key, "_vint", place)
         return self.either(test, key, self.call("_vwhole", [key], place), place)
+
+    def _is_whole(self, node: n.Expr) -> bool:
+        """Whether a number is an integer, as far as that can be seen."""
+        match node:
+            case n.NumberLit(value=value):
+                return type(value) is int
+            case n.Unary(operand=operand):
+                return self._is_whole(operand)
+            case n.Name(symbol=symbol):
+                return symbol is not None and symbol in self.counters
+            case n.Binary(op="+" | "-" | "*"):
+                return self._is_whole(node.left) and self._is_whole(node.right)
+            case _:
+                return False
 
     def _method(self, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
         callee = cast(n.Member, node.callee)

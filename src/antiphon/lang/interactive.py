@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from antiphon.lang import nodes as n
@@ -207,10 +206,3 @@ _FINE_HERE = frozenset(("V0702", "V0704"))
 
 def _inner(type_: Type) -> Type:
     return type_.inner if isinstance(type_, AI) else type_
-
-
-def load_into(session: Interactive, path: str | Path) -> Reply:
-    """Run a file as the first piece of a session."""
-    from antiphon.lang.modules import read_source
-
-    return session.feed(read_source(path).text)

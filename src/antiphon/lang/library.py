@@ -336,6 +336,14 @@ def span(first: Any, last: Any) -> range:
     return range(whole(first, "a range's end"), whole(last, "a range's end") + 1)
 
 
+def span_array(first: Any, last: Any) -> list[int]:
+    """A range as a value."""
+    numbers = span(first, last)
+    if numbers and numbers[-1] - numbers[0] > 50_000_000:
+        raise VibeError("V0904", "the array would be too long", "a `for` loop goes through a range without making one")
+    return list(numbers)
+
+
 # Types at the border between what is known and what is not
 
 
@@ -437,10 +445,14 @@ def caught(error: BaseException) -> ErrorValue:
     return ErrorValue(message=known.message, code=known.code, value=value)
 
 
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"`{name}` is no number")
+
+
 def parse_json(source: str) -> Any:
     """`parseJson(text)`."""
     try:
-        return json.loads(unwrap(source))
+        return json.loads(unwrap(source), parse_constant=_no_constant)
     except RecursionError:
         raise VibeError("V0910", "this JSON is nested too deeply") from None
     except ValueError as error:

@@ -71,6 +71,8 @@ class Code:
     imports: list[ImportedName] = field(default_factory=list[ImportedName])
     #: `test` blocks: what they are called, the Python function, where they stand.
     tests: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
+    #: The variables whose first value may be given from outside.
+    inputs: set[str] = field(default_factory=set[str])
     #: The names declared at the top level.
     names: dict[str, Symbol] = field(default_factory=dict[str, Symbol])
     _type_names: dict[int, str] = field(default_factory=dict[int, str])

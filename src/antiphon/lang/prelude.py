@@ -48,6 +48,7 @@ _SHARED: dict[str, Any] = {
     "_vsetmember": library.set_member,
     "_viter": library.iterate,
     "_vspan": library.span,
+    "_vrange": library.span_array,
     "_vas": library.as_type,
     "_vfield": library.field_of,
     "_vthrown": library.thrown,

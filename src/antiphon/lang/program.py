@@ -101,10 +101,10 @@ class Program:
         code = self.main.code
         assert code is not None
         for name in inputs:
-            symbol = code.names.get(name)
-            if symbol is None or symbol.kind not in ("let", "const"):
-                known = ", ".join(n for n, each in code.names.items() if each.kind in ("let", "const")) or "none"
-                raise VibeError("V0925", f"there is no variable `{name}` at the top level", f"there are: {known}")
+            if name not in code.inputs:
+                known = ", ".join(each for each in code.names if each in code.inputs) or "none"
+                why = "takes no value from outside" if name in code.names else "is no variable of the top level"
+                raise VibeError("V0925", f"`{name}` {why}", f"these can be given: {known}")
 
     def _variables(self, instances: Instances) -> dict[str, Any]:
         code = self.main.code

@@ -508,7 +508,8 @@ def _with_turns(history: Conversation, turns: Iterable[Any], before: Any, left_o
 
 def _without_private(hidden: Iterable[str], prompt: str, result: AIResult) -> list[Any]:
     """What is remembered of an answer that is private: what was asked, and the part of the answer that is not."""
-    fields = cast(dict[str, Any], result.value) if isinstance(result.value, dict) else {}
+    value = result.value
+    fields = cast(dict[str, Any], value) if isinstance(value, dict) else {}
     public = {name: each for name, each in fields.items() if name not in hidden}
     told = json_text(public) if public and "" not in hidden else "(private)"
     return [UserTurn((Text(prompt),)), AssistantTurn((Text(told),))]

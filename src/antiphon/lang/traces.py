@@ -46,6 +46,8 @@ def _in_our_words(error: BaseException) -> VibeError:
             return VibeError("V0916", str(error))
         case AntiphonError():
             return VibeError("V0921", str(error))
+        case ValueError() if "integer string conversion" in str(error):
+            return VibeError("V0904", "a number of more than 4300 digits cannot be written out")
         case MemoryError():
             return VibeError("V0904", "there is not enough memory for this")
         case TypeError() if "indices must be integers" in str(error):

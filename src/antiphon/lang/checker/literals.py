@@ -65,7 +65,7 @@ def text(c: Checker, node: TextLit, _: Type | None) -> Type:
     if not parts:
         return c.text_literal("")
     for part in parts:
-        if part.__class__ is str and "{" in part:
+        if isinstance(part, str) and "{" in part:
             _warn_of_braces(c, node)
             break
     if len(parts) == 1 and type(parts[0]) is str:

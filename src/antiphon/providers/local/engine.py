@@ -78,7 +78,7 @@ class Generation:
         self.thread = threading.Thread(target=self._run, args=(server, request), name="antiphon-local", daemon=True)
 
     def stop(self) -> None:
-        """Generate no more. The model is free for others within a fraction of a second."""
+        """Generate no more. The model is free for others at the next token, or the next few dozen of a prompt."""
         self._stopped.set()
 
     def _run(self, server: Any, request: dict[str, Any]) -> None:

@@ -37,6 +37,8 @@ _FORMATS = {
 }
 _NAME = "^.{1,60}$"
 _KEPT_FORMATS = ("uuid", "ipv4")
+#: What pydantic makes of a decimal, though it does not take just any text for one.
+_DECIMAL = [{"type": "number"}, {"type": "string"}]
 _BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
@@ -90,6 +92,8 @@ class _Plain:
     def _choice(self, options: list[Any], depth: int) -> dict[str, Any]:
         # A text under a pattern that cannot be followed is no option where there are others, as with decimals.
         good = [option for option in options if not _has_lost_pattern(option)] or options
+        if good[:2] == _DECIMAL:
+            good = [_DECIMAL[0], *good[2:]]
         return {"anyOf": [self.value(option, depth - 1) for option in good]}
 
     def _joined(self, data: dict[str, Any], depth: int) -> dict[str, Any]:

@@ -1,0 +1,38 @@
+"""Completion for shells, and the help that fits a screen."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from antiphon.cli import cli
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_for_each_shell(shell: str):
+    result = CliRunner().invoke(cli, ["completion", shell])
+    assert result.exit_code == 0
+    assert "_ANTIPHON_COMPLETE" in result.output
+
+
+def test_bash_is_told_commands_and_options():
+    def completed(words: str, at: int) -> list[str]:
+        environment = {"_ANTIPHON_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
+        command = [sys.executable, "-c", "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"]
+        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+        return [line.partition(",")[2] for line in done.stdout.splitlines()]
+
+    assert completed("antiphon ch", 1) == ["chat", "check"]
+    assert "--replay" in completed("antiphon run --re", 2)
+
+
+def test_the_help_fits_a_screen_and_names_every_command():
+    shown = CliRunner().invoke(cli, ["--help"], terminal_width=80).output.splitlines()
+    assert len(shown) <= 45
+    assert max(map(len, shown)) <= 80
+    listed = {line.split()[0] for line in shown if line.startswith("  ") and line.strip()}
+    assert set(cli.list_commands(cli.make_context("antiphon", ["models"], resilient_parsing=True))) <= listed
