@@ -47,14 +47,15 @@ def run(*arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
 def test_a_line_each_the_newest_first():
     first = save("one", usage=Usage(1000, 234), cost=0.0125)
     second = save("what\x1b[31m is\nthat?", "an answer")
-    done = logs()
+    # Wide enough for a date as well, should midnight pass in between.
+    done = logs(columns=120)
     assert done.exit_code == 0
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == [second, first]
     assert lines[0].endswith(r"  what\x1b[31m is that?")
     assert "claude-x" in lines[1]
     assert lines[1].endswith("1 turn  1.2k tok  $0.0125  one")
-    assert logs("list").stdout == done.stdout
+    assert logs("list", columns=120).stdout == done.stdout
     assert len(logs("-n", "1").stdout.splitlines()) == 1
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.lang import nodes as n
+from antiphon.lang.bindings import Module
 from antiphon.lang.checker import check
-from antiphon.lang.compiler import MAIN, Compiler
+from antiphon.lang.compiler import Compiler
 from antiphon.lang.context import shown
 from antiphon.lang.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.effects import Host, PromptShown
@@ -17,9 +18,10 @@ from antiphon.lang.errors import Stopped
 from antiphon.lang.methods import all_method_names, methods_of
 from antiphon.lang.module import Code
 from antiphon.lang.modules import Instances, Modules, Servers
+from antiphon.lang.naming import MAIN
 from antiphon.lang.parser import is_incomplete, parse
 from antiphon.lang.prelude import module_globals
-from antiphon.lang.runtime import Module, Run
+from antiphon.lang.runtime import Run
 from antiphon.lang.scopes import BUILTIN_SCOPE, Scope
 from antiphon.lang.source import Source
 from antiphon.lang.symbols import Symbol

@@ -9,15 +9,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from antiphon.lang.bindings import Module
 from antiphon.lang.checker import check
-from antiphon.lang.compiler import MAIN, compile_program
+from antiphon.lang.compiler import compile_program
 from antiphon.lang.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.errors import ImportFailed, VibeError
 from antiphon.lang.foreign import PythonModules, python_exports, system_exports, system_tool
 from antiphon.lang.module import Code
+from antiphon.lang.naming import MAIN
 from antiphon.lang.parser import parse
 from antiphon.lang.prelude import module_globals
-from antiphon.lang.runtime import Module, Run
+from antiphon.lang.runtime import Run
 from antiphon.lang.source import Source
 from antiphon.lang.symbols import Exports, Symbol
 from antiphon.lang.types import JSON

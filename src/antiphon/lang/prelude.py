@@ -6,9 +6,10 @@ import builtins
 from typing import Any
 
 from antiphon.lang import library, receivers, values
+from antiphon.lang.bindings import Module
 from antiphon.lang.errors import VibeError
 from antiphon.lang.module import Code
-from antiphon.lang.runtime import Module, wait
+from antiphon.lang.runtime import wait
 from antiphon.lang.traces import CODE
 
 #: Stands for an argument that was left out.

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from antiphon.lang.compiler import MAIN
 from antiphon.lang.effects import Host
 from antiphon.lang.errors import Stopped, VibeError
 from antiphon.lang.module import Code
 from antiphon.lang.modules import Instances, Modules, read_source
+from antiphon.lang.naming import MAIN
 from antiphon.lang.runtime import Run
 from antiphon.lang.source import Source
 from antiphon.lang.traces import translated
