@@ -1,7 +1,7 @@
 """Every program of the documentation runs and prints what stands below it, and every generated table is up to date.
 
-A block of `vibe` must check and run; `vibe no-run` must check; `vibe error` must be refused or fail. What is printed
-(and the error) stands in the block of `text` that follows; a block of `text` under `<!-- sent -->` is all that the last
+A block of `vibe` must check and run; under `<!-- checked -->` it must check, under `<!-- fails -->` be refused or fail.
+What is printed (and the error) stands in the block of `text` that follows; a block of `text` under `<!-- sent -->` is all that the last
 request said. Comments above a block: `<!-- answers: [...] -->`, what models and people say, as `answers` takes it;
 `<!-- inputs: {...} -->`, values of variables; `<!-- file: lib.vibe -->`, a file for the programs further down the page.
 With UPDATE_GOLDEN set, outputs and tables are written instead of compared.
@@ -45,8 +45,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 _NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->", re.DOTALL)
 _BLOCK = re.compile(
-    r"(?P<notes>(?:^<!-- (?:answers|inputs|file).*? -->\n)*)"
-    r"^```(?P<language>vibe|python)(?P<kind>[ \w-]*)\n(?P<code>.*?)^```\n"
+    r"(?P<notes>(?:^<!-- (?:answers|inputs|file|checked|fails).*? -->\n)*)"
+    r"^```(?P<language>vibe|python)\n(?P<code>.*?)^```\n"
     r"(?:\n```text\n(?P<output>.*?)^```\n)?"
     r"(?:\n(?:[^`\n]+\n\n)?<!-- sent -->\n```text\n(?P<sent>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
@@ -62,7 +62,6 @@ class Example:
     line: int
     whole: str
     code: str
-    kind: str
     notes: dict[str, str]
     output: str | None
     sent: str | None
@@ -82,7 +81,7 @@ def _examples(page: Path) -> list[Example]:
         if match["language"] == "vibe":
             line = text.count("\n", 0, match.start("code")) + 1
             found.append(
-                Example(page, line, match[0], match["code"], match["kind"].strip(), notes, match["output"],
+                Example(page, line, match[0], match["code"], notes, match["output"],
                         match["sent"], dict(files))
             )  # fmt: skip
     return found
@@ -98,7 +97,6 @@ def _every_example() -> Iterator[Any]:
 def test_a_program_of_the_documentation_does_what_is_written_below_it(
     example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    assert example.kind in ("", "no-run", "error")
     monkeypatch.chdir(tmp_path)
     for name, text in example.files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -107,11 +105,11 @@ def test_a_program_of_the_documentation_does_what_is_written_below_it(
     main = modules.add(Source(str(name), example.code))
     wrong = [each.render(source) for source, each in modules.problems() if each.severity == "error"]
     if wrong:
-        assert example.kind == "error", "\n".join(wrong)
+        assert "fails" in example.notes, "\n".join(wrong)
         _compare(example, _here("\n".join(wrong), tmp_path), None)
         return
     assert [each.code for each in main.diagnostics] == [], "there are warnings"
-    if example.kind != "no-run":
+    if "checked" not in example.notes:
         _run(example, Program(modules, main), tmp_path)
 
 
@@ -119,7 +117,7 @@ def _run(example: Example, program: Program, place: Path) -> None:
     answers = json.loads(example.notes.get("answers", "[]"))
     run = ran(program, *answers, inputs=json.loads(example.notes.get("inputs", "{}")))
     printed = list(run.prints)
-    if example.kind == "error":
+    if "fails" in example.notes:
         printed.append(_here(run.error.render(), place))
     elif run.outcome.error is not None:
         pytest.fail(run.outcome.error.render())
