@@ -1,10 +1,10 @@
 """Every program of the documentation runs and prints what stands below it, and every generated table is up to date.
 
 A block of `vibe` must check and run; under `<!-- checked -->` it must check, under `<!-- fails -->` be refused or fail.
-What is printed (and the error) stands in the block of `text` that follows; a block of `text` under `<!-- sent -->` is all that the last
-request said. Comments above a block: `<!-- answers: [...] -->`, what models and people say, as `answers` takes it;
-`<!-- inputs: {...} -->`, values of variables; `<!-- file: lib.vibe -->`, a file for the programs further down the page.
-With UPDATE_GOLDEN set, outputs and tables are written instead of compared.
+What is printed (and the error) stands in the block of `text` that follows; a block of `text` under `<!-- sent -->` is
+all that the last request said. Comments above a block: `<!-- answers: [...] -->`, what models and people say, as
+`answers` takes it; `<!-- inputs: {...} -->`, values of variables; `<!-- file: lib.vibe -->`, a file for the programs
+further down the page. With UPDATE_GOLDEN set, outputs and tables are written instead of compared.
 """
 
 from __future__ import annotations

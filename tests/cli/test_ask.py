@@ -181,6 +181,43 @@ def test_questions_follow_each_other(fake: Fake) -> None:
     assert len(Store().list()) == 1
 
 
+@pytest.mark.parametrize("reason", ["it cannot be loaded", "it does not fit", "the image is refused"])
+def test_a_question_without_an_answer_takes_back_nothing_but_itself(fake: Fake, tmp_path: Path, reason: str) -> None:
+    fake.play("A.", "B.")
+    ask("a")
+    ask("b", "--continue")
+    (tmp_path / "mine.gguf").write_bytes(b"no model")
+    (tmp_path / "a.png").write_bytes(PIXEL)
+    if reason == "it cannot be loaded":
+        result = ask("c", "--continue", "--model", "local/mine.gguf")
+    elif reason == "it does not fit":
+        fake.play(*[Fail(400, "prompt is too long: 9000 tokens > 10 maximum")] * 4)
+        result = ask("c", "--continue")
+    else:
+        fake.play(Fail(400, "no"))
+        result = ask("c", "--continue", "--file", "a.png")
+    assert result.exit_code
+    assert [turn.text for turn in Store().load("last").turns] == ["a", "A.", "b", "B."]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["a", "--model", "nobody/m"],
+        ["a", "--model", "local/none.gguf"],
+        ["a", "--returns", "{name: txt}"],
+        ["a", "--continue"],
+        ["a", "--file", "none"],
+        [],
+    ],
+)
+def test_whatever_goes_wrong_json_is_one_object(arguments: list[str]) -> None:
+    result = ask(*arguments, "--json")
+    printed = json.loads(result.stdout)
+    assert (result.exit_code, printed["outcome"], printed["value"]) == (2, "error", None)
+    assert printed["detail"] in result.stderr
+
+
 def test_without_a_log_nothing_is_saved(fake: Fake, tmp_path: Path) -> None:
     fake.play("A.")
     assert json.loads(ask("a", "--no-log", "--json").stdout)["id"] is None

@@ -166,6 +166,26 @@ def test_a_program_that_is_not_trusted_has_no_python_and_asks_before_it_changes_
     assert (ran.code, Path("made").exists()) == (3, False)
 
 
+SECRETS = {
+    "the environment": 'print(env("SECRET"))',
+    "an address of its own": 'model m = { name: "openai-chat/x", url: "http://localhost:1/v1" }\nprint(do "x" m)',
+    "a page": 'import { fetchUrl } from "system/tools"\nprint(fetchUrl("http://localhost:1/?all"))',
+    "a server": 'import { find } from "mcp:docs"\nprint(find("x"))',
+}
+
+
+@pytest.mark.parametrize("way", SECRETS)
+def test_a_program_that_is_not_trusted_asks_before_it_could_give_secrets_away(
+    way: str, write: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SECRET", "hunter2")
+    write('{"mcpServers": {"docs": {"command": "sh", "args": ["-c", "touch made-${SECRET}"]}}}', "mcp.json")
+    ran = antiphon("run", write(SECRETS[way]), "--no-python")
+    assert (ran.code, ran.out, list(Path().glob("made*"))) == (3, "", [])
+    assert "hunter2" not in ran.err
+    assert "V0923" not in antiphon("run", "program.vibe", "--no-python", "--yes").err
+
+
 def test_show_prompt_sends_nothing_and_needs_no_key(write: Any, fake: Fake, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     text = 'print("before")\nlet age = 3\nconst n: number = do "How old is {age}?" m\nprint("after")'

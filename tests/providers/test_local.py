@@ -313,6 +313,16 @@ except KeyboardInterrupt:
     print(len(conversation.turns), bool(model.chat(conversation, max_tokens=2).text), flush=True)
 """
 
+_FORKED = """
+import os, sys
+from antiphon import Session
+said = [str(Session(f"local/{sys.argv[1]}").chat("Hello."))]
+for uses_it in (False, True):
+    if not (child := os.fork()):
+        sys.exit(7 + (uses_it and str(Session(f"local/{sys.argv[1]}").chat("Hello.")) == said[0]))
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
 _MISSING = """
 import sys
 sys.modules["xllamacpp"] = None
@@ -341,6 +351,10 @@ def test_ctrl_c_stops_the_model_and_leaves_it_usable(path: Path):
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (out.splitlines()[-1], err) == ("1 True", "")
+
+
+def test_a_forked_process_loads_its_own_model_and_ends_as_it_wants_to(path: Path):
+    assert _run(_FORKED, path) == ("7\n8", "")
 
 
 def test_without_the_runtime_the_command_that_installs_it_is_told(path: Path):

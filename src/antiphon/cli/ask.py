@@ -93,6 +93,14 @@ def ask(
     except KeyboardInterrupt:
         tell("interrupted")
         code = _INTERRUPTED
+        if as_json:
+            print_json(_failed("interrupted"))
+    except AntiphonError as error:
+        if not as_json:
+            raise
+        tell(str(error))
+        print_json(_failed(str(error)))
+        code = _MISTAKE
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -112,26 +120,27 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
         talk.session.tools = Toolbox(stack, person, wishes.allow_all, tell).tools(wanted.tools)
         if is_terminal(sys.stderr):
             click.echo(click.style(printable(f"model: {talk.session.model.name} ({opened.why})"), dim=True), err=True)
-        if wanted.images:
-            talk.conversation.add_user(wanted.images)
         return _answered(talk, wanted, person)
 
 
 def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
+    before = talk.conversation.fork()
     try:
         if (load := getattr(talk.session.model, "count_tokens", None)) is not None:
             # A model of this machine is fetched and loaded while nothing else moves on the screen.
             with echoing(False):
                 load("")
+        if wanted.images:
+            talk.conversation.add_user(wanted.images)
         result = _followed(talk.send(wanted.text, wanted.returns), wanted, person)
     except BaseException as error:
         # What got no answer is no part of the conversation that `--continue` goes on with.
-        talk.undo()
+        talk.go_back(before)
         if not isinstance(error, AntiphonError):
             raise
         tell(str(error))
         if wanted.as_json:
-            print_json(_failed(talk, str(error)))
+            print_json(_failed(str(error), talk))
         return _code(error)
     if wanted.as_json:
         from antiphon.render.stream import final_json
@@ -180,22 +189,22 @@ def _result(result: AIResult | None) -> AIResult:
     return result
 
 
-def _failed(talk: Talk, reason: str) -> dict[str, Any]:
-    """What `--json` prints where there is no result at all."""
+def _failed(reason: str, talk: Talk | None = None) -> dict[str, Any]:
+    """What `--json` prints where there is no result at all; without a `talk` nothing was even asked."""
     from dataclasses import asdict
 
     from antiphon.render.status import total
 
-    usage, cost = total(talk.used)
+    usage, cost = total(talk.used if talk else [])
     return {
         "value": None,
         "outcome": "error",
         "detail": reason,
-        "model": talk.session.model.name,
+        "model": talk.session.model.name if talk else None,
         "usage": asdict(usage),
         "cost": cost,
         "tool_calls": [],
-        "id": talk.id or None,
+        "id": talk.id or None if talk else None,
     }
 
 

@@ -99,9 +99,14 @@ def leave_pipe() -> None:
 
 
 class ConfiguredServers:
-    """The MCP servers of the configuration: each is started when a program first imports from it."""
+    """The MCP servers of the configuration: each is started when a program first imports from it.
 
-    def __init__(self) -> None:
+    `allow` is told what is about to happen, and raises where it may not: whoever wrote a program that is not trusted
+    may have written the configuration beside it.
+    """
+
+    def __init__(self, allow: Callable[[str, str], None]) -> None:
+        self._allow = allow
         self._open = ExitStack()
 
     def __call__(self, name: str) -> dict[str, Any]:
@@ -116,7 +121,9 @@ class ConfiguredServers:
                 f"there are: {', '.join(known)}" if known else "there are none; `mcp.json` or `antiphon.toml` has them"
             )
             raise ImportFailed("V0606", f"no MCP server `{name}` is configured", there)
-        found = self._open.enter_context(entered(McpTools([known[name]], prefix=False)))
+        server = known[name]
+        self._allow(f"use the MCP server `{name}`", f" ({' '.join([server.command, *server.args]).strip() or server.url})")
+        found = self._open.enter_context(entered(McpTools([server], prefix=False)))
         return {tool.name: tool for tool in found.tools}
 
     def close(self) -> None:

@@ -44,13 +44,13 @@ def repl(file: str | None, model: str | None, yes: bool, no_python: bool) -> Non
     from antiphon.lang.interactive import NAME, Interactive
 
     prepare_output()
-    servers = ConfiguredServers()
     settings: dict[str, Any] = {}
     if yes:
         from antiphon.tools import ALLOW_ALL
 
         settings["policy"] = ALLOW_ALL
     host = TerminalHost(has_human=True, model=model, write=write_line, untrusted=no_python, **settings)
+    servers = ConfiguredServers(host.allow)
     try:
         name = str(Path(file).resolve()) if file else NAME
         session = Interactive(host, name=name, allow_python=not no_python, servers=servers)

@@ -48,7 +48,7 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
 @click.option(
     "--no-python",
     is_flag=True,
-    help="For programs that are not trusted: refuse Python, and ask before tools change anything.",
+    help="For programs that are not trusted: refuse Python, and ask before anything is changed or given away.",
 )
 @click.option("--show", type=click.Choice(["prompt"]), help="Show what the first request would say; send nothing.")
 def run(
@@ -135,8 +135,8 @@ def _run(
 
         settings["policy"] = ALLOW_ALL
     write = _write_aside if is_shown else _write_nothing if as_json else write_line
-    servers = ConfiguredServers()
     host = TerminalHost(has_human=has_human, write=write, **settings)
+    servers = ConfiguredServers(host.allow)
     try:
         return program.attempt(host, arguments=args, servers=servers, inputs=inputs)
     except PromptShown as shown:

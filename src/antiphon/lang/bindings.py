@@ -66,17 +66,12 @@ class Module:
         """`async let x = do …`."""
         around = [*self.run.state.around, *context.variables(2, False)]
         chosen = self.code.sites[site]
-        return self._started(lambda: self.run.ask(chosen, prompt, model, 2), around)
+        return self.run.start(lambda: self.run.ask(chosen, prompt, model, 2), around)
 
     def start(self, wanted: Type, function: Callable[..., Any], *arguments: Any) -> Pending:
         """`async let x = f(…)`."""
         around = [*self.run.state.around, *context.variables(2, False)]
-        return self._started(lambda: as_type(function(*arguments), wanted), around)
-
-    def _started(self, work: Callable[[], Any], around: list[str]) -> Pending:
-        pending = self.run.spawn(work, around)
-        self.run.pending.append(pending)
-        return pending
+        return self.run.start(lambda: as_type(function(*arguments), wanted), around)
 
     def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any]) -> list[Any]:
         """`async for`."""

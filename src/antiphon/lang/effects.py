@@ -10,12 +10,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from antiphon.errors import AntiphonError
-from antiphon.lang.errors import Stopped, VibeError
+from antiphon.lang.errors import VibeError
+from antiphon.lang.spending import Metered, Spending
 
 if TYPE_CHECKING:
     from antiphon.conversation import Conversation
@@ -144,19 +145,20 @@ class Host:
     max_turns: int | None = None
     max_parallel: int = 8
     show_prompt: bool = False
-    #: The program is somebody else's: its own calls of tools that change things ask first.
+    #: The program is somebody else's: it asks before it changes things, and before it could give secrets away.
     untrusted: bool = False
     environment: Mapping[str, str] | None = None
     #: Takes the answers that a test gives to its models.
     play: Callable[[list[Any]], None] | None = None
     record: str | None = None
     replay: str | None = None
-    input_tokens: int = field(default=0, init=False)
-    output_tokens: int = field(default=0, init=False)
-    cost: float | None = field(default=0.0, init=False)
-    turns: int = field(default=0, init=False)
+    spending: Spending = field(init=False)
+    _allowed: set[str] = field(default_factory=set[str], init=False)
     _transport: Any = field(default=None, init=False)
     _lock: Any = field(default_factory=threading.Lock, init=False)
+
+    def __post_init__(self) -> None:
+        self.spending = Spending(self.max_cost, self.max_turns)
 
     def perform(self, effect: Effect) -> Any:
         """Do it, and give what comes of it."""
@@ -173,22 +175,33 @@ class Host:
             case ReadClock():
                 return datetime.now(UTC).isoformat(timespec="seconds")
             case ReadEnvironment():
+                self.allow(f"read the environment variable `{effect.name}`")
                 return (os.environ if self.environment is None else self.environment).get(effect.name)
             case Sleep():
                 return time.sleep(effect.seconds)
 
     def usage(self) -> dict[str, Any]:
         """What the models have used in all; a cost that is not known is null."""
-        return {
-            "inputTokens": self.input_tokens,
-            "outputTokens": self.output_tokens,
-            "cost": self.cost,
-            "requests": self.turns,
-        }
+        return self.spending.to_json()
+
+    def allow(self, what: str, details: str = "") -> None:
+        """Ask whether a program that is not trusted may do this; once for the same thing.
+
+        The details are for the human alone: the program can catch the error.
+        """
+        from antiphon.tools import ALLOW_ALL
+
+        if not self.untrusted or self.policy == ALLOW_ALL or what in self._allowed:
+            return
+        if self.human is None:
+            raise VibeError("V0923", f"a human must allow the program to {what}", "run it in a terminal, or `--yes`")
+        if self.human(f"The program wants to {what}{details}. Allow it? [y]es, [n]o:").strip().lower() not in ("y", "yes"):
+            raise VibeError("V0923", f"the program was not allowed to {what}")
+        self._allowed.add(what)
 
     def _check_allowed(self, effect: CallTool) -> None:
         """Whoever wrote a program may call what he likes; but one that is not trusted asks first."""
-        tool = effect.tool
+        tool = self._guarded(effect.tool)
         if not self.untrusted or not (getattr(tool, "destructive", False) or getattr(tool, "needs_approval", False)):
             return
         from antiphon.conversation import ToolCall
@@ -206,6 +219,13 @@ class Host:
         if not (decision if isinstance(decision, bool) else decision.allowed):
             raise VibeError("V0923", f"`{tool.name}` was not allowed")
 
+    def _guarded(self, tool: Any) -> Any:
+        """A tool as this program gets it: an address can carry away what was read."""
+        from antiphon.tools import Tool
+
+        reaches_out = isinstance(tool, Tool) and tool.name == "fetch_url"
+        return replace(tool, needs_approval=True) if self.untrusted and reaches_out else tool
+
     def _human(self, question: str) -> str:
         if self.human is None:
             raise VibeError("V0923", f"nobody is here to answer: {question}", "run it in a terminal")
@@ -217,7 +237,6 @@ class Host:
         model = self._connected(effect.model)
         if self.show_prompt:
             raise PromptShown(model, _request(model, effect))
-        self._check_limits()
         if self.on_ask is not None:
             self.on_ask(effect)
         result = self._run(model, effect)
@@ -228,63 +247,33 @@ class Host:
         return result
 
     def _run(self, model: Asks, effect: AskModel) -> AIResult:
-        from antiphon.session import Done, Session, UsageChanged
+        from antiphon.session import Done, Limits, Session, UsageChanged
 
         settings = effect.model.settings
         session = Session(
-            model,
-            effect.tools,
+            cast(Any, Metered(model, self.spending)),
+            [self._guarded(tool) for tool in effect.tools],
             conversation=effect.conversation,
             policy=self.policy,
             approve=self.approve,
             ask=self.human,
-            limits=self._limits(settings),
+            limits=Limits(turns=int(settings.get("maxTurns", 50)), cost=settings.get("maxCost")),
             strategy=settings.get("strategy"),
             attempts=int(settings.get("attempts", 3)),
             **_options(model, settings),
         )
         # Streamed even where nobody looks: a recording fits wherever it is played, and every request is counted.
-        last: Any = None
-        requests = 0
+        used: UsageChanged | None = None
         with session.stream(effect.prompt, mode=effect.kind, returns=effect.returns) as events:
-            try:
-                for event in events:
-                    if isinstance(event, UsageChanged):
-                        last, requests = event, requests + 1
-                    if self.on_event is not None:
-                        self.on_event(event)
-                    if isinstance(event, Done):
-                        return event.result
-            finally:
-                if last is not None:
-                    self._count(last.usage.input_tokens, last.usage.output_tokens, last.cost, requests)
+            for event in events:
+                if isinstance(event, UsageChanged):
+                    self.spending.count(event, used)
+                    used = event
+                if self.on_event is not None:
+                    self.on_event(event)
+                if isinstance(event, Done):
+                    return event.result
         raise AssertionError("a run ends with Done or with an error")
-
-    def _limits(self, settings: Mapping[str, Any]) -> Any:
-        from antiphon.session import Limits
-
-        turns = settings.get("maxTurns", 50)
-        if self.max_turns is not None:
-            turns = min(turns, self.max_turns - self.turns)
-        costs = [each for each in (settings.get("maxCost"), self._left()) if each is not None]
-        return Limits(turns=int(turns), cost=min(costs) if costs else None)
-
-    def _left(self) -> float | None:
-        return None if self.max_cost is None or self.cost is None else self.max_cost - self.cost
-
-    def _check_limits(self) -> None:
-        if self.max_turns is not None and self.turns >= self.max_turns:
-            raise Stopped(VibeError("V0922", f"the limit of {self.max_turns} requests is reached"))
-        if self.max_cost is not None and (self.cost is None or self.cost >= self.max_cost):
-            known = "is reached" if self.cost is not None else "cannot be kept: the cost of a model is not known"
-            raise Stopped(VibeError("V0922", f"the limit of ${self.max_cost:g} {known}"))
-
-    def _count(self, read: int | None, written: int | None, cost: float | None, turns: int) -> None:
-        with self._lock:
-            self.input_tokens += read or 0
-            self.output_tokens += written or 0
-            self.turns += turns
-            self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def _connected(self, value: ModelValue) -> Asks:
         if self.show_prompt:
@@ -307,6 +296,9 @@ class Host:
         if self.show_prompt:
             # What is not sent needs no key.
             given.setdefault("key", "none")
+        elif "url" in given:
+            # A key of the user's would go there.
+            self.allow(f"send prompts and the key of `{value.name}` to {given['url']}")
         name = value.name
         if name == "default" and self.default_model is not None:
             # A program may say which tools and settings the configured model gets without naming it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -43,6 +44,7 @@ class Program:
     modules: Modules
     main: Compiled
     _live: Instances | None = None
+    _starting: Any = field(default_factory=threading.RLock, repr=False, compare=False)
 
     @property
     def source(self) -> Source:
@@ -86,13 +88,14 @@ class Program:
         try:
             self._check_inputs(inputs or {})
             outcome.result = instances.execute(code, run.inputs)
-            instances.run.finish()
+            run.finish()
             outcome.value = plain(outcome.result)
         except KeyboardInterrupt:
             outcome.outcome = "interrupted"
         except (Exception, Stopped) as error:
             outcome.outcome, outcome.error = "failed", translated(error)
         finally:
+            run.abandon()
             outcome.variables = self._variables(instances)
             outcome.usage = host.usage()
         return outcome
@@ -137,23 +140,26 @@ class Program:
         if symbol is None:
             given = ", ".join(self.main.exports.names) or "nothing"
             raise AttributeError(f"{Path(self.source.name).name} exports no `{name}`; it exports {given}")
-        value = self.start().globals[self.source.name][symbol.python]
+        live = self.start()
+        value = live.globals[self.source.name][symbol.python]
         if symbol.kind in ("function", "tool"):
-            return _callable(getattr(value, "function", value), name, symbol.type)
+            function = getattr(value, "function", value)
+            return _callable(lambda *given: live.run.apart(lambda: function(*given)), name, symbol.type)
         return plain(value)
 
     def start(self) -> Instances:
         """Run the top level, for those who want what it exports; once."""
-        if self._live is None:
-            live = Instances(self.modules, Run(default_host()))
-            code = self.main.code
-            assert code is not None
-            try:
-                live.execute(code)
-            except (Exception, Stopped) as error:
-                raise translated(error) from None
-            self._live = live
-        return self._live
+        with self._starting:
+            if self._live is None:
+                live = Instances(self.modules, Run(default_host()))
+                code = self.main.code
+                assert code is not None
+                try:
+                    live.execute(code)
+                except (Exception, Stopped) as error:
+                    raise translated(error) from None
+                self._live = live
+            return self._live
 
 
 def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callable[..., Any]:

@@ -65,6 +65,9 @@ def _filling(value: str, width: Any, fill: str) -> str:
 
 def _round(value: float, digits: Any = 0) -> Any:
     places = whole(digits, "the number of digits")
+    if type(value) is int and places >= 0:
+        # Integers are exact, and larger ones than a float can hold.
+        return value
     factor = 10 ** min(max(places, -300), 300)
     # Half goes up, as people round; Python rounds half to even.
     rounded = math.floor(value * factor + 0.5) / factor if math.isfinite(value) else value
@@ -72,7 +75,9 @@ def _round(value: float, digits: Any = 0) -> Any:
 
 
 def _fixed(value: float, digits: Any) -> str:
-    return f"{_round(value, digits):.{max(0, min(whole(digits, 'the number of digits'), 100))}f}"
+    places = max(0, min(whole(digits, "the number of digits"), 100))
+    rounded = _round(value, digits)
+    return f"{rounded}{'.' * bool(places)}{'0' * places}" if type(rounded) is int else f"{rounded:.{places}f}"
 
 
 def _floor(value: float) -> Any:

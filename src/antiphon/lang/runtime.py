@@ -54,6 +54,8 @@ class Pending:
         self.value: Any = None
         self.error: BaseException | None = None
         self.seen = False
+        #: What it waits for belongs to this, where it can be given up.
+        self.scope: CancelScope | None = None
 
     def result(self) -> Any:
         """Wait for it."""
@@ -108,6 +110,12 @@ class Run:
         for each in self.pending:
             if each.error is not None and not each.seen:
                 raise each.error
+
+    def abandon(self) -> None:
+        """The run is over: whatever was started and still waits for a model is cancelled."""
+        for each in self.pending:
+            if each.scope is not None:
+                each.scope.cancel()
 
     # Asking
 
@@ -177,6 +185,24 @@ class Run:
 
     # Concurrency
 
+    def start(self, work: Callable[[], Any], around: Iterable[str]) -> Pending:
+        """Begin work of which the value is wanted later, or never: the end of the run cancels it."""
+        from antiphon.session.portal import CancelScope, current_scope
+
+        scope = CancelScope(current_scope())
+
+        def inside() -> Any:
+            try:
+                with scope.active():
+                    return work()
+            finally:
+                scope.close()
+
+        pending = self.spawn(inside, around)
+        pending.scope = scope
+        self.pending.append(pending)
+        return pending
+
     def spawn(self, work: Callable[[], Any], around: Iterable[str]) -> Pending:
         """Do work in a thread of its own, which sees the history as it is now."""
         pending, state = Pending(), self.state
@@ -194,6 +220,16 @@ class Run:
 
         threading.Thread(target=inside.run, args=(run,), name="antiphon: async", daemon=True).start()
         return pending
+
+    def apart(self, work: Callable[[], Any]) -> Any:
+        """Do work for a caller from outside: after what the top level said, and with nothing of other such calls."""
+        own = State(self._first.history, self._first.base, self._first.model)
+
+        def run() -> Any:
+            self._states.set(own)
+            return work()
+
+        return copy_context().run(run)
 
     def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any], around: list[str]) -> list[Any]:
         """Run a body for each item, some at a time; the values in order. When one fails, the rest is cancelled."""

@@ -72,6 +72,12 @@ class Talk:
             self._save()
         return taken
 
+    def go_back(self, before: Conversation) -> None:
+        """Take back all that was said since the conversation was as `before`."""
+        self._messages.clear()
+        self.session.conversation = before
+        self._save()
+
     def fork(self) -> str:
         """Go on in a copy; what was saved up to now stays as it is. Gives the old id, empty if nothing is saved."""
         old = self.id

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,13 @@ class Engine:
         self._server = None
 
 
+    def abandon(self) -> None:
+        """Never give anything back: in a forked child the runtime would wait for threads that are not there."""
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._server))
+
+
 class Generation:
     """A request under way in a thread of its own."""
 
@@ -101,6 +109,8 @@ class Generation:
 
 _engines: dict[Path, Engine] = {}
 _lock = threading.Lock()
+#: Whether this process has the remains of models that were loaded in another.
+_is_forked = False
 
 
 def engine(path: Path) -> Engine:
@@ -108,10 +118,37 @@ def engine(path: Path) -> Engine:
     path = path.resolve()
     with _lock:
         if path not in _engines:
-            if not _engines:
-                atexit.register(_close_all, os.getpid())
             _engines[path] = Engine(path)
+            if _is_forked:
+                _engines[path].abandon()
+            elif len(_engines) == 1:
+                atexit.register(_close_all, os.getpid())
         return _engines[path]
+
+
+def _begin_anew() -> None:
+    """In a forked child, models are loaded again: of those of the parent, nothing would ever answer."""
+    global _lock, _is_forked
+    _lock = threading.Lock()
+    if _engines and not _is_forked:
+        _is_forked = True
+        _leave_plainly()
+    while _engines:
+        _engines.popitem()[1].abandon()
+
+
+def _leave_plainly() -> None:
+    """End this process without the runtime's own farewell, in which it waits for threads of the parent."""
+    import ctypes
+
+    system = ctypes.CDLL(None)
+    # Only some C libraries have this. It is called with the exit code, after Python has put everything away.
+    with suppress(AttributeError):
+        system.on_exit(system._exit, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_begin_anew)
 
 
 def _close_all(process: int) -> None:

@@ -25,7 +25,7 @@ _DATE = (
     r"|02-(?:0[1-9]|1\d|2[0-8]))|(?:[12]\d(?:0[48]|[2468][048]|[13579][26])|(?:1[26]|2[048])00)-02-29)"
 )
 _TIME = r"(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d"
-_LABEL = r"[A-Za-z0-9][A-Za-z0-9-]{0,39}"
+_LABEL = r"[A-Za-z0-9]{1,20}(?:-[A-Za-z0-9]{1,20}){0,2}"
 #: The runtime's own idea of these has no end, or takes what validators refuse.
 _FORMATS = {
     "date": rf"^{_DATE}$",
@@ -33,7 +33,8 @@ _FORMATS = {
     "date-time": rf"^{_DATE}T{_TIME}(?:Z|[+-](?:0\d|1[0-3]):[0-5]\d)$",
     "duration": r"^P(?:\d{1,4}D|T\d{1,3}H(?:\d{1,2}M)?|T\d{1,4}M|T\d{1,4}S)$",
     "email": rf"^{_LABEL}(?:[._+]{_LABEL}){{0,3}}@{_LABEL}(?:\.{_LABEL}){{0,2}}\.[a-z]{{2,12}}$",
-    "uri": rf"^https?://{_LABEL}(?:\.{_LABEL}){{0,4}}(?:/[A-Za-z0-9._~%/?#=&+:@-]{{0,200}})?$",
+    # The last label has letters only: a number would make an address of it.
+    "uri": rf"^https?://(?:{_LABEL}\.){{0,4}}[A-Za-z]{{2,20}}(?:/[A-Za-z0-9._~%/?#=&+:@-]{{0,200}})?$",
 }
 _NAME = "^.{1,60}$"
 _KEPT_FORMATS = ("uuid", "ipv4")

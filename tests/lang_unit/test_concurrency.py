@@ -1,0 +1,107 @@
+"""Rounds side by side, callers from several threads, and what is left when a run is over."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import pytest
+
+from antiphon.fakes import Fake, Received
+from antiphon.lang import program as programs
+from antiphon.lang.program import Host, loads
+from tests.lang_unit.harness import MODELS, connecting, ran, said
+
+TOOL = """
+// Asks another model.
+tool helper(q: text): text { return do "inner {q}" none }
+model m = { name: "anthropic/claude-sonnet-5", tools: [helper] }
+try { print(vibe "go" m) } catch e { print("caught", e) }
+"""
+
+
+def slow(_: Received) -> str:
+    time.sleep(0.03)
+    return "ok"
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_rounds_side_by_side_share_the_limit_of_requests(most: int):
+    program = 'const all: json[] = async for i in 1..20 { yield do "q {i}" none }\nprint(all.length)'
+    run = ran(program, *[slow] * 20, max_turns=most)
+    assert len(run.fake.requests) == most
+    assert run.error.code == "V0922"
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_a_tool_that_asks_shares_the_limit_with_the_model_that_called_it(most: int):
+    run = ran(TOOL, {"tool": "helper", "args": {"q": "a"}}, "inner", "final", max_turns=most)
+    assert len(run.fake.requests) == most
+    assert run.error.code == "V0922"
+    assert run.prints == []
+
+
+def test_the_cost_of_a_call_counts_while_it_goes_on():
+    calls = [{"tool": "helper", "args": {"q": "a"}}] * 3
+    run = ran(TOOL, *calls, "final", max_cost=1e-9)
+    assert len(run.fake.requests) == 1
+    assert "limit of $1e-09" in run.error.message
+
+
+def test_what_was_started_ends_with_the_run():
+    program = """
+        function many(): text {
+          for i in 1..50 { do "q {i}" none }
+          return "done"
+        }
+        async let a = many()
+        sleep(0.1)
+        throw "stop"
+    """
+    run = ran(program, *[slow] * 60)
+    seen = len(run.fake.requests)
+    assert run.error.message == "stop"
+    time.sleep(0.15)
+    assert 0 < seen < 50
+    assert len(run.fake.requests) <= seen + 1
+
+
+def loaded(monkeypatch: pytest.MonkeyPatch, text: str, **settings: Any) -> programs.Program:
+    monkeypatch.setattr(programs, "default_host", lambda: Host(**settings))
+    return loads(text)
+
+
+def at_once(work: Any, times: int) -> None:
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(times)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+
+def test_the_top_level_runs_once_for_callers_from_several_threads(monkeypatch: pytest.MonkeyPatch):
+    printed: list[str] = []
+    text = 'print("top")\nsleep(0.05)\nexport function next(n: number): number { return n + 1 }'
+    program = loaded(monkeypatch, text, write=printed.append)
+    given: list[int] = []
+    at_once(lambda n: given.append(program.next(n)), 5)
+    assert sorted(given) == [1, 2, 3, 4, 5]
+    assert printed == ["top"]
+
+
+def test_callers_from_several_threads_do_not_see_each_other_in_the_history(monkeypatch: pytest.MonkeyPatch):
+    text = """
+        const rule = do "top level"
+        export function ask_twice(name: text): text {
+          do "first {name}"
+          return do "second {name}"
+        }
+    """
+    fake = Fake([slow] * 20)
+    program = loaded(monkeypatch, text, connect=connecting(fake), default_model=lambda: MODELS["openai-chat"])
+    at_once(lambda n: program.ask_twice(f"caller{n}"), 4)
+    asked = [said(each) for each in fake.requests[1:]]
+    assert len(asked) == 8
+    assert all(sum(f"caller{n}" in each for n in range(4)) == 1 for each in asked)
+    assert all("top level" in each for each in asked)
