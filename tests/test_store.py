@@ -191,7 +191,7 @@ def test_an_entry_says_what_is_known(store: Store):
     entry = store.find(id)
     assert (entry.title, entry.models, entry.command) == (
         "What is the weather?",
-        ("anthropic/claude", "openai/gpt"),
+        ("openai/gpt", "anthropic/claude"),
         "ask",
     )
     assert (entry.turns, entry.input_tokens, entry.output_tokens, entry.tokens, entry.cost) == (2, 30, 5, 35, 0.25)

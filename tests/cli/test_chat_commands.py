@@ -174,6 +174,13 @@ def test_a_chat_is_resumed_by_its_id_with_its_model(fake: Fake, monkeypatch: pyt
     assert last() == ["a", "A.", "b", "B."]
 
 
+def test_a_chat_that_went_back_to_its_first_model_goes_on_with_that(fake: Fake) -> None:
+    fake.play("A.", "B.", "C.")
+    chat("a", "/model openai/gpt-5.5", "b", "/model openai/gpt-5", "c")
+    assert Store().find("last").models == ("openai/gpt-5.5", "openai/gpt-5")
+    assert "model: openai/gpt-5 (conversation" in chat(arguments=("--continue",))
+
+
 def test_a_model_without_its_key_is_an_error_and_no_other_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY")
     with pytest.raises(

@@ -361,3 +361,11 @@ def test_without_the_runtime_the_command_that_installs_it_is_told(path: Path):
     out, _ = _run(_MISSING, path)
     assert out.startswith("ConfigurationError")
     assert "pip install 'antiphon[local]'" in out
+
+
+def test_without_the_runtime_no_weights_are_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    monkeypatch.setenv("ANTIPHON_CACHE", str(tmp_path))
+    with pytest.raises(ConfigurationError, match="needs the package `xllamacpp`"):
+        Session("local/1.5b").do("Hello.")
+    assert not list(tmp_path.iterdir())

@@ -418,6 +418,8 @@ def test_ordinary_text_of_any_language_stays_as_it_is():
     for ordinary in ("héllo ✓", "日本語", "Ελληνικά", "שלום", "नमस्ते", "e\u0301", "👍🏽", "a\u00a0b"):
         assert safe(ordinary) == ordinary
     assert safe("⚠\ufe0f") == "⚠"
+    assert safe("👩\u200d💻 ❤\ufe0f\u200d🔥 می\u200cخواهم") == "👩💻 ❤🔥 میخواهم"
+    assert safe("a\u200db 👩\u200d\u200d💻") == "a\\u200db 👩\\u200d\\u200d💻"
     assert safe("a\ufe00\ufe01") == "a\\ufe00\\ufe01"
     assert safe("e" + "\u0301" * 6) == "e" + "\u0301" * 4 + "\\u0301\\u0301"
     assert safe("é✓", "ascii") == "\\xe9\\u2713"

@@ -29,6 +29,9 @@ _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe2
 _piled = re.compile(f"({_MARK}{{{_MARKS}}})({_MARK}+)")
 # One selector after something visible only chooses how that looks, and terminals disagree about its width.
 _chosen_look = re.compile(f"(?<=[^\\s{_UNSEEN}])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])")
+# So does a joiner between two emoji, and between two letters of a script that needs it (Arabic, those of India).
+_JOINED = "[\u0620-\u06d3\u0900-\u0dff\u2190-\u2bff\U0001f000-\U0001faff]"
+_joiner = re.compile(f"(?<={_JOINED})[\u200c\u200d](?={_JOINED})")
 _sgr = re.compile(r"\x1b\[[0-9;:]*m")
 
 
@@ -43,7 +46,7 @@ def safe(text: str, encoding: str = "utf-8") -> str:
         text = text.expandtabs(TAB)
     if text.isascii():
         return _unseen.sub(_escape, text)
-    text = _chosen_look.sub("", text)
+    text = _joiner.sub("", _chosen_look.sub("", text))
     text = _piled.sub(lambda found: found[1] + "".join(map(escaped, found[2])), _unseen.sub(_escape, text))
     return text if is_utf8(encoding) else text.encode(encoding, "backslashreplace").decode(encoding)
 

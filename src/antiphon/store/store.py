@@ -219,10 +219,11 @@ def _revision(connection: sqlite3.Connection, id: str) -> int | None:
 def _describe(connection: sqlite3.Connection, id: str, conversation: Conversation, model: str) -> int:
     """Note what the conversation is now, and return the number of this change."""
     (stored,) = connection.execute("SELECT models FROM conversations WHERE id = ?", (id,)).fetchone()
-    names = dict.fromkeys((*model_names(stored), *([clean(model)] if model else [])))
+    newest = clean(model)
+    names = [*(name for name in model_names(stored) if name != newest), *([newest] if newest else [])]
     connection.execute(
         "UPDATE conversations SET title = ?, models = ?, updated = ?, turns = ?, revision = revision + 1 WHERE id = ?",
-        (title_of(conversation), dumps([*names]), time.time(), len(conversation.turns), id),
+        (title_of(conversation), dumps(names), time.time(), len(conversation.turns), id),
     )
     return _revision(connection, id) or 0
 

@@ -15,7 +15,7 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
         return kind.item
     if isinstance(type_, AI):
         message = "Cannot iterate over AIResult directly. Use .toolCalls or .value"
-        text = c.text_of(node)
+        text = c.object_text_of(node)
         c.report("V0305", message, node, f"write `{text}.value` or `{text}.toolCalls`")
         return JSON
     if kind is NUMBER or kind is JSON:
@@ -25,7 +25,7 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
 
 
 def _hint(c: Checker, node: Expr, kind: Type) -> str:
-    text = c.text_of(node)
+    text = c.object_text_of(node)
     if kind is TEXT:
         return f"go through its lines, `{text}.lines()`, or count: `for i in {text}.length`"
     if isinstance(kind, Object):

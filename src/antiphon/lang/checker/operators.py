@@ -223,5 +223,5 @@ def _test_hint(c: Checker, node: Node, seen: Type) -> str:
     if seen is NUMBER:
         return f"there is no truthiness; write `{text} != 0`"
     if isinstance(seen, Array):
-        return f"there is no truthiness; write `{text}.length > 0`"
+        return f"there is no truthiness; write `{c.object_text_of(node)}.length > 0`"
     return "there is no truthiness; write what is to be compared"

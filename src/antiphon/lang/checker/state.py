@@ -8,7 +8,22 @@ from itertools import islice
 from typing import Any
 
 from antiphon.lang.diagnostics import Diagnostic, Label, Severity
-from antiphon.lang.nodes import Block, Expr, Function, Node, NullLit, NumberLit, Statement, TextLit, TypeDecl
+from antiphon.lang.nodes import (
+    Ask,
+    AskHuman,
+    Binary,
+    Block,
+    Expr,
+    Function,
+    Node,
+    NullLit,
+    NumberLit,
+    Range,
+    Statement,
+    TextLit,
+    TypeDecl,
+    Unary,
+)
 from antiphon.lang.scopes import BUILTIN_SCOPE, Scope
 from antiphon.lang.source import Source
 from antiphon.lang.suggest import nearest
@@ -222,13 +237,18 @@ class Checker:
         text = self.source.text[node.start : node.end]
         return text if len(text) <= 40 and "\n" not in text else "x"
 
+    def object_text_of(self, node: Node) -> str:
+        """How a node is written where a member follows."""
+        text = self.text_of(node)
+        return f"({text})" if isinstance(node, Binary | Unary | Range | Ask | AskHuman) and text != "x" else text
+
     def _remedy(self, node: Node, found: Type, wanted: Type) -> str:
         if isinstance(node, NumberLit | TextLit | NullLit):
             return ""
         if may_be_null(found) and not may_be_null(wanted):
             return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
         name = _CONVERSIONS.get((base(found), base(wanted)))
-        return f"write `{self.text_of(node)}.{name}()`" if name else ""
+        return f"write `{self.object_text_of(node)}.{name}()`" if name else ""
 
     def warn_unused_imports(self) -> None:
         """Warn of imported names that the module does not use."""

@@ -167,11 +167,16 @@ def threads() -> int:
     return int(wish)
 
 
-def _load(path: Path, header: Header, context: int) -> Any:
+def load_runtime() -> Any:
+    """The package that runs models; an error says how to get it."""
     try:
-        runtime: Any = import_module("xllamacpp")
+        return import_module("xllamacpp")
     except ImportError:
         raise ConfigurationError(_MISSING) from None
+
+
+def _load(path: Path, header: Header, context: int) -> Any:
+    runtime = load_runtime()
     private = tempfile.mkdtemp(prefix="antiphon-")
     try:
         return runtime.Server(_settings(runtime, path, context, f"{private}/model.sock"))

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 
 from antiphon._json import dumps, loads
-from antiphon.providers.local.engine import Engine, Generation, engine
+from antiphon.providers.local.engine import Engine, Generation, engine, load_runtime
 from antiphon.providers.local.files import is_ours, weights_path
 from antiphon.providers.local.prompting import Prompt, prompt
 from antiphon.providers.local.speech import Speech, whole
@@ -29,6 +29,8 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def engine(self) -> Engine:
         """The model, loaded when it is first asked for, its weights fetched if they are not there."""
+        # Nobody should wait for weights that nothing here can run.
+        load_runtime()
         return engine(weights_path(self._name))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
