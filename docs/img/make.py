@@ -7,8 +7,11 @@ import re
 from pathlib import Path
 
 from rich.console import Console
+from rich.syntax import Syntax
+from rich.text import Text
 
 from antiphon import results
+from antiphon.lang.highlight import VibeLexer
 from antiphon.render import print_result
 from antiphon.results import Result
 
@@ -38,17 +41,46 @@ EXAMPLES = [
 ]
 
 
-def main() -> None:
-    """Write `results.svg`."""
-    console = Console(
-        file=io.StringIO(), width=84, record=True, force_terminal=True, color_system="truecolor", emoji=False
-    )
+def results_picture() -> None:
+    """`results.svg`: a result of every common kind."""
+    console = _console(84)
     for result in EXAMPLES:
         print_result(result, console, full=True)
+    _write(console, "results.svg")
+
+
+def run_picture() -> None:
+    """`run.svg`: a program, and what it prints on the embedded model as the page of examples has it."""
+    examples = HERE.parent.parent / "examples"
+    program = (examples / "mail_triage.vibe").read_text(encoding="utf-8")
+    page = (examples / "README.md").read_text(encoding="utf-8")
+    found = re.search(r"run examples/mail_triage\.vibe\n```\n.*?```text\n(.*?)```", page, re.DOTALL)
+    assert found is not None
+    console = _console(92)
+    console.print(Text("$ cat examples/mail_triage.vibe", "bold green"))
+    console.print(Syntax(program.partition("\n\n")[2].rstrip(), VibeLexer(), background_color="default"))
+    console.print(Text("\n$ antiphon run examples/mail_triage.vibe", "bold green"))
+    console.print(Text(found[1].rstrip()))
+    _write(console, "run.svg")
+
+
+def _console(width: int) -> Console:
+    return Console(
+        file=io.StringIO(), width=width, record=True, force_terminal=True, color_system="truecolor", emoji=False
+    )
+
+
+def _write(console: Console, name: str) -> None:
     svg = console.export_svg(title="antiphon", unique_id="antiphon")
     # Whatever monospaced font the reader has will do: nothing is fetched.
     svg = re.sub(r"@font-face \{.*?\}", "", svg, flags=re.DOTALL)
-    (HERE / "results.svg").write_text(svg, encoding="utf-8")
+    (HERE / name).write_text(svg, encoding="utf-8")
+
+
+def main() -> None:
+    """Write all pictures."""
+    results_picture()
+    run_picture()
 
 
 if __name__ == "__main__":

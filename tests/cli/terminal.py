@@ -25,6 +25,8 @@ class Terminal:
 
     def __init__(self, *arguments: str, env: Mapping[str, str], cwd: Path, columns: int = 80) -> None:
         self.seen = ""
+        #: The same with what the terminal is told to do.
+        self.obeyed = ""
         self._at = 0
         self._fd, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -71,5 +73,6 @@ class Terminal:
             except OSError:
                 # The last program at the other end is gone.
                 return False
+            self.obeyed += data.decode(errors="replace")
             self.seen += _SEQUENCE.sub("", data.decode(errors="replace"))
         return True

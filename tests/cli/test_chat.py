@@ -337,6 +337,7 @@ def test_messages_of_several_lines(fake: Fake, start: Start, tmp_path: Path, typ
     chat.send(typed)
     chat.expect("Understood.")
     chat.expect("› ")
+    assert "\x1b[?2004h" in chat.obeyed, "the terminal marks what is pasted"
     (turn, answer) = saved(tmp_path).turns
     assert isinstance(turn, UserTurn)
     assert turn.text == expected

@@ -106,13 +106,13 @@ class Cursor:
         self.at = at + 1
         return at
 
-    def name(self, what: str) -> int:
+    def name(self, what: str, hint: str = "") -> int:
         """Take a name; its index. A reserved word is taken for one, with a complaint."""
         at = self.at
         kind = self.kinds[at]
         if kind != "name":
             if kind not in WORDS:
-                self.unexpected(what)
+                self.unexpected(what, hint)
             self.reserved(at, what)
         self.at = at + 1
         return at

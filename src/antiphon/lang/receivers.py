@@ -45,9 +45,13 @@ def _to_number(value: str) -> int | float:
 
 def _repeat(value: str, times: Any) -> str:
     count = whole(times, "how often")
-    if count * len(value) > 100_000_000:
-        raise VibeError("V0904", "the text would be too long")
+    _check_size(count * len(value))
     return value * count
+
+
+def _check_size(characters: int) -> None:
+    if characters > 100_000_000:
+        raise VibeError("V0904", "the text would be too long")
 
 
 def _pad_start(value: str, width: Any, fill: str = " ") -> str:
@@ -59,7 +63,8 @@ def _pad_end(value: str, width: Any, fill: str = " ") -> str:
 
 
 def _filling(value: str, width: Any, fill: str) -> str:
-    lacking = min(whole(width, "the width"), 1_000_000) - len(value)
+    lacking = whole(width, "the width") - len(value)
+    _check_size(lacking)
     return (fill * (lacking // len(fill) + 1))[:lacking] if lacking > 0 and fill else ""
 
 

@@ -325,7 +325,7 @@ class StatementParser(DeclarationParser):
     def _for(self) -> n.Statement:
         start = self.starts[self.at]
         self.at += 1
-        name = self.name("the name of each item")
+        name = self.name("the name of each item", "write `for item in items { … }`")
         self.expect("in", "`in` and what to go through", "write `for item in items { … }`")
         iterable = self._condition()
         body = self.loop_body()
@@ -400,7 +400,7 @@ class StatementParser(DeclarationParser):
         self.expect("catch", "`catch` and a block", "write `try { … } catch error { … }`")
         name, name_start = None, 0
         if self.kinds[self.at] != "{":
-            at = self.name("a name for the error")
+            at = self.name("a name for the error", "write `catch error { … }`")
             name, name_start = self.values[at], self.starts[at]
         handler = self.loop_body()
         return n.Try(start, handler.end, body, name, handler, name_start)

@@ -27,9 +27,9 @@ _YEAR_3000 = 32_503_680_000
 class Entry:
     """One saved conversation in a list.
 
-    `models` are those that took part, the one that spoke last at the end. Tokens and cost are the sums of what is known,
-    `None` if nothing is.
-    A fork has the id of its `parent` and how many turns it took from there. `excerpt` is where a search found it.
+    `models` are those that took part, the one that spoke last at the end. Tokens and cost are sums of what is known,
+    `None` if nothing is. A fork has the id of its `parent` and how many turns it took from there. `excerpt` is where a
+    search found it.
     """
 
     id: str
