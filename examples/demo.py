@@ -25,6 +25,7 @@ STEPS = (
 AFTER = """
 That was a very small model; what it gets wrong, a larger one gets right. To use one:
 
+    . .venv/bin/activate                 where `make demo` has put antiphon
     antiphon keys set anthropic          or openai, google, mistral, …; or set ANTHROPIC_API_KEY and the like
     antiphon models --why                which model is used, and why
     antiphon chat                        talk to it, with tools
@@ -45,4 +46,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        # The command that was running has said so itself.
+        sys.exit(130)

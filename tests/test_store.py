@@ -208,6 +208,7 @@ def test_what_nobody_said_is_unknown(store: Store):
 
 def test_a_title_is_a_line(store: Store):
     assert len(store.find(save(store, talk("word " * 1000))).title) <= 100
+    assert store.find(save(store, talk("\n\nIs this\nsafe?\n\n+ a line"))).title == "Is this safe?"
     conversation = Conversation()
     conversation.add_user([Image(url="https://example.com/a.png"), Chat("coder-2", "look")])
     assert store.find(save(store, conversation)).title == "[Chat from @coder-2]: look"

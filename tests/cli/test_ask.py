@@ -74,6 +74,12 @@ def test_without_a_question_nothing_is_asked(fake: Fake) -> None:
     assert not fake.requests
 
 
+def test_standard_input_that_is_no_text_is_not_sent(fake: Fake) -> None:
+    with pytest.raises(ContentError, match="standard input is no text; `--file` sends images"):
+        ask("What is it?", input=PIXEL + b"\0\0\0\rIHDR")
+    assert not fake.requests
+
+
 def test_files_go_along_as_text_or_images(fake: Fake, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("```\ncode\n```\n")
     (tmp_path / "b.png").write_bytes(PIXEL)
@@ -198,6 +204,14 @@ def test_a_question_without_an_answer_takes_back_nothing_but_itself(fake: Fake, 
         result = ask("c", "--continue", "--file", "a.png")
     assert result.exit_code
     assert [turn.text for turn in Store().load("last").turns] == ["a", "A.", "b", "B."]
+
+
+def test_of_a_new_question_that_got_no_value_the_log_keeps_what_was_said(fake: Fake) -> None:
+    fake.play(*["I cannot say."] * 10)
+    assert ask("How many?", "--returns", "number").exit_code == 1
+    entry = Store().find("last")
+    assert entry.title == "How many?"
+    assert "I cannot say." in [turn.text for turn in Store().load(entry.id).turns]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.conversation import Conversation
+from antiphon.cli.talk.person import described
+from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.fakes import Answer, Fail, Fake, call
 from antiphon.store import Store
@@ -200,6 +201,11 @@ def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path)
     shown = chat("hi", arguments=("--tools", "all"))
     assert "MCP server `evil` is not started" in shown
     assert not (tmp_path / "started").exists()
+
+
+def test_the_name_of_an_argument_cannot_pass_for_a_question_of_ours() -> None:
+    forged = ToolCall("c1", "run_shell", {"command": "true", "a\n  path": "x", "body": "one\ntwo"})
+    assert described(forged) == "May `run_shell` run?\n  command: true\n  a\\n  path: x\n  body:\n    one\n    two"
 
 
 def test_an_answer_cannot_take_over_the_terminal(fake: Fake) -> None:

@@ -59,6 +59,11 @@ def test_a_line_each_the_newest_first():
     assert len(logs("-n", "1").stdout.splitlines()) == 1
 
 
+def test_what_cost_nothing_has_no_price():
+    save("one", usage=Usage(10, 2), cost=0.0)
+    assert logs(columns=120).stdout.endswith("1 turn  12 tok  one\n")
+
+
 @pytest.mark.parametrize("columns", [20, 40, 80, 120])
 def test_lines_fit_the_terminal(columns: int):
     save("数据库" * 30, usage=Usage(1, 1), cost=1.0, model="x" * 100)

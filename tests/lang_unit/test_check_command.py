@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,29 @@ def test_the_help_lists_every_command_with_its_line():
     for name in ("run", "check", "fmt", "repl", "test", "explain", "show", "models"):
         assert re.search(rf"^  {name} +\w", shown, re.MULTILINE), name
     assert cli.get_command(cli.make_context("antiphon", ["--help"], resilient_parsing=True), "nosuch") is None
+
+
+def test_many_mistakes_are_told_in_time_that_grows_with_their_number(here: Path):
+    def seconds(lines: int) -> float:
+        (here / "many.vibe").write_text("nope\n" * lines)
+        began = time.process_time()
+        assert f"{lines} errors" in antiphon("check", "many.vibe").out
+        return time.process_time() - began
+
+    seconds(10)
+    assert seconds(8000) < 10 * seconds(1600)
+
+
+@pytest.mark.parametrize(
+    ("program", "hint"),
+    [
+        ("const n: text = 1 + 2", "`(1 + 2).toString()`"),
+        ("const a = [1]\nif a + a { print(a) }", "`(a + a).length > 0`"),
+        ('for x in "a" + "b" { print(x) }', '`("a" + "b").lines()`'),
+        ('try { throw "x" } catch (e) { print(e) }', "`catch error { … }`"),
+        ("for (const x of [1]) { print(x) }", "`for item in items { … }`"),
+        ("try { print(1) } catch { } finally { print(2) }", "no `finally`"),
+    ],
+)
+def test_hints_are_code_that_can_be_written(program: str, hint: str):
+    assert hint in antiphon("check", "-", input=program).out

@@ -154,3 +154,10 @@ def test_a_file_is_run_first(tmp_path: Path):
     )
     assert antiphon("repl", str(tmp_path / "a.vibe"), input="f() + 1").out == "in\n3\n"
     assert antiphon("repl", str(tmp_path / "nosuch.vibe"), input="1").code == 2
+
+
+def test_a_failure_that_nobody_waited_for_is_told_once(talk: Talk):
+    talk.feed('function f(): number { throw "boom" }')
+    with pytest.raises(VibeError, match="boom"):
+        talk.feed("async let x = f()")
+    assert talk.feed("1 + 1") == 2

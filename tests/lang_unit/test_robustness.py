@@ -351,7 +351,7 @@ host.connect = connecting(Fake([Answer("late", delay=30) for _ in range(30)]))
 try:
     program.run(host)
 except KeyboardInterrupt:
-    print("interrupted", host.turns)
+    print("interrupted", host.usage()["outputTokens"])
     sys.exit(130)
 """
 
@@ -407,3 +407,16 @@ def test_files_that_are_no_programs_are_refused_in_words(content: bytes, tmp_pat
         load(tmp_path / "missing.vibe")
     with pytest.raises(VibeError, match="cannot read"):
         load(tmp_path)
+
+
+def test_a_message_as_long_as_a_model_likes_is_cut_for_people_and_whole_as_data():
+    error = ran('throw do "q"', "A" * 100_000).error
+    assert len(error.render()) < 5_000
+    assert "[100,000 characters in all]" in error.render()
+    assert len(error.to_json()["message"]) == 100_000
+
+
+def test_errors_of_python_that_cannot_tell_what_they_are_get_a_message():
+    block = "class E(ValueError):\n      def __str__(self): raise ValueError('no')\n  raise E()"
+    error = ran(f"print(py() {{\n  {block}\n}})").error
+    assert (error.code, error.message) == ("V0915", "Python code failed: E")

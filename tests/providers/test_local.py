@@ -287,6 +287,22 @@ def test_a_file_that_is_no_good_is_named_with_the_reason(path: Path, tmp_path: P
         connect(f"local/{file}").chat(asking("Hello."))
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"general.alignment\x08\0\0\0\x03\0\0\0\0\0\0\0odd",
+        b"general.alignment\x09\0\0\0" + b"\x09\0\0\0\x01\0\0\0\0\0\0\0" * 5000,
+        b"general.alignment\x05\0\0\0\xe0\xff\xff\xff",
+    ],
+    ids=["a text for a number", "lists in lists", "less than nothing"],
+)
+def test_a_header_that_makes_no_sense_is_told_and_never_a_crash(tmp_path: Path, value: bytes):
+    file = tmp_path / "model.gguf"
+    file.write_bytes(b"GGUF\3\0\0\0" + bytes(8) + b"\1" + bytes(7) + b"\x11" + bytes(7) + value)
+    with pytest.raises(ConfigurationError, match="damaged"):
+        connect(f"local/{file}").chat(asking("Hello."))
+
+
 _QUIET = """
 import sys
 from pathlib import Path

@@ -177,6 +177,16 @@ class TestAsAFile:
         asked = shown(Waiting("question", ToolCall("c1", "ask"), "z" * 10_000))
         assert "[2,000 characters not shown]" in asked
 
+    def test_no_part_of_a_question_can_pass_for_another(self):
+        forged = f"May `run_shell` run?\n  command: rm -r x;{' ' * 100}? May `look` run?{' ' * 100}path: x\n    body\n"
+        output = shown(Waiting("approval", ToolCall("c1", "run_shell"), forged + "y" * 100))
+        lines = output.splitlines()
+        assert lines[:2] == ["? May `run_shell` run?", "    command: rm -r x;"]
+        assert "        ? May `look` run?" in lines
+        assert "        path: x" in lines
+        assert "      body" in lines
+        assert all(line.startswith("  ") for line in lines[1:] if line)
+
     def test_an_outcome_that_is_not_done_says_why(self):
         output = shown(Done(AIResult(None, outcome="limit", detail="the limit of 3 turns is reached")))
         assert output == "■ limit  0ms\n  the limit of 3 turns is reached\n"

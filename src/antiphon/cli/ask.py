@@ -134,8 +134,9 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
             talk.conversation.add_user(wanted.images)
         result = _followed(talk.send(wanted.text, wanted.returns), wanted, person)
     except BaseException as error:
-        # What got no answer is no part of the conversation that `--continue` goes on with.
-        talk.go_back(before)
+        # A conversation that goes on is left as it was before the question; of a new one, the log keeps what was said.
+        if before.turns:
+            talk.go_back(before)
         if not isinstance(error, AntiphonError):
             raise
         tell(str(error))

@@ -72,7 +72,8 @@ def _columns(entry: Entry) -> tuple[str, ...]:
         _cut(one_line(model), _MODEL) + more,
         f"{entry.turns} turn{'s' if entry.turns != 1 else ''}",
         "" if entry.tokens is None else f"{_short(entry.tokens)} tok",
-        "" if entry.cost is None else f"${entry.cost:.4f}",
+        # Nothing is what models of this machine cost.
+        f"${entry.cost:.4f}" if entry.cost else "",
     )
 
 

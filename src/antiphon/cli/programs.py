@@ -6,6 +6,7 @@ import dataclasses
 import os
 import sys
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -53,6 +54,8 @@ def rendered_error(error: VibeError, stream: IO[str]) -> str:
     return error.render(painter(stream))
 
 
+# A source counts its lines when it is made: once for all that is told of it.
+@lru_cache(maxsize=16)
 def _near(source: Source) -> Source:
     name = near(source.name)
     return source if name == source.name else Source(name, source.text)

@@ -13,6 +13,8 @@ from antiphon.lang.source import Source
 Severity = Literal["error", "warning"]
 #: Gives a piece of text its look; the word says what the piece is: error, warning, place, caret or hint.
 Paint = Callable[[str, str], str]
+#: How much of a message people are shown; data has all of it.
+_MESSAGE = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Diagnostic:
 
     def render(self, source: Source, paint: Paint = lambda _, text: text) -> str:
         """As people read it: the message, the line with the span underlined, the hint."""
-        head = f"{paint(self.severity, f'{self.severity}[{self.code}]')}: {harmless(self.message)}"
+        head = f"{paint(self.severity, f'{self.severity}[{self.code}]')}: {shown(self.message)}"
         parts = [head, excerpt(source, self.start, self.end, "", paint)]
         parts += [excerpt(source, each.start, each.end, each.text, paint) for each in self.labels]
         if self.hint:
@@ -89,6 +91,13 @@ def _range(source: Source, start: int, end: int) -> dict[str, Any]:
     line, column = source.place(start)
     end_line, end_column = source.place(max(start, end))
     return {"file": source.name, "line": line, "column": column, "end_line": end_line, "end_column": end_column}
+
+
+def shown(message: str) -> str:
+    """A message for people: a value in it may be as long as a model likes, and hold anything."""
+    if len(message) <= _MESSAGE:
+        return harmless(message)
+    return f"{harmless(message[:_MESSAGE])}… [{len(message):,} characters in all]"
 
 
 def harmless(text: str) -> str:

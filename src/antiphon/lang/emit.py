@@ -23,10 +23,17 @@ class Emitter:
         self.source = source
         self._starts = source.line_starts
         self._is_ascii = source.text.isascii()
+        #: The line looked at last, and where it begins and ends.
+        self._line, self._low, self._high = 0, 0, -1
 
     def place(self, node: Node) -> Place:
         """Where a node stands."""
-        return self.between(node.start, node.end)
+        start, end = node.start, node.end
+        low = self._low
+        if low <= start and end < self._high:
+            # The line of the node before it: so it is for most.
+            return self._line, start - low, self._line, end - low
+        return self.between(start, end)
 
     def between(self, start: int, end: int) -> Place:
         """The place of a span."""
@@ -35,7 +42,9 @@ class Emitter:
         starts = self._starts
         line = bisect_right(starts, start)
         begin = starts[line - 1]
-        if line == len(starts) or end < starts[line]:
+        self._line, self._low = line, begin
+        self._high = starts[line] if line < len(starts) else len(self.source.text) + 1
+        if end < self._high:
             return line, start - begin, line, end - begin
         last = bisect_right(starts, end)
         return line, start - begin, last, end - starts[last - 1]

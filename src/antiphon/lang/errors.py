@@ -45,12 +45,12 @@ class VibeError(AntiphonError):
 
     def render(self, paint: Paint | None = None) -> str:
         """As people read it: message, source line, hint, call stack."""
-        from antiphon.lang.diagnostics import Diagnostic, harmless
+        from antiphon.lang.diagnostics import Diagnostic, harmless, shown
 
         look = paint or _unpainted
         if not self.frames:
             hint = f"\n  {look('hint', 'hint')}: {harmless(self.hint)}" if self.hint else ""
-            return f"{look('error', f'error[{self.code}]')}: {harmless(self.message)}{hint}"
+            return f"{look('error', f'error[{self.code}]')}: {shown(self.message)}{hint}"
         here = self.frames[-1]
         said = Diagnostic(self.code, self.message, here.start, here.end, self.hint).render(here.source, look)
         return "\n".join([said, *_stack(self.frames[:-1])])

@@ -87,6 +87,8 @@ class Interactive:
             self._run.finish()
         except (Exception, Stopped) as error:
             raise translated(error) from None
+        finally:
+            self._run.abandon()
         return value
 
     def _checked(self, text: str, scope: Scope) -> tuple[n.Program, list[Diagnostic]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
@@ -81,7 +82,8 @@ class Run:
         #: All that was printed, in order.
         self.prints: list[str] = []
         self.arguments = list(arguments)
-        self.pending: list[Pending] = []
+        #: What was started with `async` and not yet waited for at the end.
+        self.pending: deque[Pending] = deque()
         self._states: ContextVar[State] = ContextVar("antiphon_lang_state")
         self._first = State()
         self._default: ModelValue | None = None
@@ -105,17 +107,22 @@ class Run:
 
     def finish(self) -> None:
         """Wait for what was started and never looked at; its failure is a failure of the program."""
-        for each in self.pending:
+        errors: list[BaseException] = []
+        while self.pending:
+            each = self.pending[0]
             each.done.wait()
-        for each in self.pending:
+            self.pending.popleft()
             if each.error is not None and not each.seen:
-                raise each.error
+                errors.append(each.error)
+        if errors:
+            raise errors[0]
 
     def abandon(self) -> None:
-        """The run is over: whatever was started and still waits for a model is cancelled."""
-        for each in self.pending:
-            if each.scope is not None:
-                each.scope.cancel()
+        """It is over: whatever was started and still waits for a model is cancelled."""
+        while self.pending:
+            scope = self.pending.popleft().scope
+            if scope is not None:
+                scope.cancel()
 
     # Asking
 

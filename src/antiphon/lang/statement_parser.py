@@ -111,6 +111,8 @@ class StatementParser(DeclarationParser):
         hint = "put each statement on its own line, or a `;` between them"
         if self.kinds[at - 1] == "name" and self.values[at - 1] in _ADVICE:
             hint = _ADVICE[self.values[at - 1]]
+        elif self.values[at] == "finally":
+            hint = "there is no `finally`: what stands after the `catch` block runs either way"
         elif self.kinds[at] == ":":
             hint = "a `{` that begins a statement begins a block; an object stands in parentheses there"
         elif self.kinds[at] == "=":

@@ -6,10 +6,10 @@ import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from antiphon.lang.effects import Host
-from antiphon.lang.errors import Stopped, VibeError
+from antiphon.lang.errors import ImportFailed, Stopped, VibeError
 from antiphon.lang.module import Code
 from antiphon.lang.modules import Instances, Modules, read_source
 from antiphon.lang.naming import MAIN
@@ -94,7 +94,7 @@ class Suite:
         result = TestResult(test, 0, missing=cast.missing, prints=run.prints)
         began = time.perf_counter()
         try:
-            space = Instances(self.modules, run).start(self.code)
+            space = Instances(self.modules, run, _no_servers).start(self.code)
             space[MAIN]()
             space[test.function]()
             run.finish()
@@ -102,6 +102,11 @@ class Suite:
             result.error = translated(error)
         result.seconds = time.perf_counter() - began
         return result
+
+
+def _no_servers(name: str) -> NoReturn:
+    hint = "move what you test into a module that does not import from it"
+    raise ImportFailed("V0606", f"no test starts the MCP server `{name}`", hint)
 
 
 def load_tests(path: str, *, replay: str | None = None, allow_python: bool = True) -> Suite:

@@ -46,15 +46,24 @@ def _in_our_words(error: BaseException) -> VibeError:
             return VibeError("V0916", str(error))
         case AntiphonError():
             return VibeError("V0921", str(error))
-        case ValueError() if "integer string conversion" in str(error):
+        case ValueError() if "integer string conversion" in _words(error):
             return VibeError("V0904", "a number of more than 4300 digits cannot be written out")
         case MemoryError():
             return VibeError("V0904", "there is not enough memory for this")
-        case TypeError() if "indices must be integers" in str(error):
+        case TypeError() if "indices must be integers" in _words(error):
             return VibeError("V0902", "an index is a whole number")
         case _:
-            said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+            words = _words(error)
+            said = f"{type(error).__name__}: {words}" if words else type(error).__name__
             return VibeError("V0915", f"Python code failed: {said}")
+
+
+def _words(error: BaseException) -> str:
+    """What an error of Python says; its class may be anybody's, and fail at that."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def frames_of(trace: TracebackType | None) -> tuple[Frame, ...]:

@@ -169,6 +169,8 @@ def plain(type_: Type) -> Type:
 
 def base(type_: Type) -> Type:
     """What operators see: the type of a literal's value, of an AI result's, of a union that agrees."""
+    if type_.__class__ is Simple:
+        return TEXT if type_ == PROMPT else type_
     type_ = plain(type_)
     if isinstance(type_, Literal):
         return BOOLEAN if isinstance(type_.value, bool) else TEXT if isinstance(type_.value, str) else NUMBER

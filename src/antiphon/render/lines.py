@@ -95,7 +95,7 @@ def call_head(call: ToolCall) -> str:
     small = len(call.arguments_json) <= _SMALL_ARGUMENTS
     shown: list[str] = []
     for name, value in call.arguments.items():
-        shown.append(f"{name[:40]}={_value(value, small)}")
+        shown.append(f"{name[:40] if name.isidentifier() else dumps(name[:40])}={_value(value, small)}")
         if sum(map(len, shown)) > _LOOK:
             break
     return f"{call.name}({', '.join(shown)})"

@@ -11,12 +11,11 @@ from typing import Any, Self
 
 from rich.console import Console
 from rich.live import Live
-from rich.text import Text
 
 from antiphon.render import lines
 from antiphon.render.blocks import Blocks
 from antiphon.render.context import console as make_console
-from antiphon.render.page import Page, opened
+from antiphon.render.page import Page, Question, opened
 from antiphon.render.status import Now, Running, Status
 from antiphon.results import plain, structured
 from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
@@ -180,7 +179,7 @@ class LiveView:
         if len(asked) > QUESTION:
             left_out = len(asked) - QUESTION
             asked = f"{asked[: QUESTION // 2]}\n[{left_out:,} characters not shown]\n{asked[-QUESTION // 2 :]}"
-        self._page.put(Text.assemble(("? ", "yellow"), self._page.text(asked, "bold")), depth)
+        self._page.put(Question(self._page.text(asked, "bold")), depth)
         self._pause()
 
     # The end

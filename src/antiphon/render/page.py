@@ -35,6 +35,27 @@ class Indented:
             yield Segment.line()
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A text that somebody is to agree to: wherever its lines are folded, none of it can pass for a line of ours.
+
+    The rest of a folded line is further to the right than any line begins.
+    """
+
+    text: Text
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, line in enumerate(self.text.split("\n", allow_blank=True)):
+            lead = len(line.plain) - len(line.plain.lstrip(" "))
+            hanging = indentation(lead + 6, options.max_width)
+            begins = "  " * bool(number) + " " * min(lead, max(hanging - 4, 0))
+            pieces = line[lead:].wrap(console, max(options.max_width - hanging, 1), overflow="fold")
+            for place, piece in enumerate(pieces):
+                piece.rstrip()
+                mark = ("" if number else "? ", "yellow")
+                yield Text.assemble(mark, begins, piece) if not place else Text.assemble(" " * hanging, piece)
+
+
 class Page:
     """Prints to a console what came from outside, made harmless, and indented by the depth of the run it belongs to."""
 

@@ -92,9 +92,9 @@ class Entry:
 
 
 def title_of(conversation: Conversation) -> str:
-    """The first words that a user said, in one line."""
+    """The first words that a user said, in one line: files and instructions come after a blank one."""
     for turn in conversation.turns:
-        if isinstance(turn, UserTurn) and (words := turn.text[: 10 * _TITLE].split()):
+        if isinstance(turn, UserTurn) and (words := turn.text[: 10 * _TITLE].strip().partition("\n\n")[0].split()):
             title = " ".join(words)
             return title if len(title) <= _TITLE else title[: _TITLE - 1].rstrip() + "…"
     return ""

@@ -64,8 +64,9 @@ def described(call: ToolCall) -> str:
     shown = [f"May `{call.name}` run?"]
     for name, value in call.arguments.items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        if "\n" in text or "\r" in text:
-            shown += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
+        name = safe_line(name)
+        if "\n" in text:
+            shown += [f"  {name}:", *(f"    {line}" for line in text.replace("\r\n", "\n").split("\n"))]
         else:
             shown.append(f"  {name}: {text}")
     return "\n".join(shown)

@@ -65,6 +65,8 @@ def _standard_input() -> str:
         data = sys.stdin.buffer.read()
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
+    if b"\0" in data:
+        raise ContentError("standard input is no text; `--file` sends images along")
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 

@@ -41,7 +41,7 @@ def read_header(path: Path) -> Header:
                 return _Reader(data).header()
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
-    except (struct.error, IndexError, UnicodeDecodeError, _Cut):
+    except (struct.error, IndexError, ValueError, RecursionError, _Cut):
         raise ConfigurationError(f"{path} is a GGUF file that is cut short or damaged; fetch it again") from None
     except _Odd as error:
         raise ConfigurationError(f"{path}: {error}") from None
@@ -76,7 +76,7 @@ class _Reader:
         template = found.get("tokenizer.chat_template")
         return Header(
             architecture,
-            context if isinstance(context, int) else 0,
+            context if isinstance(context, int) and context > 0 else 0,
             template if isinstance(template, str) else "",
             self._longest or 64,
         )
