@@ -60,8 +60,8 @@ def wait_for(fake: Fake, requests: int) -> None:
         time.sleep(0.01)
 
 
-def interrupt_editor(chat: Terminal) -> None:
-    chat.expect("› ")
+def interrupt_editor(chat: Terminal, prompt: str = "› ") -> None:
+    chat.expect(prompt)
     # The editor looks for signals while it waits for a key, not between the prompt and that.
     time.sleep(0.3)
     chat.send("\x03")
@@ -177,9 +177,8 @@ def test_ctrl_c_at_a_question_ends_the_answer_and_the_call_is_not_run(fake: Fake
     chat = start("-m", CLAUDE, "--tools", "all")
     chat.expect("› ")
     chat.send("Write.\n")
-    chat.expect("[a]lways (write_file):")
-    chat.send("\x03")
-    chat.expect("stopped")
+    interrupt_editor(chat, "[a]lways (write_file): ")
+    assert chat.expect("stopped").endswith("\nstopped")
     chat.expect("› ")
     chat.send("Then not.\n")
     chat.expect("Fine.")

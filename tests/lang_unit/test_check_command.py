@@ -114,11 +114,12 @@ def test_the_help_lists_every_command_with_its_line():
     assert cli.get_command(cli.make_context("antiphon", ["--help"], resilient_parsing=True), "nosuch") is None
 
 
-def test_many_mistakes_are_told_in_time_that_grows_with_their_number(here: Path):
-    def seconds(lines: int) -> float:
-        (here / "many.vibe").write_text("nope\n" * lines)
+@pytest.mark.parametrize(("begin", "mistake", "end"), [("", "nope\n", ""), ('print("', "{nope}" + "x" * 30, '")')])
+def test_many_mistakes_are_told_in_time_that_grows_with_their_number(begin: str, mistake: str, end: str, here: Path):
+    def seconds(times: int) -> float:
+        (here / "many.vibe").write_text(begin + mistake * times + end)
         began = time.process_time()
-        assert f"{lines} errors" in antiphon("check", "many.vibe").out
+        assert f"{times} errors" in antiphon("check", "many.vibe").out
         return time.process_time() - began
 
     seconds(10)

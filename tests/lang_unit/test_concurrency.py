@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.fakes import Fake, Received
+from antiphon.fakes import Answer, Fake, Received
 from antiphon.lang import program as programs
 from antiphon.lang.program import Host, loads
 from tests.lang_unit.harness import MODELS, connecting, ran, said
@@ -105,3 +105,34 @@ def test_callers_from_several_threads_do_not_see_each_other_in_the_history(monke
     assert len(asked) == 8
     assert all(sum(f"caller{n}" in each for n in range(4)) == 1 for each in asked)
     assert all("top level" in each for each in asked)
+
+
+@pytest.mark.parametrize("most", [1, 3])
+def test_no_more_rounds_run_at_once_than_allowed(most: int):
+    lock, running, seen = threading.Lock(), [0], [0]
+
+    def answer(_: Received) -> str:
+        with lock:
+            running[0] += 1
+            seen[0] = max(seen[0], running[0])
+        time.sleep(0.02)
+        with lock:
+            running[0] -= 1
+        return "ok"
+
+    program = 'const all: json[] = async for i in 1..9 { yield do "q {i}" none }\nprint(all.length)'
+    assert ran(program, *[answer] * 9, max_parallel=most).prints == ["9"]
+    assert seen[0] == most
+
+
+def test_when_a_round_fails_the_others_are_cancelled_and_no_more_begin():
+    program = """
+        const all: json[] = async for i in 1..50 {
+          if i == 3 { sleep(0.05); throw "third" }
+          yield do "q {i}" none
+        }
+        print(all.length)
+    """
+    run = ran(program, *[Answer("late", delay=30)] * 50)
+    assert run.error.message == "third"
+    assert len(run.fake.requests) < 10

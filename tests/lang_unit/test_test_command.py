@@ -200,5 +200,7 @@ export function add(): text {
 
 
 def test_a_test_of_a_module_with_a_server_says_that_none_is_started():
-    Path("a.vibe").write_text('import { find } from "mcp:docs"\nmodel m = { name: "x", tools: [find] }\ntest "t" { do "x" m }')
+    Path("a.vibe").write_text(
+        'import { find } from "mcp:docs"\nmodel m = { name: "x", tools: [find] }\ntest "t" { do "x" m }'
+    )
     assert "no test starts the MCP server `docs`" in antiphon("test", "a.vibe").out

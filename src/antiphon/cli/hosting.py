@@ -122,7 +122,9 @@ class ConfiguredServers:
             )
             raise ImportFailed("V0606", f"no MCP server `{name}` is configured", there)
         server = known[name]
-        self._allow(f"use the MCP server `{name}`", f" ({' '.join([server.command, *server.args]).strip() or server.url})")
+        self._allow(
+            f"use the MCP server `{name}`", f" ({' '.join([server.command, *server.args]).strip() or server.url})"
+        )
         found = self._open.enter_context(entered(McpTools([server], prefix=False)))
         return {tool.name: tool for tool in found.tools}
 

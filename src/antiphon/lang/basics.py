@@ -40,6 +40,8 @@ class Basics(Emitter):
         self.counters: set[Symbol] = set()
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
+        #: From where to where the value of the private variable goes that is being compiled.
+        self.private_span = (0, 0)
         self._temporaries = 0
 
     def expr(self, node: n.Expr) -> ast.expr:

@@ -15,6 +15,8 @@ Severity = Literal["error", "warning"]
 Paint = Callable[[str, str], str]
 #: How much of a message people are shown; data has all of it.
 _MESSAGE = 4_000
+#: How much of a line is shown on either side of where a mistake begins.
+_BEFORE, _AFTER = 60, 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +71,12 @@ class ProgramErrors(AntiphonError):
 def excerpt(source: Source, start: int, end: int, note: str = "", paint: Paint = lambda _, text: text) -> str:
     """The line of a position with the span underlined; of a longer span, its first line."""
     line, column = source.place(start)
-    text = source.line(line)
-    before, rest = text[: column - 1], text[column - 1 :]
-    width = max(1, min(end - start, len(rest)))
     # A line may be as long as its writer likes; what is looked at is here.
-    cut = max(0, len(before) - 60)
-    lead, after = ("…" if cut else "") + before[cut:], rest[:120]
+    before, after = source.around(start, _BEFORE, _AFTER)
+    width = max(1, min(end - start, len(after)))
+    lead = ("…" if column - 1 > _BEFORE else "") + before
     number = str(line)
-    caret = "^" * max(1, _width(harmless(rest[: min(width, 120)])))
+    caret = "^" * max(1, _width(harmless(after[:width])))
     shown_note = f" {harmless(note)}" if note else ""
     return "\n".join(
         (
@@ -102,7 +102,7 @@ def shown(message: str) -> str:
 
 def harmless(text: str) -> str:
     """Text that cannot do anything to a terminal."""
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else "    " if c == "\t" else f"\\u{{{ord(c):x}}}" for c in text)
 

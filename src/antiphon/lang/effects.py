@@ -195,7 +195,8 @@ class Host:
             return
         if self.human is None:
             raise VibeError("V0923", f"a human must allow the program to {what}", "run it in a terminal, or `--yes`")
-        if self.human(f"The program wants to {what}{details}. Allow it? [y]es, [n]o:").strip().lower() not in ("y", "yes"):
+        said = self.human(f"The program wants to {what}{details}. Allow it? [y]es, [n]o:")
+        if said.strip().lower() not in ("y", "yes"):
             raise VibeError("V0923", f"the program was not allowed to {what}")
         self._allowed.add(what)
 

@@ -107,7 +107,9 @@ class Expressions(Members):
         place = self.place(node)
         context = node.context or "default"
         by_default = node.says_model and node.model is None
-        site = Site(node.kind, context, node.wanted, node.start, node.end, by_default, self.hidden.get(node.start, ()))
+        first, last = self.private_span
+        hidden = self.hidden.get(node.start, ("",) if first <= node.start < last else ())
+        site = Site(node.kind, context, node.wanted, node.start, node.end, by_default, hidden)
         model = self.expr(node.model) if node.model is not None else self.constant(None, place)
         return [self.constant(self.code.add_site(site), place), self.as_text(node.prompt), model]
 

@@ -591,3 +591,10 @@ class Program(Node):
 
     statements: list[Statement]
     comments: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]], compare=False, repr=False)
+
+
+def root_symbol(node: Node) -> Symbol | None:
+    """The variable that a path of members and items begins with."""
+    while isinstance(node, Member | Index | Slice):
+        node = node.object
+    return node.symbol if isinstance(node, Name) else None

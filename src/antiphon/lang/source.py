@@ -59,3 +59,10 @@ class Source:
         start = self._starts[number - 1]
         end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
         return self.text[start:end].removesuffix("\r")
+
+    def around(self, offset: int, before: int, after: int) -> tuple[str, str]:
+        """What stands in the line of a position, up to it and from it on; no more of it than so many characters."""
+        number = bisect_right(self._starts, offset)
+        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        start = max(self._starts[number - 1], offset - before)
+        return self.text[start:offset], self.text[offset : min(end, offset + after)].removesuffix("\r")

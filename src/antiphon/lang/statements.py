@@ -39,8 +39,7 @@ class Statements(Expressions):
         place, symbol = self.place(node), node.symbol
         if symbol is None:
             return []
-        if symbol.is_private and isinstance(node.value, n.Ask):
-            self.hidden[node.value.start] = ("",)
+        self._hide(symbol, node.value)
         if node.is_async and node.value is not None:
             value = self._started(node.value, symbol.type)
         else:
@@ -49,6 +48,11 @@ class Statements(Expressions):
                 value = self._input(symbol, value, place)
             value = self._kept(value, symbol.type, node.is_const, place)
         return [self.bind(symbol, value, place)]
+
+    def _hide(self, symbol: Symbol | None, value: n.Expr | None) -> None:
+        """Answers that go into a private variable are not remembered. Rounds of `async for` are forgotten anyway."""
+        if symbol is not None and symbol.is_private and value is not None and not isinstance(value, n.AsyncFor):
+            self.private_span = value.start, value.end
 
     def _kept(self, value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.expr:
         """A value as the variable keeps it: that of a constant cannot be changed."""
@@ -151,6 +155,7 @@ class Statements(Expressions):
         symbol, place = target.symbol, self.place(node)
         if symbol is None:
             return []
+        self._hide(symbol, node.value)
         if node.op == "=":
             return [self.bind(symbol, self.cast(node.value, symbol.type), place)]
         both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
@@ -160,6 +165,7 @@ class Statements(Expressions):
     def _assign_inside(self, node: n.Assign, target: n.Member | n.Index) -> list[ast.stmt]:
         place = self.place(node)
         out: list[ast.stmt] = []
+        self._hide(n.root_symbol(target), node.value)
         holder = self.expr(target.object)
         place_type = type_of(target)
         key: ast.expr

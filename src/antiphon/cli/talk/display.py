@@ -78,4 +78,9 @@ class Display:
             waiting.question = described(waiting.call)
         view.show(waiting)
         with echoing(True):
-            self.person.settle(waiting)
+            try:
+                self.person.settle(waiting)
+            except KeyboardInterrupt:
+                # The question's line has no end yet.
+                self.console.print()
+                raise

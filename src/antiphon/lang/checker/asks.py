@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.checker.iteration import item_type
+from antiphon.lang.checker.iteration import is_private, item_type
 from antiphon.lang.checker.names import model_name, resolve
 from antiphon.lang.checker.narrowing import forget_variables
 from antiphon.lang.checker.operators import operand
@@ -68,7 +68,9 @@ def async_for(c: Checker, node: AsyncFor, wanted: Type | None) -> Type:
     frame, outer = Frame(node, c.frame, None, is_async_for=True), c.frame
     frame.wanted = goal.item if isinstance(goal, Array) else None
     c.frame = frame
-    symbol = node.symbol = c.symbol(node.name, "loop", item, node.name_start, node.body.start)
+    symbol = node.symbol = c.symbol(
+        node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
+    )
     symbol.until, symbol.is_global = node.body.end, False
     before = c.narrowed
     c.narrowed = forget_variables(c)

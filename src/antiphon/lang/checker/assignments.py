@@ -7,7 +7,7 @@ from antiphon.lang.checker.names import declared_here, resolve
 from antiphon.lang.checker.narrowing import assigned
 from antiphon.lang.checker.operators import combine, operand
 from antiphon.lang.checker.state import Checker, general
-from antiphon.lang.nodes import Assign, Expr, Index, Member, Name
+from antiphon.lang.nodes import Assign, Index, Member, Name, root_symbol
 from antiphon.lang.symbols import Symbol
 from antiphon.lang.types import AI, AI_MEMBERS, JSON, TEXT, Object, Type, assignable, plain
 
@@ -78,7 +78,7 @@ def _constant(c: Checker, target: Name, symbol: Symbol) -> None:
 def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
     before = len(c.diagnostics)
     wanted = target.type = _slot(c, target, c.expr(target.object))
-    root = _root(target)
+    root = root_symbol(target)
     if len(c.diagnostics) == before:
         check_changeable(c, root, target, "and what is in it cannot be assigned")
     if (
@@ -119,9 +119,3 @@ def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
         c.report("V0403", "`length` cannot be assigned", where)
         return JSON
     return plain(member_type(c, target, owner))
-
-
-def _root(node: Expr) -> Symbol | None:
-    while isinstance(node, Member | Index):
-        node = node.object
-    return node.symbol if isinstance(node, Name) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.checker.operators import operand
 from antiphon.lang.checker.state import Checker, general
-from antiphon.lang.nodes import Expr
+from antiphon.lang.nodes import Expr, root_symbol
 from antiphon.lang.types import AI, JSON, NUMBER, TEXT, Array, Object, Type
 
 
@@ -31,3 +31,9 @@ def _hint(c: Checker, node: Expr, kind: Type) -> str:
     if isinstance(kind, Object):
         return f"go through its fields: `{text}.keys()`"
     return "arrays, ranges `a..b` and numbers can be gone through"
+
+
+def is_private(node: Expr) -> bool:
+    """Whether what a loop goes through is private: then each item is."""
+    root = root_symbol(node)
+    return root is not None and root.is_private

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.checker.iteration import item_type
+from antiphon.lang.checker.iteration import is_private, item_type
 from antiphon.lang.checker.names import model_name
 from antiphon.lang.checker.narrowing import forget_variables, narrow
 from antiphon.lang.checker.operators import check_condition, operand, warn_constant
@@ -97,7 +97,9 @@ def if_(c: Checker, node: If) -> bool:
 def for_(c: Checker, node: For) -> bool:
     """`for x in …`."""
     item = item_type(c, node.iterable, c.expr(node.iterable))
-    symbol = node.symbol = c.symbol(node.name, "loop", item, node.name_start, node.body.start)
+    symbol = node.symbol = c.symbol(
+        node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
+    )
     symbol.until, symbol.is_global = node.body.end, False
     before = c.narrowed
     c.narrowed = forget_variables(c)

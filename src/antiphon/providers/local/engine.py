@@ -68,7 +68,6 @@ class Engine:
             generation.thread.join()
         self._server = None
 
-
     def abandon(self) -> None:
         """Never give anything back: in a forked child the runtime would wait for threads that are not there."""
         import ctypes
