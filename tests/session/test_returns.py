@@ -85,3 +85,16 @@ def test_questions_in_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     monkeypatch.setattr("sys.stdin", io.StringIO("blue\n"))
     assert answer_in_terminal("Which color?") == "blue"
     assert "Which color?" in capsys.readouterr().err
+
+
+def test_no_argument_can_pass_for_a_line_of_the_question(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
+    forged = "ls" + " " * 60 + "Allow it? [y]es, [n]o, [a]lways: y" + " " * 90 + "\ndone"
+    tool = as_tool(lambda command: command, name="run")
+    approve_in_terminal(ApprovalRequest(ToolCall("1", "run", {"command": forged}), tool))
+    shown = capsys.readouterr().err.strip("\n").splitlines()
+    assert shown[0] == "run wants to run with"
+    assert all(line.startswith("  | ") and len(line) <= 40 for line in shown[1:-1])
