@@ -15,6 +15,9 @@ from antiphon.errors import AntiphonError
 from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Asks
 
+#: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
+_IMPATIENT_SECONDS = 2.0
+
 
 class Chat:
     """A talk at a terminal. `tools` is the name of those in use."""
@@ -26,6 +29,8 @@ class Chat:
         self.toolbox = toolbox
         self.tools = "none"
         self._loaded: Asks | None = None
+        #: When an answer was last stopped.
+        self._stopped = -_IMPATIENT_SECONDS
 
     def run(self) -> None:
         """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt."""
@@ -35,6 +40,8 @@ class Chat:
                 said = self.reader.message(self._prompt())
             except KeyboardInterrupt:
                 self.display.console.print()
+                if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
+                    continue
                 if interrupted:
                     return
                 interrupted = True
@@ -87,6 +94,7 @@ class Chat:
         except AntiphonError as error:
             self.display.error(error)
         except KeyboardInterrupt:
+            self._stopped = time.monotonic()
             stays = "; what was said stays: /retry asks again, /undo takes it back"
             self.display.note(f"stopped{stays if self._waits() else ''}", "yellow")
 
