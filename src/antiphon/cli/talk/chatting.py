@@ -47,7 +47,7 @@ class Chat:
                 interrupted = True
                 self.display.note("Ctrl-C again leaves")
                 continue
-            interrupted = False
+            interrupted, self._stopped = False, -_IMPATIENT_SECONDS
             if said is None:
                 if self.reader.is_terminal:
                     self.display.console.print()
