@@ -42,7 +42,6 @@ class Compiler(Statements):
 
     def __init__(self, source: Source, code: Code) -> None:
         super().__init__(source, code)
-        self.module_names: set[str] = set()
         #: Definitions of functions declared at the top level, which stand before `main`.
         self.top: list[ast.stmt] = []
         self._declarations_only = False
@@ -125,7 +124,6 @@ class Compiler(Statements):
             )
 
     def _global_name(self, name: str) -> str:
-        self.module_names.add(name)
         wish = python_name(name)
         self.scope.taken.add(wish)
         return wish

@@ -21,8 +21,7 @@ from antiphon.lang.parser import parse
 from antiphon.lang.prelude import module_globals
 from antiphon.lang.runtime import Run
 from antiphon.lang.source import Source
-from antiphon.lang.symbols import Exports, Symbol
-from antiphon.lang.types import JSON
+from antiphon.lang.symbols import Exports
 
 #: Opens the MCP server of a name, and gives its tools by their names.
 Servers = Callable[[str], dict[str, Any]]
@@ -213,8 +212,3 @@ def source_of(data: bytes, name: str) -> Source:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise VibeError("V0607", f"{name} is no UTF-8: byte {error.start} in line {line}", "save it as UTF-8") from None
-
-
-def unchecked(name: str) -> Symbol:
-    """A name of which nothing is known before the program runs."""
-    return Symbol(name, "import", JSON)

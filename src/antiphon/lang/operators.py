@@ -15,7 +15,6 @@ from antiphon.lang.types import (
     NULL,
     NUMBER,
     TEXT,
-    Type,
     base,
 )
 
@@ -86,7 +85,7 @@ class Operators(Basics):
         if op == "+" and TEXT in (one, two) and one != two:
             left = left if one == TEXT else self.call("_vtext", [left], place)
             right = self.expr(node.right) if two == TEXT else self.as_text(node.right)
-            return self.binary(left, _OPERATORS["+"], _text_of(self, right, two, place), place)
+            return self.binary(left, _OPERATORS["+"], _text_of(self, right, place), place)
         right = self.expr(node.right)
         if one == two and op in _OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
             return self.binary(left, _OPERATORS[op], right, place)
@@ -192,9 +191,8 @@ class Operators(Basics):
         return self.call("_vspan", [self.expr(node.first), self.expr(node.last)], self.place(node))
 
 
-def _text_of(emitter: Operators, value: ast.expr, kind: Type, place: Place) -> ast.expr:
+def _text_of(emitter: Operators, value: ast.expr, place: Place) -> ast.expr:
     """The right side of a text's `+`, which `as_text` may have left a number."""
-    del kind
     if isinstance(value, ast.IfExp):
         value.body = emitter.call("_vstr", [value.body], place)
     return value

@@ -19,7 +19,7 @@ from antiphon.lang.methods import (
     Method,
     signature_type,
 )
-from antiphon.lang.values import kind_of, number_text, text, thaw, unwrap
+from antiphon.lang.values import kind_of, text, thaw, unwrap
 
 
 def _split(value: str, separator: str | None = None) -> list[str]:
@@ -289,8 +289,3 @@ def length(value: Any) -> int:
     if isinstance(value, str | list | dict):
         return len(cast(list[Any], value))
     raise VibeError("V0902", f"{kind_of(value)} has no length")
-
-
-def shown_number(value: Any) -> str:
-    """A number in a string's hole."""
-    return str(value) if type(value) is int else number_text(value) if type(value) is float else text(value)

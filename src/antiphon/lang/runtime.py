@@ -93,10 +93,6 @@ class Run:
         """That of this thread."""
         return self._states.get(self._first)
 
-    def reset(self) -> None:
-        """Begin with an empty history and no model in force, as each test does."""
-        self._states.set(State())
-
     def default_model(self) -> ModelValue:
         """The one that serves where a program names none."""
         if self._default is None:
