@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from bdb import BdbQuit
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -92,6 +93,9 @@ class Program:
             outcome.value = plain(outcome.result)
         except KeyboardInterrupt:
             outcome.outcome = "interrupted"
+        except BdbQuit:
+            # Whoever debugs the program has had enough; that is no error of it.
+            raise
         except (Exception, Stopped) as error:
             outcome.outcome, outcome.error = "failed", translated(error)
         finally:
