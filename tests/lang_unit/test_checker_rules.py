@@ -82,7 +82,7 @@ TOOL = "// Looks.\ntool look(a: text): text { return a }\n"
         f"{TOOL}const mine = [look]\nmodel m = {{ name: 'x', tools: mine, reasoning: 20, timeout: 2.5 }}",
         "model m = { name: 'x', system: 'Be brief' }\nconst n = m\nprint(do 'x' n local, vibe 'y' m none)",
         # Asking
-        "const x: number = do 'a' + 'b'\nprint(x.toolCalls.length, x.usage.cost, x.model, x.value + x)",
+        "const x: number = do 'a' + 'b'\nprint(x.toolCalls.length, x.run.cost, x.run.model, x.value + x)",
         "async let a = do 'x'\nasync const b = len('x')\nprint(a, b)",
         "let found: number[] = async for i in 3 { let n = i\n n += 1\n yield n }\nprint(found)",
         'const name = "Ada"\nprint("{name} {name.length} {name[0]} ${name + 1} {not a hole} {}")',

@@ -135,9 +135,9 @@ def test_a_session_runs_the_loop_to_an_end(path: Path):
         return f"{word} means nothing"
 
     result = Session(f"local/{path}", tools=[lookup], limits=Limits(turns=4), max_tokens=60).do("Look up 'frabjous'.")
-    assert result.conversation.open_calls == ()
-    assert result.cost == 0.0
-    assert result.model == f"local/{path}"
+    assert result.run.conversation.open_calls == ()
+    assert result.run.cost == 0.0
+    assert result.run.model == f"local/{path}"
 
 
 # Typed answers

@@ -19,7 +19,7 @@ from antiphon.fakes import Answer, Fake, call
 from antiphon.render.blocks import Blocks
 from antiphon.render.live import LiveView
 from antiphon.results import table, text
-from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, Session, UsageChanged, Waiting
+from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, RunRecord, Session, UsageChanged, Waiting
 from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
@@ -145,7 +145,7 @@ class TestAsAFile:
             view.show(CallStarted(ToolCall("c0", "ask")))
             view.show(TextDelta("hm"), depth=1)
             view.show(finished("Rain", city="Oslo"), depth=1)
-            view.show(Done(AIResult("hm", usage=Usage(1, 2))), depth=1)
+            view.show(Done(AIResult("hm", run=RunRecord(Usage(1, 2)))), depth=1)
             view.show(CallFinished(ToolCall("c0", "ask"), ToolResult("c0", "hm"), ToolCallRecord("", {}, "", None, 0)))
         assert written(to) == (
             '  hm\n\n  ✓ weather(city="Oslo")  Rain  1.5s\n  ✓ done  1 in, 2 out  0ms\n✓ ask()  hm\n'
@@ -188,7 +188,7 @@ class TestAsAFile:
         assert all(line.startswith("  ") for line in lines[1:] if line)
 
     def test_an_outcome_that_is_not_done_says_why(self):
-        output = shown(Done(AIResult(None, outcome="limit", detail="the limit of 3 turns is reached")))
+        output = shown(Done(AIResult(None, run=RunRecord(outcome="limit", detail="the limit of 3 turns is reached"))))
         assert output == "■ limit  0ms\n  the limit of 3 turns is reached\n"
 
     def test_an_answer_that_was_not_streamed_is_shown_at_the_end(self):
@@ -212,7 +212,7 @@ class TestAsAFile:
             view.show(ReasoningDelta("hm"))
             view.show(TextDelta("é ✓\n"))
             view.show(finished("x" * 100, city="ü"))
-            view.show(Done(AIResult("é ✓\n", (), Usage(1, 1), 0.5)))
+            view.show(Done(AIResult("é ✓\n", (), RunRecord(Usage(1, 1), 0.5))))
         assert written(to).isascii()
         assert "+ done  1 in, 1 out - $0.50  0ms\n" in written(to)
 
@@ -326,7 +326,7 @@ def test_hostile_text_is_shown_and_not_obeyed(said: str, value: Any, width: int,
         (CallFinished(bad, ToolResult(bad.id, said), ToolCallRecord(said, {}, said, None, 1)), 1),
         (CallFinished(bad, ToolResult(bad.id, said, is_error=True), ToolCallRecord(said, {}, said, None, 1)), 9),
         (CallFinished(bad, ToolResult(bad.id, "", semantic=text(said, summary=said, collapsed=False)), RECORD), 0),
-        (Done(AIResult(value, outcome="stuck", detail=said)), 0),
+        (Done(AIResult(value, run=RunRecord(outcome="stuck", detail=said))), 0),
     ]
     with LiveView(to, clock=lambda: 1.0) as view:
         for event, depth in events:

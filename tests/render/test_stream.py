@@ -13,7 +13,7 @@ from antiphon.conversation import Foreign, Image, Native, Origin, Text, ToolCall
 from antiphon.fakes import Answer, Fake, call
 from antiphon.render.stream import event_json, event_line, final_json, json_text
 from antiphon.results import table
-from antiphon.session import AIResult, CallFinished, CallStarted, Done, Session, UsageChanged, Waiting
+from antiphon.session import AIResult, CallFinished, CallStarted, Done, RunRecord, Session, UsageChanged, Waiting
 from antiphon.tools import ToolCallRecord, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
@@ -84,7 +84,7 @@ def fetch(url: str) -> str:
 
 
 def test_the_final_object_is_the_last_event_without_its_type():
-    result = AIResult({"n": 1}, (RECORD,), Usage(1, 2), 0.5, "m", outcome="limit", detail="3 turns")
+    result = AIResult({"n": 1}, (RECORD,), RunRecord(Usage(1, 2), 0.5, "m", "limit", "3 turns"))
     data = final_json(result)
     assert data == {
         "value": {"n": 1},
@@ -168,7 +168,7 @@ def test_whatever_is_in_an_event(text: str, value: Any, which: int):
         CallDelta(0, text, text),
         CallStarted(ToolCall.read(text, text, value)),
         CallFinished(CALL, ToolResult("c1", text, is_error=True), ToolCallRecord(text, {text: value}, None, text, 0)),
-        Done(AIResult(value, detail=text)),
+        Done(AIResult(value, run=RunRecord(detail=text))),
     ]
     line = event_line(events[which])
     assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", line)

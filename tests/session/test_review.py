@@ -294,12 +294,12 @@ class TestLimits:
 
         here = Session(Scripted(calls(*[("note", {"n": n}) for n in range(9)])), [note], limits=Limits(calls=3))
         ret = here.vibe("Go.")
-        assert (ret.outcome, ret.detail, sorted(ran)) == ("limit", "the limit of 3 calls is reached", [0, 1, 2])
+        assert (ret.run.outcome, ret.run.detail, sorted(ran)) == ("limit", "the limit of 3 calls is reached", [0, 1, 2])
         assert "limit of 3 calls" in results(here.conversation)[3]
 
     def test_with_all_calls_used_the_model_may_still_answer(self):
         ret = Session(Scripted(calls("weather", city="Oslo"), "Rain."), [weather], limits=Limits(calls=1)).vibe("Go.")
-        assert (ret.outcome, ret.value) == ("done", "Rain.")
+        assert (ret.run.outcome, ret.value) == ("done", "Rain.")
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_time_is_up_also_while_a_tool_runs(self, stream: bool):
@@ -316,21 +316,21 @@ class TestLimits:
         else:
             ret = here.vibe("Go.")
         assert time.monotonic() - began < 5
-        assert (ret.outcome, ret.detail) == ("limit", "the limit of 0.1 seconds is reached")
+        assert (ret.run.outcome, ret.run.detail) == ("limit", "the limit of 0.1 seconds is reached")
         assert results(here.conversation)[0].startswith("Interrupted")
         assert here.chat("And now?") == "Fine."
 
     def test_a_limit_of_cost_needs_a_price(self):
         script = [calls("weather", city=f"C{n}") for n in range(5)]
         ret = Session(Scripted(*script, price=None), [weather], limits=Limits(cost=1.0)).vibe("Go.")
-        assert (ret.outcome, len(ret.tool_calls)) == ("limit", 1)
-        assert "cost" in ret.detail
-        assert "not known" in ret.detail
+        assert (ret.run.outcome, len(ret.tool_calls)) == ("limit", 1)
+        assert "cost" in ret.run.detail
+        assert "not known" in ret.run.detail
 
     def test_do_does_not_go_on_for_ever(self):
         model = Scripted(*[calls("weather", city=f"C{n}") for n in range(40)])
         ret = Session(model, [weather]).do("Go.")
-        assert ret.outcome == "stuck"
+        assert ret.run.outcome == "stuck"
         assert len(model.options) < 8
 
 
@@ -338,12 +338,12 @@ class TestBreaker:
     def test_the_spelling_of_arguments_does_not_matter(self):
         spellings = ['{"city":"Atlantis"}', '{ "city": "Atlantis" }', '{"city" :"Atlantis"}'] * 3
         ret = Session(Scripted(*[calls(("weather", text)) for text in spellings]), [weather]).vibe("Go.")
-        assert (ret.outcome, len(ret.tool_calls)) == ("stuck", 5)
+        assert (ret.run.outcome, len(ret.tool_calls)) == ("stuck", 5)
 
     def test_the_model_is_told_before_the_run_ends(self):
         many = calls(*[("weather", {"city": "Atlantis"})] * 9)
         ret = Session(Scripted(many, "I see."), [weather]).vibe("Go.")
-        assert (ret.outcome, ret.value) == ("done", "I see.")
+        assert (ret.run.outcome, ret.value) == ("done", "I see.")
 
 
 class TestPeople:
@@ -424,7 +424,7 @@ class TestPeople:
             for event in events:
                 if isinstance(event, Waiting):
                     pass
-        assert (events.result.outcome, ran) == ("blocked", [])
+        assert (events.result.run.outcome, ran) == ("blocked", [])
 
 
 class TestFaults:
@@ -463,7 +463,7 @@ class TestAIResult:
         ret = Session(Scripted(calls("weather", city="Oslo"), '{"items": 1}'), [weather]).vibe("Go.")
         for other in (copy.copy(ret), copy.deepcopy(ret), pickle.loads(pickle.dumps(ret))):
             assert (other.value, other.items, other.tool_calls) == (ret.value, 1, ret.tool_calls)
-            assert other.conversation == ret.conversation
+            assert other.run.conversation == ret.run.conversation
 
     def test_one_half_made_has_no_attributes(self):
         with pytest.raises(AttributeError):
@@ -471,7 +471,7 @@ class TestAIResult:
 
     def test_as_json_it_is_its_value(self):
         assert as_text({"answers": [AIResult("a"), AIResult({"b": 1})]}) == '{"answers":["a",{"b":1}]}'
-        assert AIResult([AIResult(1)]).json() == "[1]"
+        assert as_text([AIResult([AIResult(1)])]) == "[[1]]"
 
 
 def test_a_thousand_sessions_at_once_leave_no_memory_behind():

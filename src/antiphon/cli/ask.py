@@ -151,10 +151,10 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
         from antiphon.results import plain
 
         print_json(plain(result.value))
-    if result.outcome == "done":
+    if result.run.outcome == "done":
         return 0
-    tell(f"{result.outcome}: {result.detail}")
-    return _BLOCKED if result.outcome == "blocked" else _NO_ANSWER
+    tell(f"{result.run.outcome}: {result.run.detail}")
+    return _BLOCKED if result.run.outcome == "blocked" else _NO_ANSWER
 
 
 def _followed(events: Generator[Event, None, None], wanted: _Wanted, person: Person | None) -> AIResult:
@@ -212,7 +212,10 @@ def _failed(reason: str, talk: Talk | None = None) -> dict[str, Any]:
 def _code(error: AntiphonError) -> int:
     """Whether the user has something to mend, or there just was no answer."""
     from antiphon import errors
+    from antiphon.session import ReturnError
 
+    if isinstance(error, ReturnError) and error.run.outcome == "blocked":
+        return _BLOCKED
     mistakes = (
         errors.ConfigurationError,
         errors.OptionError,

@@ -119,7 +119,7 @@ class Progress:
             case Waiting():
                 pass
             case Done(result):
-                asking.is_done = result.outcome == "done"
+                asking.is_done = result.run.outcome == "done"
 
     def _tell(self, asked: _Asking) -> None:
         """The line that stays."""

@@ -14,13 +14,12 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from antiphon.errors import AntiphonError
 from antiphon.lang.errors import VibeError
 from antiphon.lang.spending import Metered, Spending
 
 if TYPE_CHECKING:
     from antiphon.conversation import Conversation
-    from antiphon.session import AIResult, Asks, Event
+    from antiphon.session import AIResult, Asks, Event, Session
     from antiphon.tools import Approver, Policy, Tool
 
 
@@ -237,22 +236,29 @@ class Host:
     def _ask(self, effect: AskModel) -> AIResult:
         model = self._connected(effect.model)
         if self.show_prompt:
-            raise PromptShown(model, _request(model, effect))
+            session = self._session(model, effect)
+            raise PromptShown(model, session.request(effect.prompt, mode=effect.kind, returns=effect.returns))
         if self.on_ask is not None:
             self.on_ask(effect)
-        result = self._run(model, effect)
-        if result.outcome == "blocked":
-            raise VibeError("V0923", result.detail, "run it in a terminal, or allow it: `--yes`")
-        if result.outcome != "done":
-            raise VibeError("V0922", f"the model gave no answer: {result.detail or result.outcome}")
+        from antiphon.session import ReturnError
+
+        try:
+            result = self._run(model, effect)
+        except ReturnError as error:
+            # What ended the run for another reason than the type of its answer is told as that.
+            if error.run.outcome in ("blocked", "limit", "refused"):
+                raise _no_answer(error.run.outcome, error.run.detail) from None
+            raise
+        if result.run.outcome != "done":
+            raise _no_answer(result.run.outcome, result.run.detail)
         return result
 
-    def _run(self, model: Asks, effect: AskModel) -> AIResult:
-        from antiphon.session import Done, Limits, Session, UsageChanged
+    def _session(self, model: Asks, effect: AskModel) -> Session:
+        from antiphon.session import Limits, Session
 
         settings = effect.model.settings
-        session = Session(
-            cast(Any, Metered(model, self.spending)),
+        return Session(
+            model,
             [self._guarded(tool) for tool in effect.tools],
             conversation=effect.conversation,
             policy=self.policy,
@@ -263,6 +269,11 @@ class Host:
             attempts=int(settings.get("attempts", 3)),
             **_options(model, settings),
         )
+
+    def _run(self, model: Asks, effect: AskModel) -> AIResult:
+        from antiphon.session import Done, UsageChanged
+
+        session = self._session(cast(Any, Metered(model, self.spending)), effect)
         # Streamed even where nobody looks: a recording fits wherever it is played, and every request is counted.
         used: UsageChanged | None = None
         with session.stream(effect.prompt, mode=effect.kind, returns=effect.returns) as events:
@@ -321,39 +332,14 @@ class Host:
         return {"transport": self._transport, **({"key": "replay"} if self.replay and not given.get("key") else {})}
 
 
+def _no_answer(outcome: str, detail: str) -> VibeError:
+    if outcome == "blocked":
+        return VibeError("V0923", detail, "run it in a terminal, or allow it: `--yes`")
+    return VibeError("V0922", f"the model gave no answer: {detail or outcome}")
+
+
 def _options(model: Any, settings: Mapping[str, Any]) -> dict[str, Any]:
     """The options of requests. A program runs with any model: one that chooses its words itself is not told how."""
     target = getattr(model, "target", None)
     unknown = ("temperature", "topP") if target is not None and not target.profile.sampling else ()
     return {option: settings[name] for name, option in _OPTIONS.items() if name in settings and name not in unknown}
-
-
-def _request(model: Any, effect: AskModel) -> bytes:
-    """The body of the first request, as it would be sent."""
-    from antiphon.session.returns import Expected
-
-    conversation = effect.conversation
-    prompt = effect.prompt
-    specs = [tool.spec for tool in effect.tools]
-    options: dict[str, Any] = {}
-    settings = effect.model.settings
-    if effect.returns is not None:
-        known = getattr(model, "capabilities", None)
-        expected = Expected(
-            effect.returns,
-            settings.get("strategy"),
-            getattr(known, "parallel_calls", None),
-            getattr(known, "structured_output", None),
-        )
-        prompt = f"{prompt}\n\n{expected.instruction()}"
-        specs += expected.tools()
-        if expected.strategy == "native":
-            options["output_schema"] = expected.schema
-        elif not effect.tools:
-            options["tool_choice"] = "required"
-    conversation.add_user(prompt)
-    conversation.tools = specs
-    options |= _options(model, settings)
-    if not hasattr(model, "request"):
-        raise AntiphonError(f"{model.name} cannot show its requests")
-    return model.request(conversation, stream=True, **options)

@@ -10,7 +10,7 @@ import json
 from typing import Any, cast
 
 from antiphon.lang.errors import Thrown, VibeError
-from antiphon.lang.types import AI, Array, Literal, Object, Simple, Type, Union, show
+from antiphon.lang.types import AI, AI_NAMES, Array, Literal, Object, Simple, Type, Union, show
 from antiphon.lang.values import ErrorValue, FrozenDict, json_text, kind_of, text, unwrap
 from antiphon.session.result import AIResult
 
@@ -183,7 +183,7 @@ def member(value: Any, name: str) -> Any:
     if value.__class__ is FrozenDict and name in value:
         return value[name]
     if type(value) is AIResult:
-        if name in ("value", "toolCalls", "usage", "model"):
+        if name in AI_NAMES:
             return ai_member(value, name)
         value = value.value
     if isinstance(value, dict):
@@ -197,7 +197,7 @@ def member(value: Any, name: str) -> Any:
         return len(cast(list[Any], value))
     if value is None:
         raise VibeError("V0907", f"null has no `{name}`", f"`?? …` gives a default: `x.{name} ?? …`")
-    if name in ("toolCalls", "usage", "model", "value"):
+    if name in AI_NAMES:
         raise VibeError("V0907", f"{kind_of(value)} has no `{name}`: it is not the answer of a model")
     raise VibeError("V0907", f"{kind_of(value)} has no `{name}`")
 
@@ -205,7 +205,7 @@ def member(value: Any, name: str) -> Any:
 def optional_member(value: Any, name: str) -> Any:
     """`value.name` before `??` or compared with null: what is missing is null."""
     if type(value) is AIResult:
-        if name in ("value", "toolCalls", "usage", "model"):
+        if name in AI_NAMES:
             return ai_member(value, name)
         value = value.value
     if isinstance(value, dict):
@@ -216,8 +216,7 @@ def optional_member(value: Any, name: str) -> Any:
 def ai_member(value: Any, name: str) -> Any:
     """A member of an AI result that is its own. A plain value has had no calls."""
     if type(value) is not AIResult:
-        unused = {"inputTokens": None, "outputTokens": None, "cost": None}
-        return {"value": value, "toolCalls": cast(list[Any], []), "model": "", "usage": unused}[name]
+        value = AIResult(value)
     if name == "value":
         return value.value
     if name == "toolCalls":
@@ -225,10 +224,9 @@ def ai_member(value: Any, name: str) -> Any:
             {"tool": c.tool, "args": c.args, "result": c.result, "error": c.error, "duration": c.duration}
             for c in value.tool_calls
         ]
-    if name == "model":
-        return value.model
-    usage = value.usage
-    return {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens, "cost": value.cost}
+    run = value.run
+    usage = {"inputTokens": run.usage.input_tokens, "outputTokens": run.usage.output_tokens}
+    return {"usage": usage, "cost": run.cost, "model": run.model, "id": run.id}
 
 
 def _no_field(name: str, fields: dict[str, Any]) -> VibeError:

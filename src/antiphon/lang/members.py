@@ -13,7 +13,7 @@ from antiphon.lang.operators import Operators
 from antiphon.lang.symbols import Symbol
 from antiphon.lang.types import (
     AI,
-    AI_MEMBERS,
+    AI_NAMES,
     JSON,
     NUMBER,
     TEXT,
@@ -71,7 +71,7 @@ class Members(Operators):
         type_, name = type_of(node.object), node.name
         key = self.constant(name, place)
         if isinstance(type_, AI):
-            if name in AI_MEMBERS or name == "value":
+            if name in AI_NAMES:
                 return self.call("_vai", [value, key], place)
             value, type_ = self.call("_vunwrap", [value], place), type_.inner
         kind = base(type_)

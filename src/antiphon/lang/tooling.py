@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as PythonLiteral
 
-from antiphon.lang.errors import VibeError
 from antiphon.lang.nodes import BoolLit, Expr, Function, NumberLit, TextLit
 from antiphon.lang.types import AI, NULL, Array, Literal, Object, Simple, Type, Union
 from antiphon.lang.types import Callable as Signature
@@ -141,14 +140,18 @@ def _typed_dict(type_: Object, made: dict[int, Any]) -> Any:
     from typing_extensions import TypedDict
 
     if id(type_) in made:
-        raise VibeError("V0921", f"a model cannot return `{type_.name}`: the type contains itself")
-    made[id(type_)] = None
+        return made[id(type_)]
+    # Made before its fields, which may be of this very type.
+    out: Any = TypedDict(type_.name or "Answer", {})  # type: ignore[misc]
+    made[id(type_)] = out
     fields: dict[str, Any] = {}
     for name, each in type_.fields.items():
         annotation = described(_python_type(each.type, made), each.description)
         fields[name] = NotRequired[annotation] if each.optional else annotation
-    del made[id(type_)]
-    return TypedDict(type_.name or "Answer", fields)  # type: ignore[misc]
+    out.__annotations__ = fields
+    out.__required_keys__ = frozenset(name for name, each in type_.fields.items() if not each.optional)
+    out.__optional_keys__ = frozenset(fields) - out.__required_keys__
+    return out
 
 
 def _number() -> Any:
@@ -165,30 +168,17 @@ def _boolean() -> Any:
 
 
 def _as_boolean(value: Any) -> bool:
-    # Neither 1 nor "yes" is true; a model that writes its answer as text says so.
-    said = {"true": True, "false": False}.get(value.strip().lower()) if isinstance(value, str) else value
-    if not isinstance(said, bool):
+    if not isinstance(value, bool):
         from pydantic_core import PydanticCustomError
 
         raise PydanticCustomError("boolean", "true or false is wanted")
-    return said
+    return value
 
 
 def _as_number(value: Any) -> int | float:
-    if isinstance(value, str):
-        value = _read_number(value)
     is_finite = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
     if not is_finite or isinstance(value, bool):
         from pydantic_core import PydanticCustomError
 
         raise PydanticCustomError("number", "a number is wanted")
     return value
-
-
-def _read_number(text: str) -> Any:
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

@@ -70,7 +70,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class AI:
-    """What a model answered: a value of the inner type that has `toolCalls`, `usage` and `model` besides."""
+    """What a model answered: a value of the inner type that has `toolCalls` and `run` besides."""
 
     inner: Type
 
@@ -118,14 +118,17 @@ USAGE = Object(
     {
         "inputTokens": Field(Union((NUMBER, NULL))),
         "outputTokens": Field(Union((NUMBER, NULL))),
-        "cost": Field(Union((NUMBER, NULL))),
     },
     "Usage",
 )
+RUN = Object(
+    {"usage": Field(USAGE), "cost": Field(Union((NUMBER, NULL))), "model": Field(TEXT), "id": Field(TEXT)}, "Run"
+)
 #: What `catch e` gives.
 ERROR = Object({"message": Field(TEXT), "code": Field(TEXT), "value": Field(JSON)}, "Error")
-#: Members of an AI result that are its own; `value` is the inner type.
-AI_MEMBERS: dict[str, Type] = {"toolCalls": Array(TOOL_CALL), "usage": USAGE, "model": TEXT}
+#: Members of an AI result that are its own, besides `value`, which is the inner type.
+AI_MEMBERS: dict[str, Type] = {"toolCalls": Array(TOOL_CALL), "run": RUN}
+AI_NAMES = ("value", *AI_MEMBERS)
 
 
 #: So many fields or options of a type are shown.

@@ -191,12 +191,12 @@ class LiveView:
             self._page.put(self._page.markdown(value) if isinstance(value, str) else opened(structured(value)), depth)
         calls = len(result.tool_calls)
         told = [f"{calls} call{'s' if calls > 1 else ''}"] if calls else []
-        told += lines.spent(result.usage, result.cost)
-        state = _STATES.get(result.outcome, "stopped")
+        told += lines.spent(result.run.usage, result.run.cost)
+        state = _STATES.get(result.run.outcome, "stopped")
         taken = lines.duration(self._clock() - level.began)
-        self._page.line(lines.StateLine(state, result.outcome, " · ".join(told), taken, 2 * depth))
-        if result.detail:
-            self._page.open(result.detail, depth)
+        self._page.line(lines.StateLine(state, result.run.outcome, " · ".join(told), taken, 2 * depth))
+        if result.run.detail:
+            self._page.open(result.run.detail, depth)
         if depth and level.usage:
             self._spent.append(level.usage)
         del self._levels[depth]

@@ -43,11 +43,11 @@ def final_json(result: AIResult) -> dict[str, Any]:
     """
     return {
         "value": plain(result.value),
-        "outcome": result.outcome,
-        "detail": plain(result.detail),
-        "model": plain(result.model),
-        "usage": asdict(result.usage),
-        "cost": plain(result.cost),
+        "outcome": result.run.outcome,
+        "detail": plain(result.run.detail),
+        "model": plain(result.run.model),
+        "usage": asdict(result.run.usage),
+        "cost": plain(result.run.cost),
         "tool_calls": [_record(record) for record in result.tool_calls],
     }
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from antiphon.session.events import CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
     from antiphon.session.portal import entered
-    from antiphon.session.result import AIResult, Outcome
-    from antiphon.session.returns import ReturnError
+    from antiphon.session.result import AIResult, Outcome, ReturnError, RunRecord
+    from antiphon.session.returns import Refusal
     from antiphon.session.session import AsyncEvents, Events, Session
     from antiphon.session.settings import Asks, Limits
 
@@ -28,7 +28,9 @@ _HOMES = {
     "Events": "session",
     "Limits": "settings",
     "Outcome": "result",
-    "ReturnError": "returns",
+    "Refusal": "returns",
+    "ReturnError": "result",
+    "RunRecord": "result",
     "Session": "session",
     "UsageChanged": "events",
     "Waiting": "events",
@@ -46,7 +48,9 @@ __all__ = [
     "Events",
     "Limits",
     "Outcome",
+    "Refusal",
     "ReturnError",
+    "RunRecord",
     "Session",
     "UsageChanged",
     "Waiting",

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult, ToolSpec
+from antiphon.conversation import Conversation, Text, ToolCall, ToolResult, ToolSpec
 from antiphon.conversation.repair import interrupted
-from antiphon.errors import NotReadyError
+from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.breaker import Breaker
 from antiphon.session.calls import CallWork
 from antiphon.session.events import CallFinished, Done, Event, UsageChanged
-from antiphon.session.result import AIResult, Outcome
-from antiphon.session.returns import PREFIX, Expected, ReturnError, parsed
+from antiphon.session.result import AIResult, Outcome, ReturnError, RunRecord
+from antiphon.session.returns import PREFIX, Expected, parsed
 from antiphon.session.settings import Settings
+from antiphon.session.trimming import Machinery
 from antiphon.tools import ToolCallRecord
 from antiphon.tools.execution import failure, record
-from antiphon.wire import Reply, Usage
+from antiphon.wire import CallDelta, Reply, Usage
 from antiphon.wire.shape import total
 
 Mode = Literal["do", "vibe", "chat"]
 _NUDGE = "You gave neither an answer nor a tool call. Please answer."
 _GO_ON = "Please go on."
+#: Why there is no value, by how a run ended.
+_ENDINGS: dict[Outcome, str] = {"refused": "the model refused", "blocked": "a human is needed"}
 
 
 class _End(Exception):
@@ -48,14 +52,15 @@ class Run:
         self.mode: Mode = mode
         self.prompt = prompt
         self.stream = stream
-        known = getattr(settings.model, "capabilities", None)
-        self.expected = None
-        if returns is not None:
-            parallel, native = getattr(known, "parallel_calls", None), getattr(known, "structured_output", None)
-            self.expected = Expected(returns, settings.strategy, parallel, native)
+        self.id = os.urandom(8).hex()
+        self.expected = None if returns is None else expected(settings, returns)
+        self.machinery = Machinery(conversation, PREFIX)
+        self.provided = [spec for spec in conversation.tools if spec.is_provider_defined]
         self.policy = settings.policy
         self.results: dict[str, ToolResult] = {}
         self.kept: dict[str, ToolCallRecord] = {}
+        #: Calls that came when no more were allowed: refused, and none of the run's.
+        self.late: set[str] = set()
         self.records: list[ToolCallRecord] = []
         self.usage = Usage()
         self.cost: float | None = 0.0
@@ -63,9 +68,21 @@ class Run:
         self.rounds = 0
         self.breaker = Breaker()
         self.nudged = False
+        self.is_returned = False
+        self.settled = False
         self.refused = 0
         self.most_values = 0
         self.began = time.monotonic()
+
+    def request(self) -> bytes:
+        """The body of the first request, as it would be sent; the conversation is not changed."""
+        model: Any = self.settings.model
+        if not hasattr(model, "request"):
+            raise OptionError(f"{model.name} cannot show its requests")
+        self.conversation = self.conversation.fork()
+        self.conversation.add_user(self._prompt())
+        self.conversation.tools = self._specs()
+        return model.request(self.conversation, stream=self.stream, **self._options())
 
     async def events(self) -> AsyncGenerator[Event, None]:
         """Everything that happens, up to `Done`. However it ends, no call is left open."""
@@ -74,17 +91,30 @@ class Run:
         self.settings.busy = True
         try:
             self._answer(self.conversation.open_calls)
+            self.machinery = Machinery(self.conversation, PREFIX)
             self.conversation.add_user(self._prompt())
             async with aclosing(self._rounds()) as steps:
                 while True:
                     yield await self._in_time(steps)
         except _End as end:
-            self._answer(self.conversation.open_calls)
-            yield Done(self._result(end))
+            self._settle()
+            if self.expected and end.outcome != "done":
+                raise self._return_error(end.outcome, end.detail) from None
+            yield Done(AIResult(end.value, tuple(self.records), self._record(end.outcome, end.detail)))
         finally:
-            self._answer(self.conversation.open_calls)
-            self.conversation.tools = [tool.spec for tool in self.settings.tools.values()]
+            self._settle()
             self.settings.busy = False
+
+    def _settle(self) -> None:
+        """Leave the conversation fit to go on: no open call, and of typed returns the question and the answer."""
+        if self.settled:
+            return
+        self.settled = True
+        self._answer(self.conversation.open_calls)
+        self.conversation.tools = self._own_specs()
+        if self.expected:
+            answer = self.expected.answer if self.is_returned else ""
+            self.machinery.take_out(answer, failed=not self.expected.is_enough)
 
     async def _in_time(self, steps: AsyncGenerator[Event, None]) -> Event:
         """The next event; the end, where time is up before."""
@@ -100,8 +130,9 @@ class Run:
                 raise _End("limit", f"the limit of {seconds:g} seconds is reached") from None
             raise
 
-    def _prompt(self) -> str:
-        return f"{self.prompt}\n\n{self.expected.instruction()}" if self.expected else self.prompt
+    def _prompt(self) -> list[Text]:
+        told = self.expected.instruction() if self.expected else ""
+        return [Text(self.prompt), *([self.machinery.text(told)] if told else [])]
 
     async def _rounds(self) -> AsyncGenerator[Event, None]:
         """Requests, each with the calls it brings, until something ends the run."""
@@ -109,9 +140,11 @@ class Run:
             self._check_limits()
             self.conversation.tools = self._specs()
             if self.stream:
+                internal: set[int] = set()
                 async with self.settings.model.astream(self.conversation, **self._options()) as pieces:
                     async for delta in pieces:
-                        yield delta
+                        if not (self.expected and _is_internal(delta, internal)):
+                            yield delta
                 reply = pieces.reply
             else:
                 reply = await self.settings.model.achat(self.conversation, **self._options())
@@ -136,7 +169,7 @@ class Run:
             self._try_again()
         if self.expected and len(returned) == len(calls) and not self.expected.faults:
             # What was wrong is told in the results; what just did not come is told here.
-            self.conversation.add_user(self.expected.reminder())
+            self.conversation.add_user(self.machinery.text(self.expected.reminder()))
 
     # Before asking
 
@@ -152,8 +185,11 @@ class Run:
             from antiphon.tools.reading import read_result_tool
 
             self.settings.tools.setdefault("read_result", read_result_tool())
-        internal = self.expected.tools() if self.expected else []
-        return [*(tool.spec for tool in self.settings.tools.values()), *internal]
+        return [*self._own_specs(), *(self.expected.tools() if self.expected else [])]
+
+    def _own_specs(self) -> list[ToolSpec]:
+        """The session's tools, and those of the conversation that the provider runs itself."""
+        return [*(tool.spec for tool in self.settings.tools.values()), *self.provided]
 
     def _options(self) -> dict[str, Any]:
         options = dict(self.settings.options)
@@ -196,9 +232,11 @@ class Run:
                 self.expected.take_nothing("an answer that was cut off by the token limit")
             else:
                 self.expected.take_text(reply.text)
-            self._finish_if_complete()
+            if self.expected.is_enough and not self.expected.faults:
+                raise _End("done", "", self.expected.value)
+            self.machinery.refuse_answer()
             self._try_again()
-            self.conversation.add_user(self.expected.reminder())
+            self.conversation.add_user(self.machinery.text(self.expected.reminder()))
             return
         if reply.text.strip():
             value = reply.text if self.mode == "chat" else parsed(reply.text)
@@ -210,22 +248,28 @@ class Run:
         self.conversation.add_user(_NUDGE)
 
     def _finish_if_complete(self) -> None:
-        if self.expected and self.expected.complete:
-            raise _End("done", "", self.expected.value)
+        if self.expected and self.expected.is_complete:
+            self._finish()
+
+    def _finish(self) -> None:
+        assert self.expected is not None
+        self.is_returned = True
+        raise _End("done", "", self.expected.value)
 
     def _try_again(self) -> None:
         """Count an answer that brought nothing new; the end, where there were too many."""
         if self.expected and len(self.expected.values) > self.most_values:
             self.most_values = len(self.expected.values)
             return
+        if self.expected and self.expected.is_enough:
+            # Reminded of the fields that may be left out, it has left them out.
+            self._finish()
         self.refused += 1
         if self.refused <= self.settings.attempts:
             return
         if self.expected is None:
             raise _End("stuck", "the model goes on calling tools, though one set of calls was allowed")
-        lacking = ", ".join(self.expected.missing)
-        reasons = [f"missing: {lacking}"] if lacking else []
-        raise ReturnError(self.prompt, self.expected.received, "; ".join(reasons + self.expected.faults))
+        raise _End("stuck", self.expected.lack())
 
     # Calls
 
@@ -268,6 +312,7 @@ class Run:
             return []
         results = [(call, self.results.pop(call.id, None) or interrupted(call)) for call in calls]
         outside = [(call, result) for call, result in results if not self._is_internal(call)]
+        outside = [(call, result) for call, result in outside if call.id not in self.late]
         self.breaker.count(outside)
         self.conversation.add_tool_results([self.breaker.noted(call, result) for call, result in results])
         told = [(call, result, self.kept.pop(call.id, None) or record(call, result)) for call, result in outside]
@@ -287,6 +332,7 @@ class Run:
             known = ", ".join(self.settings.tools) or "none"
             return failure(call, f"there is no tool `{call.name}`; there are: {known}")
         if self._is_last_round():
+            self.late.add(call.id)
             return failure(call, "not run: no more tool calls are allowed now; answer with what you have")
         limit = self.settings.limits.calls
         if limit is not None and len(self.records) + before >= limit:
@@ -295,17 +341,32 @@ class Run:
 
     # The end
 
-    def _result(self, end: _End) -> AIResult:
-        return AIResult(
-            end.value,
-            tuple(self.records),
-            self.usage,
-            self.cost if self.requests else None,
-            self.settings.model.name,
-            self.conversation,
-            end.outcome,
-            end.detail,
-        )
+    def _record(self, outcome: Outcome, detail: str) -> RunRecord:
+        cost = self.cost if self.requests else None
+        return RunRecord(self.usage, cost, self.settings.model.name, outcome, detail, self.conversation, self.id)
+
+    def _return_error(self, outcome: Outcome, detail: str) -> ReturnError:
+        assert self.expected is not None
+        lack = self.expected.lack()
+        reason = "; ".join(dict.fromkeys(text for text in (_ENDINGS.get(outcome, ""), detail, lack) if text))
+        run = self._record(outcome, detail)
+        return ReturnError(self.prompt, reason, self.expected.received, self.expected.refused, run)
+
+
+def expected(settings: Settings, returns: Any) -> Expected:
+    """What is wanted of a session's model, in the way that suits it."""
+    known = getattr(settings.model, "capabilities", None)
+    native = bool(getattr(known, "structured_output", None))
+    return Expected(returns, settings.strategy, parallel_calls=getattr(known, "parallel_calls", None), native=native)
+
+
+def _is_internal(delta: Any, indexes: set[int]) -> bool:
+    """Whether this is a piece of a call by which a value is returned; `indexes` keeps which calls are such."""
+    if not isinstance(delta, CallDelta):
+        return False
+    if delta.name.startswith(PREFIX):
+        indexes.add(delta.index)
+    return delta.index in indexes
 
 
 def _sum(first: Usage, second: Usage) -> Usage:

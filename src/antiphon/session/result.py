@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, NoReturn, cast
 
-from antiphon._json import dumps
 from antiphon.conversation import Conversation
+from antiphon.errors import AntiphonError
+from antiphon.session.returns import Refusal
 from antiphon.tools import ToolCallRecord
-from antiphon.tools.execution import StandIn, as_text
+from antiphon.tools.execution import StandIn
 from antiphon.wire import Usage
 
 #: How a run ended. Only `done` has all that was asked for.
@@ -23,30 +24,41 @@ def value_of(thing: Any) -> Any:
     return thing.value if isinstance(thing, AIResult) else thing
 
 
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What is to be said of a run: what it used, which model answered, how it ended and where it is written down.
+
+    `detail` says more about an `outcome` other than `done`. `conversation` is the one that went on.
+    """
+
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = None
+    model: str = ""
+    outcome: Outcome = "done"
+    detail: str = ""
+    conversation: Conversation = field(default_factory=Conversation, repr=False)
+    id: str = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class AIResult(StandIn):
     """What a model answered, with the tool calls that led to it.
 
     It stands for its value: printing, formatting, comparing, arithmetic, truth, hashing, indexing and attributes are
-    those of the value. Iterating is not, because it would be unclear over what: use `.value` or `.tool_calls`.
-    `detail` says more about an `outcome` other than `done`.
+    those of the value. Three names are its own, and no more: `value`, `tool_calls` and `run`. Iterating is not the
+    value's, because it would be unclear over what: use `.value` or `.tool_calls`.
     """
 
     value: Any
     tool_calls: tuple[ToolCallRecord, ...] = ()
-    usage: Usage = field(default_factory=Usage)
-    cost: float | None = None
-    model: str = ""
-    conversation: Conversation = field(default_factory=Conversation)
-    outcome: Outcome = "done"
-    detail: str = ""
+    run: RunRecord = field(default_factory=RunRecord)
 
     def __str__(self) -> str:
         return str(self.value)
 
     def __repr__(self) -> str:
         calls = f", {len(self.tool_calls)} tool calls" if self.tool_calls else ""
-        ending = "" if self.outcome == "done" else f", {self.outcome}"
+        ending = "" if self.run.outcome == "done" else f", {self.run.outcome}"
         return f"<AIResult {self.value!r}{calls}{ending}>"
 
     def __format__(self, spec: str) -> str:
@@ -101,10 +113,6 @@ class AIResult(StandIn):
     def __float__(self) -> float:
         return float(self.value)
 
-    def json(self) -> str:
-        """The value as JSON text."""
-        return dumps(self.value) if isinstance(self.value, str) else as_text(self.value)
-
     @property
     def __pydantic_serializer__(self) -> Any:
         """What makes a result its value wherever pydantic makes JSON, in tools' results too."""
@@ -118,6 +126,28 @@ class AIResult(StandIn):
         return core_schema.is_instance_schema(
             cls, serialization=core_schema.plain_serializer_function_ser_schema(value_of)
         )
+
+
+class ReturnError(AntiphonError):
+    """The model did not return what was asked for.
+
+    `received` is all that came, `refused` what of it was not taken and why, `run` what the run used and how it ended.
+    """
+
+    def __init__(
+        self, prompt: str, reason: str, received: Sequence[str], refused: Sequence[Refusal], run: RunRecord
+    ) -> None:
+        came = "; ".join(received[-3:]) or "nothing"
+        super().__init__(f"no usable answer to {_short(prompt, 200)!r}: {reason}. What came: {_short(came, 1000)}")
+        self.prompt = prompt
+        self.reason = reason
+        self.received = list(received)
+        self.refused = list(refused)
+        self.run = run
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 @cache

@@ -1,42 +1,34 @@
-"""Typed returns: what a caller wants back, as tools the model returns it with, checked field by field."""
+"""Typed returns: what is wanted back, as tools the model returns it with. What came is taken whole, or told back."""
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import re
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 from antiphon._json import dumps, loads
 from antiphon.conversation import ToolCall, ToolResult, ToolSpec
-from antiphon.errors import AntiphonError, ContentError, MalformedJSONError, OptionError
-from antiphon.tools.annotations import readable
-from antiphon.tools.signature import faults_of, without_titles
-from antiphon.wire.schema import INSTRUCTION
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
+from antiphon.errors import ContentError, MalformedJSONError
+from antiphon.session.wanted import wanted, word
 
 PREFIX = "__vibe_return_"
 OBJECT = f"{PREFIX}object"
 VALUE = f"{PREFIX}value"
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_FENCE = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
+#: A tool for each of more fields than this would cost more than one for all of them.
+_MOST_FIELDS = 8
+_FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
 #: How a model gives the value back: a tool for each field, one tool for all, or the provider's own structured output.
 Strategy = Literal["fields", "object", "native"]
 
 
-class ReturnError(AntiphonError):
-    """The model did not return what was asked for. Says what was asked, what came, and why it was refused."""
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something that came and was not taken, and why."""
 
-    def __init__(self, prompt: str, received: list[str], reason: str) -> None:
-        came = "; ".join(received[-3:]) or "nothing"
-        super().__init__(f"no usable answer to {prompt[:200]!r}: {reason}. What came: {came[:1000]}")
-        self.prompt = prompt
-        self.received = received
-        self.reason = reason
+    what: str
+    why: str
 
 
 class Expected:
@@ -47,247 +39,220 @@ class Expected:
     """
 
     def __init__(
-        self,
-        wanted: Any,
-        strategy: Strategy | None = None,
-        parallel_calls: bool | None = None,
-        structured_output: bool | None = None,
+        self, asked: Any, strategy: Strategy | None = None, *, parallel_calls: bool | None = None, native: bool = False
     ) -> None:
-        from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
-
-        try:
-            type_ = _object(cast(Mapping[Any, Any], wanted)) if isinstance(wanted, Mapping) else readable(wanted)
-            self._adapter: TypeAdapter[Any] = TypeAdapter(type_)
-            self.schema = _schema(self._adapter, type_)
-            self.single = "properties" not in self.schema
-            if self.single:
-                self._adapter = TypeAdapter(_object({"value": type_}))
-                self.schema = _schema(self._adapter, None)
-        except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError) as error:
-            raise OptionError(f"`returns` cannot be {wanted!r}: {str(error).splitlines()[0]}") from None
-        self._fields: dict[str, Any] = self.schema["properties"]
-        self._aliases = _aliases(type_)
-        self.strategy: Strategy = self._chosen(strategy, parallel_calls, structured_output)
+        self.wanted = wanted(asked)
+        self.strategy: Strategy = self._chosen(strategy, parallel_calls is not False, native)
+        #: The fields that came and fit, as they came.
         self.values: dict[str, Any] = {}
+        #: All that came.
         self.received: list[str] = []
+        #: All of it that was not taken.
+        self.refused: list[Refusal] = []
+        #: What is wrong with what came last.
         self.faults: list[str] = []
-        self._refused: set[str] = set()
+        self._wrong: dict[str, str] = {}
         self._whole: list[Any] = []
 
     # Asking for it
 
-    def _chosen(self, wish: Strategy | None, parallel_calls: bool | None, structured_output: bool | None) -> Strategy:
-        """A tool for each field where calls come in parallel, else one for all; natively where that is guaranteed."""
-        nameable = all(ToolCall.read("x", PREFIX + name, {}).problem is None for name in self._fields)
+    def _chosen(self, wish: Strategy | None, parallel_calls: bool, native: bool) -> Strategy:
+        """A tool for each field of a small flat pattern; else the provider's own way where it is sure, or one tool."""
+        nameable = all(ToolCall.read("x", PREFIX + name, {}).problem is None for name in self.wanted.fields)
         if wish is not None:
             return wish if nameable or wish != "fields" else "object"
-        if not self.single and nameable and parallel_calls is not False:
+        if self.wanted.single:
+            return "object"
+        few = len(self.wanted.fields) <= _MOST_FIELDS
+        if few and nameable and parallel_calls and self.wanted.is_flat:
             return "fields"
-        return "native" if structured_output and not self.single else "object"
+        return "native" if native else "object"
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema of the whole, as structured output wants it."""
+        return self.wanted.schema
 
     def tools(self) -> list[ToolSpec]:
         """The internal tools with which the model returns its answer."""
         if self.strategy == "native":
             return []
-        if self.single or self.strategy == "fields":
-            return [self._field_tool(name) for name in self._fields]
-        return [ToolSpec(OBJECT, "Return the answer: all of its fields at once.", self.schema)]
+        if self.wanted.single or self.strategy == "fields":
+            return [self._field_tool(name) for name in self.wanted.fields]
+        schema = {key: value for key, value in self.schema.items() if key != "description"}
+        return [ToolSpec(OBJECT, self._described("Return the answer: all of its fields at once."), schema)]
 
     def _field_tool(self, name: str) -> ToolSpec:
-        kind, of = _word(self._fields[name]), "the answer" if self.single else f"'{name}'"
-        value = {"description": f"The {kind} value to return for {of}", **self._fields[name]}
+        field = self.wanted.field_schema(name)
+        defs = field.get("$defs")
+        kind, of = word(field), "the answer" if self.wanted.single else f"'{name}'"
+        value = {"description": f"The {kind} value to return for {of}"}
+        value |= {key: each for key, each in field.items() if key != "$defs"}
         schema = {"type": "object", "properties": {"value": value}, "required": ["value"]}
-        if defs := self.schema.get("$defs"):
-            schema["$defs"] = defs
-        return ToolSpec(PREFIX + name, f"Return the {kind} value for {of}.", schema)
+        said = f"Return the {kind} value for {of}."
+        return ToolSpec(PREFIX + name, self._described(said), schema | ({"$defs": defs} if defs else {}))
+
+    def _described(self, said: str) -> str:
+        """What a tool says of itself, and what the type says of itself where the tool stands for all of it."""
+        own = self.schema.get("description") if self.strategy == "object" else None
+        return f"{said}\n\n{own}" if own else said
 
     def instruction(self) -> str:
-        """What is put behind the prompt."""
+        """What is put behind the prompt; nothing where the provider itself sees to the form of the answer."""
         if self.strategy == "native":
-            return INSTRUCTION + dumps(self.schema)
-        fields = ", ".join(f"{name} ({_word(schema)})" for name, schema in self._fields.items())
-        if self.single:
+            return ""
+        if self.wanted.single:
             return f"IMPORTANT: You MUST call the {VALUE} tool with the answer. Do not respond with plain text."
+        fields = ", ".join(f"{name} ({word(schema)})" for name, schema in self.wanted.fields.items())
         if self.strategy == "object":
             return f"IMPORTANT: You MUST call the {OBJECT} tool with: {fields}. Do not respond with plain text."
+        own = f"{self.schema['description']}\n" if "description" in self.schema else ""
         return (
-            f"IMPORTANT: You MUST return {fields} by calling each of these tools:"
-            f" {', '.join(PREFIX + name for name in self._fields)}. Do not respond with plain text."
+            f"IMPORTANT: {own}You MUST return {fields} by calling each of these tools:"
+            f" {', '.join(PREFIX + name for name in self.wanted.fields)}. Do not respond with plain text."
         )
 
     def reminder(self) -> str:
         """What is told to a model that has not returned all of it."""
         why = f" ({'; '.join(self.faults)})" if self.faults else ""
         if self.strategy == "native":
-            return f"That does not fit{why}. Answer again with JSON that fits the schema."
-        if self.strategy == "object" and not self.single:
-            return f"Still missing{why}: call {OBJECT}."
-        return f"Still missing{why}: call {', '.join(PREFIX + name for name in self.missing or self._fields)}."
+            return f"That does not fit{why}. Answer again, with nothing but JSON that fits: {dumps(self.schema)}"
+        if self.strategy == "object" and not self.wanted.single:
+            return f"Still missing{why}: call {OBJECT} with all of the fields."
+        left = self.missing or [name for name in self.wanted.fields if name not in self.values]
+        names = ", ".join(PREFIX + name for name in left or self.wanted.fields)
+        if self.is_enough:
+            return f"Call {names} too if there is a value for it, or say that there is none."
+        return f"Still missing{why}: call {names}."
 
     # Taking it in
 
     @property
     def missing(self) -> list[str]:
         """The fields that must still come: those that are needed, and those that came and were refused."""
-        needed = {*self.schema.get("required", ()), *self._refused}
-        return [name for name in self._fields if name in needed and name not in self.values]
+        needed = {*self.wanted.required, *self._wrong}
+        return [name for name in self.wanted.fields if name in needed and name not in self.values]
 
     @property
-    def complete(self) -> bool:
-        """Whether all has come."""
-        return bool(self._whole) and not self.missing
+    def is_enough(self) -> bool:
+        """Whether what has come is a value; fields that may be left out can still come."""
+        return bool(self._whole) and not self._wrong
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing more can come."""
+        return self.is_enough and (not self._is_one_by_one or len(self.values) >= len(self.wanted.fields))
+
+    @property
+    def _is_one_by_one(self) -> bool:
+        return self.strategy == "fields" and not self.wanted.single
 
     @property
     def value(self) -> Any:
-        """The whole value, when it is complete."""
-        return self._whole[0]["value"] if self.single else self._whole[0]
+        """The whole value, when there is enough."""
+        return self._whole[0]
+
+    @property
+    def answer(self) -> str:
+        """The value as the model gave it, in the words of an answer."""
+        said = self.values.get("value") if self.wanted.single else self.values
+        return said if isinstance(said, str) and said.strip() else dumps(said)
+
+    def lack(self) -> str:
+        """Why there is no value: what is missing, and what came in its place."""
+        missing = self.missing if self._is_one_by_one else []
+        reasons = [f"missing: {', '.join(missing)}"] if missing else []
+        return "; ".join(dict.fromkeys([*reasons, *self._wrong.values(), *self.faults]))
 
     def take_call(self, call: ToolCall) -> ToolResult:
         """Take what a return tool was called with; what does not fit is told back."""
         self.received.append(f"{call.name}({call.arguments_json})")
-        name = call.name.removeprefix(PREFIX)
-        if call.problem:
-            faults = [f"{call.name}: {call.problem}"]
-        elif call.name == OBJECT and (self.strategy == "object" or name not in self._fields):
-            faults = self._take(call.arguments)
-            faults += [f"`{name}` is missing" for name in self.missing if name not in call.arguments]
-        elif name not in self._fields:
-            faults = [f"there is no field `{name}`"]
-        elif "value" not in call.arguments:
-            faults = [f"{call.name}: `value` is missing"]
-        else:
-            faults = self._take({name: call.arguments["value"]})
+        faults = self._take_call(call)
         if not faults:
             return ToolResult(call.id, "Received.")
-        self.faults += faults
+        self._refuse(faults)
         return ToolResult(call.id, f"This does not fit: {'; '.join(faults)}. Call it again.", is_error=True)
 
+    def _take_call(self, call: ToolCall) -> list[str]:
+        name = call.name.removeprefix(PREFIX)
+        if call.problem:
+            return [f"{call.name}: {call.problem}"]
+        if call.name == OBJECT and (self.strategy == "object" or name not in self.wanted.fields):
+            return self._take_whole(call.arguments)
+        if name not in self.wanted.fields:
+            return [f"there is no field '{name}'"]
+        if "value" not in call.arguments:
+            return [f"{call.name}: 'value' is missing"]
+        if unknown := [other for other in call.arguments if other != "value"]:
+            return [f"{call.name} takes 'value' alone, not '{unknown[0]}'"]
+        return self._take_field(name, call.arguments["value"])
+
     def take_text(self, text: str) -> None:
-        """Take an answer in plain text, leniently: JSON in it, or the text itself where text is wanted."""
+        """Take an answer in plain text: all of it is the value, or its JSON. Nothing is looked for inside it."""
         self.received.append(text)
-        given = [read for candidate in _candidates(text) for read in self._readings(candidate)]
-        if self.single and text.strip():
-            given += [{"value": plain} for plain in (text.strip(), *_only(_NUMBER.findall(text)))]
         faults: list[str] = []
-        for fields in given:
-            found = self._take(fields)
-            if self.complete:
+        for fields in self._readings(text):
+            found = self._take_whole(fields)
+            if not found:
                 return
             faults = faults or found
-        self.faults += faults
+        self._refuse(faults or ["an answer in plain text, where a tool was to be called"])
 
     def take_nothing(self, reason: str) -> None:
         """Note an answer that cannot be used."""
         self.received.append(reason)
-        self.faults.append(reason)
+        self._refuse([reason])
 
-    def _readings(self, candidate: Any) -> list[dict[str, Any]]:
-        """The fields that a JSON value can be read as."""
-        whole = [cast(dict[str, Any], candidate)] if isinstance(candidate, dict) else []
-        if not self.single:
-            return whole
-        return [*whole, {"value": candidate}] if self.strategy == "native" else [{"value": candidate}, *whole]
+    def _refuse(self, faults: list[str]) -> None:
+        self.faults += faults
+        self.refused.append(Refusal(self.received[-1], "; ".join(faults)))
 
-    def _take(self, given: Mapping[str, Any]) -> list[str]:
-        """Check these fields together with those that came before. Keeps what fits, and says what is wrong."""
-        from pydantic import ValidationError
+    def _readings(self, text: str) -> list[dict[str, Any]]:
+        """The fields that a whole text can be read as: its JSON; where one value is wanted, the text itself."""
+        parsed = _json(text)
+        as_object = [cast(dict[str, Any], each) for each in parsed if isinstance(each, dict)]
+        if not self.wanted.single:
+            return as_object
+        values = [{"value": each} for each in parsed]
+        said: list[dict[str, Any]] = [{"value": text}] if text.strip() else []
+        if parsed and isinstance(parsed[0], dict | list):
+            return [*as_object, *values, *said] if self.strategy == "native" else [*values, *as_object, *said]
+        # Of a number or a word, the text comes first: where text may be wanted, that is what was said.
+        return [*said, {"value": text.strip()}, *values] if said else []
 
-        named = {self._aliases.get(name, name): value for name, value in given.items()}
-        if not self.schema.get("additionalProperties"):
-            named = {name: value for name, value in named.items() if name in self._fields}
-        values = {**self.values, **named}
-        faults: list[tuple[tuple[int | str, ...], str]] = []
-        try:
-            self._whole = [self._adapter.validate_json(dumps(values), by_alias=True, by_name=True)]
-        except ValidationError as error:
-            faults = [(place, text) for place, text in faults_of(error) if not place or place[0] in values]
-        except Exception as error:
-            # A validator of the type's own that broke: for want of other fields, perhaps.
-            faults = [((), f"{type(error).__name__}: {error}")]
-        wrong = {str(place[0]) for place, _ in faults if place}
-        kept = {name: value for name, value in self.values.items() if name in named or name not in wrong}
-        self.values = kept | {name: value for name, value in named.items() if name not in wrong}
-        self._refused = (self._refused | wrong) - set(self.values)
-        if faults:
-            self._whole = []
-        return [text for place, text in faults if place or not self.missing]
+    def _take_field(self, name: str, value: Any) -> list[str]:
+        """Check a field together with those that came before; it is kept if it fits."""
+        values = {**self.values, name: value}
+        self._whole, found = self.wanted.read(values)
+        faults = [(where, told) for where, told in found if not where or where in values]
+        wrong = {where: told for where, told in faults if where}
+        self.values = {other: each for other, each in values.items() if other not in wrong}
+        self._wrong = {other: told for other, told in {**self._wrong, **wrong}.items() if other not in self.values}
+        # What the type says of all fields together counts when they are all there.
+        return [told for where, told in faults if where or not self.missing]
 
-
-def _object(types: Mapping[Any, Any]) -> Any:
-    """A type of dicts with these fields."""
-    from typing_extensions import TypedDict
-
-    if not types or not all(isinstance(name, str) for name in types):
-        raise OptionError("`returns` as a dict names at least one field: {'name': str, 'age': int}")
-    return cast(Any, TypedDict)("Answer", {name: readable(type_) for name, type_ in types.items()})
+    def _take_whole(self, given: Mapping[str, Any]) -> list[str]:
+        """Check all fields at once; they are kept if they fit."""
+        named = {self.wanted.field_named(name): value for name, value in given.items()}
+        self._whole, faults = self.wanted.read(named)
+        if not faults:
+            self.values, self._wrong = named, {}
+            return []
+        self.values, self._wrong = {}, dict(faults)
+        return [told for _, told in faults]
 
 
-def _schema(adapter: TypeAdapter[Any], type_: Any) -> dict[str, Any]:
-    """The JSON Schema, that of an object without the fields that nobody may set."""
-    schema: dict[str, Any] = without_titles(adapter.json_schema())
-    defs = schema.get("$defs", {})
-    if "$ref" in schema:
-        # A type that holds itself.
-        schema = {**defs[schema["$ref"].rpartition("/")[2]], "$defs": defs}
-    if not schema.get("properties"):
-        return {key: value for key, value in schema.items() if key != "properties"}
-    unset = {f.name for f in dataclasses.fields(type_) if not f.init} if dataclasses.is_dataclass(type_) else set[str]()
-    properties = {name: value for name, value in schema["properties"].items() if name not in unset}
-    return {"additionalProperties": False, **schema, "properties": properties}
-
-
-def _aliases(type_: Any) -> dict[str, str]:
-    """The names of a pydantic model's fields outside, by those inside."""
-    fields: dict[str, Any] = getattr(type_, "model_fields", {})
-    return {n: info.validation_alias for n, info in fields.items() if isinstance(info.validation_alias, str)}
-
-
-def _word(schema: Mapping[str, Any]) -> str:
-    """A type in the word a person would use."""
-    kind = schema.get("type")
-    if "enum" in schema:
-        return " or ".join(dumps(value) for value in schema["enum"])
-    if "const" in schema:
-        return dumps(schema["const"])
-    if kind == "array":
-        return f"{_word(schema.get('items', {}))}[]"
-    if not isinstance(kind, str):
-        return "json"
-    return {"string": "text", "integer": "number", "number": "number", "boolean": "boolean"}.get(kind, "json")
-
-
-def _candidates(text: str) -> Iterator[Any]:
-    """JSON values in a text: the whole of it, what is fenced, and what stands between prose, the longest first."""
-    pieces = [text, *_FENCE.findall(text)]
-    for piece in pieces:
-        try:
-            yield loads(piece.strip())
-        except MalformedJSONError:
-            continue
-    decoder = json.JSONDecoder()
-    tries = 0
-    for match in re.finditer(r"[{\[]", text):
-        tries += 1
-        if tries > 50:
-            return
-        try:
-            yield decoder.raw_decode(text, match.start())[0]
-        except (ValueError, RecursionError):
-            continue
-
-
-def _only(found: list[str]) -> list[str]:
-    return found if len(found) == 1 else []
+def _json(text: str) -> list[Any]:
+    """The JSON value that a whole text is, plain or fenced; nothing if it is none."""
+    inner = text.strip()
+    fenced = _FENCED.fullmatch(inner)
+    try:
+        return [loads(fenced[1] if fenced else inner)]
+    except (MalformedJSONError, ContentError):
+        return []
 
 
 def parsed(text: str) -> Any:
     """An untyped answer: parsed if it is a JSON object or array, else the text as it is."""
-    inner = text.strip()
-    fenced = re.fullmatch(r"```json\n(.*?)```", inner, re.DOTALL)
-    inner = fenced[1].strip() if fenced else inner
-    if inner[:1] in ("{", "["):
-        try:
-            return loads(inner)
-        except (MalformedJSONError, ContentError):
-            return text
-    return text
+    found = _json(text)
+    return cast(Any, found[0]) if found and isinstance(found[0], dict | list) else text

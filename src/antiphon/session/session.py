@@ -119,6 +119,10 @@ class Session:
         """`stream`, asynchronously: `async with session.astream("…") as events: async for event in events: …`."""
         return AsyncEvents(self._events(mode, prompt, returns))
 
+    def request(self, prompt: str, *, mode: Mode = "vibe", returns: Any = None) -> bytes:
+        """The body of the request that asking would send first; nothing is sent, and nothing changes."""
+        return Run(self._settings, self.conversation, mode, prompt, returns, stream=True).request()
+
     async def _finished(self, mode: Mode, prompt: str, returns: Any) -> AIResult:
         run = Run(self._settings, self.conversation, mode, prompt, returns, stream=False)
         async with aclosing(run.events()) as events:

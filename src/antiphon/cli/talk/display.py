@@ -57,14 +57,14 @@ class Display:
 
     def account(self, result: AIResult, seconds: float) -> None:
         """One faint line: who answered, and what it took; before it, why there is no answer."""
-        if result.outcome != "done":
+        if result.run.outcome != "done":
             # Of a refusal, the words have been shown as the answer.
-            detail = "" if result.outcome == "refused" and result.value else f": {result.detail}"
-            self.note(safe_line(f"{_ENDINGS[result.outcome]}{detail}"), "yellow")
+            detail = "" if result.run.outcome == "refused" and result.value else f": {result.run.detail}"
+            self.note(safe_line(f"{_ENDINGS[result.run.outcome]}{detail}"), "yellow")
         calls = len(result.tool_calls)
-        told = [result.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
+        told = [result.run.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
         # Nothing is what models of this machine cost.
-        told += [*spent(result.usage, result.cost or None), duration(seconds)]
+        told += [*spent(result.run.usage, result.run.cost or None), duration(seconds)]
         dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
         self.note(dot.join(told))
 

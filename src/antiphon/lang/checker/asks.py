@@ -11,6 +11,7 @@ from antiphon.lang.checker.state import Checker, Frame, general
 from antiphon.lang.nodes import Ask, AskHuman, AsyncFor, Expr, PyBlock
 from antiphon.lang.types import (
     AI,
+    AI_NAMES,
     JSON,
     MODEL,
     NEVER,
@@ -19,6 +20,7 @@ from antiphon.lang.types import (
     TOOL,
     Array,
     Callable,
+    Object,
     Type,
     assignable,
     plain,
@@ -33,7 +35,21 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
     if node.context != "none":
         c.shows_variables = True
     node.wanted = _answer(wanted)
+    if isinstance(node.wanted, Object) and node.wanted.name:
+        _check_names(c, node, node.wanted)
     return AI(node.wanted or JSON)
+
+
+def _check_names(c: Checker, node: Ask, wanted: Object) -> None:
+    """Of a pattern, fields become variables; but members of an answer are reached through the result."""
+    for name in AI_NAMES:
+        if name in wanted.fields:
+            message = (
+                f"an answer cannot be a `{wanted.name}`: its field `{name}` could not be told from the result's own"
+            )
+            c.report(
+                "V0418", message, node, f"give the field another name, or take it apart: `const {{ {name}: … }} = …`"
+            )
 
 
 def ask_human(c: Checker, node: AskHuman, wanted: Type | None) -> Type:

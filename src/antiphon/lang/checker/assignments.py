@@ -9,7 +9,7 @@ from antiphon.lang.checker.operators import combine, operand
 from antiphon.lang.checker.state import Checker, general
 from antiphon.lang.nodes import Assign, Index, Member, Name, root_symbol
 from antiphon.lang.symbols import Symbol
-from antiphon.lang.types import AI, AI_MEMBERS, JSON, TEXT, Object, Type, assignable, plain
+from antiphon.lang.types import AI, AI_NAMES, JSON, TEXT, Object, Type, assignable, plain
 
 
 def assign(c: Checker, node: Assign) -> bool:
@@ -104,7 +104,7 @@ def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
             return JSON
         return index_type(c, target, owner)
     where = target.name_start, target.name_start + len(target.name)
-    if isinstance(owner, AI) and (target.name in AI_MEMBERS or target.name == "value"):
+    if isinstance(owner, AI) and target.name in AI_NAMES:
         c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)
         return JSON
     if isinstance(kind, Object) and (field := kind.fields.get(target.name)) is not None:

@@ -153,6 +153,8 @@ def _check_async(c: Checker, value: Expr | None) -> None:
 
 
 def _pattern(c: Checker, node: Pattern, leaves: list[PatternField], names: set[str]) -> Object:
+    if not node.fields:
+        c.report("V0417", "the pattern is empty: it takes nothing", node, "name a field: `{ name: text }`")
     fields: dict[str, Field] = {}
     for each in node.fields:
         type_, optional = _pattern_field(c, each, leaves, names), each.default is not None

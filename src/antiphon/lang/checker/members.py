@@ -15,6 +15,7 @@ from antiphon.lang.symbols import Symbol
 from antiphon.lang.types import (
     AI,
     AI_MEMBERS,
+    AI_NAMES,
     JSON,
     NULL,
     NUMBER,
@@ -205,7 +206,7 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         c.report("V0308", f"`{node.name}` is a method and must be called", where, hint)
         return
     fields = kind.fields if isinstance(kind, Object) else ("length",)
-    own = [*AI_MEMBERS, "value"] if isinstance(type_, AI) else []
+    own = [*AI_NAMES] if isinstance(type_, AI) else []
     hint = c.meant(node.name, chain(fields, own, table))
     if isinstance(kind, Object) and not hint:
         hint = fields_of(kind)

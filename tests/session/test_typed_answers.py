@@ -115,12 +115,12 @@ class TestKinds:
     )
     def test_objects(self, strategy: Any, wanted: Any, given: dict[str, Any], value: Any):
         script: dict[str, Any] = {
-            "fields": returning(**given),
-            "object": calls("__vibe_return_object", **given),
-            "native": str(given).replace("'", '"').replace("None", "null"),
+            "fields": [returning(**given), "There is none."],
+            "object": [calls("__vibe_return_object", **given)],
+            "native": [str(given).replace("'", '"').replace("None", "null")],
         }
         value = value if value is not None else {"day": datetime.date(2020, 1, 2), "c": Color.RED}
-        assert ask(wanted, script[strategy], strategy=strategy) == value
+        assert ask(wanted, *script[strategy], strategy=strategy) == value
 
     @pytest.mark.parametrize(
         ("wanted", "given", "value"),
