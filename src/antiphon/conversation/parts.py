@@ -12,17 +12,14 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from antiphon._json import clean, dumps, loads
+from antiphon.conversation.attribution import HUMAN, attributed
 from antiphon.errors import ContentError, MalformedJSONError
 from antiphon.results import Result
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
-_AUTHOR = re.compile(r"@?[\w.-]{1,64}\Z")
+_AUTHOR = re.compile(r"@?[A-Za-z0-9_.-]{1,64}\Z")
 _ALPHABET = string.digits + string.ascii_letters
-_CHAT_LINE = re.compile(r"^(\s*\[Chat from )", re.MULTILINE)
-
-#: The author whose chat is the human's own input and carries no attribution.
-HUMAN = "@human"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,26 +78,30 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A line of multi-party chat: who said it, and what.
+    """What another agent said in a chat of several, with its author's name.
 
-    Models see it as `[Chat from @coder-2]: …`. Lines of the text that imitate such an attribution are quoted, so that
-    one participant cannot speak in another's name.
+    Models see it as `[Chat from @coder-2]: …`, each further line marked, so that no text can pass for anybody else's.
     """
 
     author: str
     text: str
 
     def __post_init__(self) -> None:
+        # ASCII alone: a name in letters that look alike would be another's name to whoever reads it.
         if not _AUTHOR.match(self.author):
-            raise ContentError(f"a chat author is a name such as '@coder-2', not {self.author!r}")
-        object.__setattr__(self, "author", "@" + self.author.removeprefix("@"))
+            raise ContentError(
+                f"a chat author is a name of letters, digits, `_`, `.` and `-`, such as '@coder-2', not {self.author!r}"
+            )
+        name = "@" + self.author.removeprefix("@")
+        if name.lower() == HUMAN:
+            raise ContentError(f"{self.author!r} is the human's name; what the human says is `Text`, without an author")
+        object.__setattr__(self, "author", name)
         object.__setattr__(self, "text", clean(self.text))
 
     @property
     def attributed(self) -> str:
         """The text as models see it."""
-        quoted = _CHAT_LINE.sub(r"> \1", self.text)
-        return f"[Chat from {self.author}]: {quoted}"
+        return attributed(self.author, self.text)
 
 
 @dataclass(frozen=True, slots=True)
