@@ -34,6 +34,11 @@ def dumps(value: object, what: str = "the value") -> str:
     return text if text.isascii() else _unsendable.sub("�", text)
 
 
+def well_formed(value: Any, what: str = "the value") -> Any:
+    """A copy of the value as it would be read back: lone surrogates replaced, tuples as lists, keys as text."""
+    return loads(dumps(value, what), what)
+
+
 def loads(data: bytes | str, what: str = "the text") -> Any:
     """Strict JSON: no NaN, no infinities, no invalid UTF-8; lone surrogates become U+FFFD."""
     try:

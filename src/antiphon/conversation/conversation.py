@@ -211,13 +211,13 @@ class Conversation:
     def whole(self, handle: str) -> str:
         """The whole text of a result that `compact` cut."""
         try:
-            return self._kept[handle]
+            return self._kept[clean(handle)]
         except KeyError:
             raise ContentError(f"there is no kept result {handle!r} in this conversation") from None
 
     def keep(self, handle: str, text: str) -> None:
         """Keep the whole text of a result that is shown to the model in part."""
-        self._kept[handle] = clean(text)
+        self._kept[clean(handle)] = clean(text)
 
     @property
     def kept(self) -> dict[str, str]:

@@ -44,6 +44,8 @@ class Display:
         for name, kind in self.field_types.items():
             if kind not in FIELD_TYPES:
                 raise ContentError(f"the type of field {name!r} is one of {', '.join(FIELD_TYPES)}, not {kind!r}")
+        object.__setattr__(self, "language", clean(self.language))
+        object.__setattr__(self, "field_types", {clean(name): kind for name, kind in self.field_types.items()})
 
     @property
     def hidden(self) -> bool:
@@ -57,6 +59,9 @@ class Location:
 
     path: str
     line: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", clean(self.path))
 
 
 @dataclass(frozen=True, slots=True)
