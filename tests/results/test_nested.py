@@ -147,6 +147,7 @@ def test_the_flat_listing_of_old_becomes_entries():
         {"kind": "diff", "path": "a"},
         {"kind": "file_content", "path": "a", "content": 3},
         {"kind": "text"},
+        {"kind": "json"},
     ],
 )
 def test_ordinary_data_with_a_kind_is_not_lifted(data: dict[str, Any]):

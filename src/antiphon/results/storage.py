@@ -94,7 +94,7 @@ def _lifted(flat: dict[str, Any], kind: str) -> dict[str, Any]:
     if not data and len(own) > 1:
         return own | {"data": None}
     wanted = _FLAT.get(kind, {})
-    if not wanted or not all(isinstance(data.get(name), type_) for name, type_ in wanted.items()):
+    if not wanted or not all(name in data and isinstance(data[name], type_) for name, type_ in wanted.items()):
         raise FormatError(f"a result of kind {kind!r} has its fields in `data`; this one has no `data`")
     return own | {"data": _MENDED[kind](data) if kind in _MENDED else data}
 
