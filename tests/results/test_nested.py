@@ -84,6 +84,14 @@ def test_programs_get_the_data(value: Any):
     assert '"kind"' not in data
 
 
+def test_the_model_reads_what_else_is_in_a_value_with_results():
+    assert (
+        ran({"n": 3, "rows": results.text("hi", summary="a word")}).text
+        == '{"n":3,"rows":"[text: a word]"}\n\nrows: hi'
+    )
+    assert ran({"rows": results.text("a\nb")}).text == "rows:\na\nb"
+
+
 def test_images_in_results_in_a_value_reach_the_model():
     result = ran([results.image(base64="aGk=", alt="a cat"), results.text("seen")])
     assert result.parts[1] == Image("aGk=", "image/png")
