@@ -47,7 +47,7 @@ scalars = st.none() | st.booleans() | st.integers() | st.floats() | any_text
 json_values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3), max_leaves=8
 )
-arguments = st.dictionaries(words, st.none() | st.booleans() | st.integers() | words, max_size=3)
+arguments = st.dictionaries(any_text, st.none() | st.booleans() | st.integers() | any_text, max_size=3)
 images = st.sampled_from([Image(data="aGk=", media_type="image/png"), Image(url="https://example.com/a.png")])
 
 

@@ -168,7 +168,9 @@ def test_an_unknown_id_is_not_saved_under(store: Store):
 def test_a_conversation_that_cannot_be_written_changes_nothing(store: Store):
     conversation = talk("hello")
     id = save(store, conversation)
-    conversation.add_assistant([Text("x", Native(Origin("p", "a", "m"), {"bad": {1, 2}}))])
+    native = Native(Origin("p", "a", "m"), {})
+    conversation.add_assistant([Text("x", native)])
+    native.data["bad"] = {1, 2}
     with pytest.raises(ContentError, match="no JSON form"):
         save(store, conversation, id)
     conversation.undo()

@@ -11,6 +11,7 @@ from antiphon.errors import ContentError, MalformedJSONError
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _surrogate_escape = re.compile(r"\\u[dD][89a-fA-F]")
+_token = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 _unsendable = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -32,6 +33,27 @@ def dumps(value: object, what: str = "the value") -> str:
     except (TypeError, ValueError) as error:
         raise ContentError(f"{what} has no JSON form: {error}") from None
     return text if text.isascii() else _unsendable.sub("�", text)
+
+
+def well_formed(value: Any, what: str = "the value") -> Any:
+    """A copy of the value as it would be read back: lone surrogates replaced, tuples as lists, keys as text."""
+    return loads(dumps(value, what), what)
+
+
+def pruned(text: str, depth: int = 200) -> str:
+    """The JSON text with an ellipsis for whatever is nested deeper; for texts that are too deep to be read."""
+    kept: list[str] = []
+    level = place = 0
+    for token in _token.finditer(text):
+        if token[0] in "[{":
+            level += 1
+            if level == depth + 1:
+                kept += [text[place : token.start()], '"\u2026"']
+        elif token[0] in "]}":
+            level -= 1
+            if level == depth:
+                place = token.end()
+    return "".join([*kept, text[place:]]) if level <= depth else text
 
 
 def loads(data: bytes | str, what: str = "the text") -> Any:

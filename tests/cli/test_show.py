@@ -288,3 +288,13 @@ def test_what_a_file_holds_is_shown_not_obeyed(tmp_path: Path):
 def test_it_is_a_command_of_its_name():
     assert isinstance(show, click.Command)
     assert show.name == "show"
+
+
+@pytest.mark.parametrize(("before", "after"), [("[", "]"), ('{"a":', "}"), ('[{"]": ', "}]")])
+def test_a_result_too_deep_to_read_shows_its_summary(tmp_path: Path, before: str, after: str):
+    path = tmp_path / "deep.json"
+    deep = before * 3000 + '"]}"' + after * 3000
+    path.write_text(f'{{"kind": "x.deep", "summary": "deep as a well", "data": {deep}, "title": "well"}}')
+    result = invoke(path)
+    assert result.exit_code == 0, result.output
+    assert "deep as a well" in result.output

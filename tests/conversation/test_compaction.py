@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from antiphon.conversation import AssistantTurn, Conversation, Image, Text, ToolCall, ToolResult, UserTurn
 from antiphon.errors import CompactionError
-from tests.strategies import conversations
+from tests.strategies import any_text, conversations
 
 
 def long_conversation(rounds: int = 6, size: int = 400) -> Conversation:
@@ -69,9 +69,70 @@ def test_without_a_summary_a_note_says_what_is_missing():
     assert "[3 earlier turns were left out here.]" in compacted.turns[0].text
 
 
+def test_a_summary_that_does_not_fit_beside_the_turns_takes_more_of_their_place():
+    conversation = long_conversation(6, 4000)
+    compacted = conversation.compact(3200, summary="x" * 9000)
+    assert compacted.compaction(1 << 60).before <= 3200
+    assert "[5 earlier turns were left out here. Summary: xxx" in compacted.turns[0].text
+
+
 def test_a_summary_that_is_itself_too_long_is_refused():
-    with pytest.raises(CompactionError, match=r"with its summary the conversation needs about \d+ tokens"):
-        long_conversation(6, 4000).compact(3200, summary="x" * 9000)
+    with pytest.raises(CompactionError, match=r"and the summary alone need about \d+ tokens"):
+        long_conversation(6, 4000).compact(3200, summary="x" * 90_000)
+
+
+def test_a_function_is_asked_again_with_more_turns_where_its_summary_is_too_long():
+    conversation = long_conversation(6, 4000)
+    asked = []
+    compacted = conversation.compact(3200, summary=lambda turns: asked.append(len(turns)) or "word " * 900)
+    assert compacted.compaction(1 << 60).before <= 3200
+    assert asked == [3, 4]
+
+
+def size(conversation: Conversation) -> int:
+    return conversation.compaction(1 << 60).before
+
+
+@pytest.mark.parametrize("summary", [None, "x" * 400, "é" * 50, lambda _: "so " * 40])
+def test_every_budget_from_the_least_on_is_met(summary):
+    conversation = long_conversation(6, 400)
+    with pytest.raises(CompactionError) as refused:
+        conversation.compact(1, summary=summary, result_limit=40)
+    least = int(str(refused.value).partition("need about ")[2].split()[0])
+    for budget in range(least, size(conversation) + 2):
+        assert size(conversation.compact(budget, summary=summary, result_limit=40)) <= budget
+    for budget in range(least - 20, least):
+        with pytest.raises(CompactionError, match=f"need about {least} tokens"):
+            conversation.compact(budget, summary=summary, result_limit=40)
+
+
+def test_a_budget_that_is_just_met_changes_nothing_and_one_less_does():
+    conversation = long_conversation(2, 400)
+    whole = size(conversation)
+    assert conversation.compact(whole, result_limit=10).turns == conversation.turns
+    cut = conversation.compact(whole - 1, result_limit=40)
+    assert cut.turns != conversation.turns
+    # The first result is cut; the second one need not be.
+    assert sorted(cut.kept) == ["result:c0"]
+    assert conversation.compact(size(cut), result_limit=40).turns == cut.turns
+
+
+def test_a_result_that_was_cut_is_not_cut_again():
+    conversation = Conversation().add_user("look")
+    conversation.add_tool_calls_and_results([ToolCall("c", "f")], [ToolResult("c", "word\n" * 4000)])
+    once = conversation.compact(2000, result_limit=1000)
+    plan = once.compaction(1, result_limit=100)
+    assert plan.kept == {}
+    assert plan.turns == once.turns
+    assert once.whole("result:c") == "word\n" * 4000
+
+
+def test_a_result_that_a_cut_would_make_longer_is_left_alone():
+    conversation = Conversation().add_user("look")
+    conversation.add_tool_calls_and_results([ToolCall("c", "f")], [ToolResult("c", "word " * 12)])
+    plan = conversation.compaction(1, result_limit=10)
+    assert plan.kept == {}
+    assert plan.after == plan.before
 
 
 @pytest.mark.parametrize("summary", [lambda _: 1 / 0, lambda _: "  ", "", lambda _: None])
@@ -98,12 +159,23 @@ def test_open_calls_and_what_came_behind_them_stay():
     assert compacted.turns[-1].text == "hurry up"
 
 
-def test_a_plan_can_be_applied_with_a_summary_made_elsewhere():
+def test_a_plan_says_what_will_go_for_a_summary_made_elsewhere():
     conversation = long_conversation(6, 4000)
     plan = conversation.compaction(3200)
-    assert plan.before > 3200 >= plan.after
+    assert plan.before > 3200 >= plan.after == size(conversation.compact(3200))
     assert [len(plan.first), len(plan.dropped)] == [1, 3]
-    assert "Summary: made elsewhere" in plan.apply("made elsewhere")[0].text
+    assert "Summary: made elsewhere" in conversation.compact(3200, summary="made elsewhere").turns[0].text
+
+
+@given(conversations(20), st.integers(1, 300), st.none() | any_text.filter(str.strip))
+@settings(max_examples=150)
+def test_what_is_compacted_fits(conversation: Conversation, budget: int, summary: str | None):
+    plan = conversation.compaction(budget, summary=summary, result_limit=10)
+    if plan.after > budget:
+        with pytest.raises(CompactionError, match=f"need about {plan.after} tokens"):
+            conversation.compact(budget, summary=summary, result_limit=10)
+        budget = plan.after
+    assert size(conversation.compact(budget, summary=summary, result_limit=10)) == plan.after
 
 
 @given(conversations(20), st.integers(5, 400))

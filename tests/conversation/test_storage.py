@@ -9,8 +9,21 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult, storage
+from antiphon.conversation import (
+    Conversation,
+    Foreign,
+    Image,
+    Native,
+    Origin,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    storage,
+)
 from antiphon.errors import AntiphonError, FormatError, VersionError
+from antiphon.results import Display, Location, Result
 from tests.strategies import conversations, json_values
 
 
@@ -29,6 +42,57 @@ def test_save_and_load_are_inverse(conversation: Conversation):
     assert changes == []
     assert loaded == conversation
     assert json.dumps(storage.to_json(loaded)) == text
+
+
+ODD = "a\ud800\x00é\udfff"
+
+
+@pytest.mark.parametrize(
+    "conversation",
+    [
+        Conversation(ODD).add_user(ODD).add_user(ODD, author="@ann"),
+        Conversation("", [ToolSpec("f", ODD, {"properties": {ODD: {"enum": (ODD, 1)}}})]).add_user("hi"),
+        Conversation().add_user(Image(url=f"https://example.com/{ODD}")),
+        Conversation().add_user(Foreign(Native(Origin(ODD, ODD, ODD), {ODD: [ODD, ("x",)]}), ODD)),
+        small().add_assistant([Reasoning(ODD), Text(ODD), ToolCall("d", "f", {ODD: {"a": [ODD, (1, 2)], 1: None}})]),
+        small().add_assistant([ToolCall.read("d", "f", '{"a": "\\ud800"}')]),
+        small().add_assistant([ToolCall("d", "f", problem=ODD)]),
+        small().add_assistant([ToolCall("d", "f")]).add_tool_results([ToolResult("d", ODD, handle=ODD)]),
+        small().add_assistant([ToolCall("d", "f")]).add_tool_results([ToolResult("d", (Text(ODD),), is_error=True)]),
+        small()
+        .add_assistant([ToolCall("d", "f")])
+        .add_tool_results(
+            [
+                ToolResult(
+                    "d",
+                    "x",
+                    semantic=Result(
+                        "a.b",
+                        {ODD: ODD},
+                        ODD,
+                        ODD,
+                        Display(language=ODD, field_types={ODD: "url"}),
+                        ODD,
+                        (Location(ODD, 1),),
+                    ),
+                )
+            ]
+        ),
+    ],
+)
+def test_whatever_text_comes_in_comes_back_from_a_file(tmp_path: Path, conversation: Conversation):
+    conversation.keep(ODD, ODD)
+    path = tmp_path / "c.json"
+    conversation.save(path)
+    assert Conversation.load(path) == conversation
+    assert conversation.whole(ODD) == "a\ufffd\ufffdé\ufffd"
+
+
+def test_the_arguments_of_a_call_do_not_change_with_the_object_they_came_in():
+    arguments = {"paths": ["a"]}
+    call = ToolCall("c", "f", arguments)
+    arguments["paths"].append("b")
+    assert call.arguments == {"paths": ["a"]}
 
 
 def test_the_file_is_readable(tmp_path: Path):

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import click
 
-from antiphon._json import loads
+from antiphon._json import loads, pruned
 from antiphon.cli.files import History
 from antiphon.cli.output import printable
 from antiphon.cli.recordings import Recorded, conversations, is_exchange, read_exchanges
@@ -75,6 +75,8 @@ def _load(path: str) -> _Found:
     try:
         data = loads(text, path)
     except MalformedJSONError as error:
+        if (results := _deep_results(text)) is not None:
+            return _Found(results=results)
         entries = read_exchanges(text, path)
         if entries is None:
             raise FormatError(f"{error}; nor is it a recording, which has a line of JSON for each exchange") from None
@@ -93,6 +95,15 @@ def _load(path: str) -> _Found:
         if obj(data).get("format") == FORMAT:
             raise FormatError(f"{path}: {error}") from None
         raise FormatError(f"{path} is no conversation, no recording and no result: {error}") from None
+
+
+def _deep_results(text: bytes) -> list[Result] | None:
+    """A result whose data is too deep to be read as a whole: what can be drawn of it, and its summary."""
+    try:
+        data = loads(pruned(text.decode()), "the file")
+        return [Result.from_json(data)] if _is_result(data) else None
+    except (UnicodeDecodeError, MalformedJSONError, FormatError):
+        return None
 
 
 def _conversations(entries: list[dict[str, Any]], path: str) -> list[Recorded]:

@@ -96,6 +96,8 @@ class _Assembly:
         return id
 
     def add_result(self, where: str, result: ToolResult) -> None:
+        if not result.call_id and legal_id("") not in self.calls:
+            result = self.identified(where, result)
         homes = self.calls.get(legal_id(result.call_id), [])
         for draft, call in reversed(homes):
             if call.id not in draft.results:
@@ -109,6 +111,16 @@ class _Assembly:
             self.note("duplicate-result", where, found, "the first one is kept", result.call_id)
         else:
             self.early.append((where, result))
+
+    def identified(self, where: str, result: ToolResult) -> ToolResult:
+        """A result without an id, with that of the one open call it can belong to; of its name, if it has one."""
+        calls = [call for draft in self.drafts for call in draft.open_calls if result.name in ("", call.name)]
+        if len(calls) != 1:
+            return result
+        named = f" of `{result.name}`" if result.name else ""
+        action = f"it is read as that of {calls[0].id!r}, the one call{named} that is open"
+        self.note("bad-id", where, f"a result{named} without the id of its call", action, calls[0].id)
+        return replace(result, call_id=calls[0].id)
 
     def place_early(self) -> None:
         """Results that came before any call of their id: paired with a later call, or dropped."""

@@ -6,10 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from antiphon._json import dumps
-from antiphon.conversation.parts import Chat, Foreign, Image, Reasoning, Text, ToolCall, ToolResult
+from antiphon._json import clean, dumps
+from antiphon.conversation.attribution import unattributed
+from antiphon.conversation.parts import Foreign, Image, Reasoning, Text, ToolCall, ToolResult, UserPart
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 from antiphon.errors import CompactionError
+
+Summary = str | Callable[[Sequence[Turn]], str]
 
 #: What an image costs, roughly, at the sizes providers scale to.
 IMAGE_TOKENS = 1000
@@ -22,7 +25,10 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """A plan: the turns that stay (results cut), those left out, and the whole texts of what was cut."""
+    """A plan: the turns that stay (results cut), those left out, and the whole texts of what was cut.
+
+    `note` is what takes the place of the turns left out; `after` counts it.
+    """
 
     before: int
     after: int
@@ -30,48 +36,35 @@ class Compaction:
     dropped: tuple[Turn, ...]
     newest: tuple[Turn, ...]
     kept: dict[str, str]
+    note: str = ""
 
-    def apply(self, summary: Callable[[Sequence[Turn]], str] | str | None = None) -> tuple[Turn, ...]:
-        """The turns of the compacted conversation, with the summary where the dropped ones were."""
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The turns of the compacted conversation."""
         if not self.dropped:
             return self.first + self.newest
-        text = self._summarize(summary)
-        opening = self.first[0] if self.first else UserTurn(())
-        assert isinstance(opening, UserTurn)
-        parts = (*opening.parts, Text(text))
-        rest = self.newest
+        opening = self.first[0].parts if self.first else ()
+        parts, rest = (*cast(tuple[UserPart, ...], opening), Text(self.note)), self.newest
         if rest and isinstance(rest[0], UserTurn):
             parts, rest = parts + rest[0].parts, rest[1:]
         return (UserTurn(parts), *rest)
 
-    def added(self, turns: Sequence[Turn], count: Callable[[str], int]) -> int:
-        """What the note or summary in these turns adds to `after`."""
-        if not self.dropped:
-            return 0
-        first = turns[0].parts[len(self.first[0].parts) if self.first else 0]
-        return _part_tokens(cast(Text, first), count)
-
-    def _summarize(self, summary: Callable[[Sequence[Turn]], str] | str | None) -> str:
-        note = f"[{len(self.dropped)} earlier turns were left out here"
-        if summary is None:
-            return note + ".]"
-        try:
-            text = summary if isinstance(summary, str) else summary(self.dropped)
-        except Exception as error:
-            raise CompactionError(f"the summary failed, so nothing was left out: {error}") from error
-        if not isinstance(text, str) or not text.strip():
-            raise CompactionError("the summary is empty, so nothing was left out")
-        return f"{note}. Summary: {text}]"
-
 
 def plan(
-    turns: tuple[Turn, ...], system: str, budget: int, result_limit: int, count: Callable[[str], int]
+    turns: tuple[Turn, ...],
+    system: str,
+    budget: int,
+    result_limit: int,
+    count: Callable[[str], int],
+    summary: Summary | None = None,
 ) -> Compaction:
-    """Cut results, oldest first, then leave out turns, oldest first, until the budget is met."""
+    """Cut results, oldest first, then leave out turns, oldest first, until the budget is met, the summary included.
+
+    Where it cannot be met, the plan is the smallest there is.
+    """
+    cut, kept = list(turns), dict[str, str]()
     sizes = [turn_tokens(turn, count) for turn in turns]
     total = before = sum(sizes) + count(system)
-    kept: dict[str, str] = {}
-    cut = list(turns)
     for place, turn in enumerate(turns):
         if total <= budget:
             break
@@ -80,11 +73,34 @@ def plan(
             size = turn_tokens(cut[place], count)
             total, sizes[place] = total - sizes[place] + size, size
     first = 1 if cut and isinstance(cut[0], UserTurn) else 0
-    stop = first
-    while total > budget and stop < _newest(cut):
-        total -= sizes[stop]
-        stop += 1
-    return Compaction(before, total, tuple(cut[:first]), tuple(cut[first:stop]), tuple(cut[stop:]), kept)
+    least = Compaction(before, total, tuple(cut[:first]), (), tuple(cut[first:]), kept)
+    last, noted = max(_newest(cut), first), 0
+    for stop in range(first + 1, last + 1):
+        if least.after <= budget:
+            break
+        total -= sizes[stop - 1]
+        # A function may ask a model: it is called only where what it gave last would fit, and to know the least.
+        if callable(summary) and total + noted > budget and stop < last:
+            continue
+        note = _note(cut[first:stop], summary)
+        noted = count(unattributed(note))
+        if total + noted < least.after:
+            dropped, newest = tuple(cut[first:stop]), tuple(cut[stop:])
+            least = Compaction(before, total + noted, least.first, dropped, newest, kept, note)
+    return least
+
+
+def _note(dropped: Sequence[Turn], summary: Summary | None) -> str:
+    note = f"[{len(dropped)} earlier turns were left out here"
+    if summary is None:
+        return note + ".]"
+    try:
+        text = summary if isinstance(summary, str) else summary(dropped)
+    except Exception as error:
+        raise CompactionError(f"the summary failed, so nothing was left out: {error}") from error
+    if not isinstance(text, str) or not text.strip():
+        raise CompactionError("the summary is empty, so nothing was left out")
+    return clean(f"{note}. Summary: {text}]")
 
 
 def _newest(turns: Sequence[Turn]) -> int:
@@ -116,8 +132,10 @@ def _cut(result: ToolResult, limit: int, count: Callable[[str], int], kept: dict
     tail = tail[tail.find("\n") + 1 :] or tail
     left_out = len(text) - len(head) - len(tail)
     note = f"[{left_out:,} of {len(text):,} characters left out; the whole is kept as {handle}]"
-    kept[handle] = text
     short = f"{head.rstrip()}\n{note}\n{tail.lstrip()}"
+    if count(short) >= tokens:
+        return result
+    kept[handle] = text
     images = tuple(part for part in result.parts if isinstance(part, Image))
     return replace(result, content=(Text(short), *images) if images else short, native=None, handle=handle)
 
@@ -126,21 +144,17 @@ def turn_tokens(turn: Turn, count: Callable[[str], int]) -> int:
     """The size of a turn; counted once for each way of counting."""
     memo = turn.memo.get(("tokens", count))
     if memo is None:
-        parts = turn.parts if isinstance(turn, UserTurn) else (*turn.parts, *turn.results)
+        parts = turn.said if isinstance(turn, UserTurn) else (*turn.parts, *turn.results)
         memo = turn.memo["tokens", count] = sum(_part_tokens(part, count) for part in parts)
     return memo
 
 
-def _part_tokens(
-    part: Text | Image | Chat | Foreign | Reasoning | ToolCall | ToolResult, count: Callable[[str], int]
-) -> int:
+def _part_tokens(part: Text | Image | Foreign | Reasoning | ToolCall | ToolResult, count: Callable[[str], int]) -> int:
     match part:
         case Text() | Reasoning():
             return count(part.text)
         case Foreign():
             return count(dumps(part.native.data))
-        case Chat():
-            return count(part.attributed)
         case Image():
             return IMAGE_TOKENS
         case ToolCall():

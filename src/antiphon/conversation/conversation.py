@@ -6,10 +6,10 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 from antiphon._json import clean
-from antiphon.conversation.compact import Compaction, estimate_tokens, plan
+from antiphon.conversation.compact import Compaction, Summary, estimate_tokens, plan
 from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, UserPart
 from antiphon.conversation.repair import Change, interrupted, unanswered
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, assistant_parts, user_parts
@@ -33,6 +33,7 @@ class Conversation:
     """A system text, the tools in force and a list of turns.
 
     Adding is checked before anything changes: a `PairingError` or `ContentError` leaves the conversation as it was.
+    What adds returns the conversation itself, except `add_reply`.
     `fork`, `repair` and `compact` return a new conversation and share the turns, which never change. With
     `auto_assistant_tool_calls`, a result that comes without its call brings the call along; otherwise that is an error.
     Not for use by several threads at once.
@@ -98,7 +99,7 @@ class Conversation:
 
     # Adding
 
-    def add_user(self, content: str | UserPart | Sequence[str | UserPart], author: str | None = None) -> None:
+    def add_user(self, content: str | UserPart | Sequence[str | UserPart], author: str | None = None) -> Self:
         """Add what somebody said; `author` attributes it to another agent.
 
         While calls are open it is kept and reaches the model after their results.
@@ -109,8 +110,9 @@ class Conversation:
             self._turns = (*self._turns[:-1], UserTurn(last.parts + parts))
         else:
             self._turns = (*self._turns, UserTurn(parts))
+        return self
 
-    def add_assistant(self, content: str | AssistantPart | Sequence[str | AssistantPart]) -> None:
+    def add_assistant(self, content: str | AssistantPart | Sequence[str | AssistantPart]) -> Self:
         """Add what the model said: text, or its parts in order. Calls in it are open until they get their results."""
         parts = assistant_parts(content)
         if not any(not isinstance(part, Text) or part.text.strip() for part in parts):
@@ -123,6 +125,7 @@ class Conversation:
                     raise PairingError(f"call id {part.id!r} (`{part.name}`) is already in use here", part.id)
                 fresh[part.id] = None
         self._append_assistant(parts, fresh)
+        return self
 
     def add_reply(self, parts: Iterable[AssistantPart], seen: tuple[Turn, ...] | None = None) -> AssistantTurn:
         """Add what a provider answered, and return it as a turn.
@@ -147,14 +150,14 @@ class Conversation:
             self._turns = (*self._turns, UserTurn(late))
         return AssistantTurn(tuple(renamed))
 
-    def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> None:
+    def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> Self:
         """Add the assistant turn that makes these calls. Calls that are open already are not added twice."""
         calls = _all(calls, ToolCall)
         if not calls:
             raise ContentError("no calls were given; use `add_assistant` for a turn without calls")
         if calls == self.open_calls:
-            return
-        self.add_assistant((Text(content), *calls) if content.strip() else calls)
+            return self
+        return self.add_assistant((Text(content), *calls) if content.strip() else calls)
 
     def add_tool_result(
         self,
@@ -163,11 +166,11 @@ class Conversation:
         is_error: bool = False,
         *,
         name: str = "",
-    ) -> None:
+    ) -> Self:
         """Answer one open call. `name` is used only where `auto_assistant_tool_calls` must invent the call."""
-        self.add_tool_results([ToolResult(call_id, cast(Any, content), is_error, name)])
+        return self.add_tool_results([ToolResult(call_id, cast(Any, content), is_error, name)])
 
-    def add_tool_results(self, results: Iterable[ToolResult]) -> None:
+    def add_tool_results(self, results: Iterable[ToolResult]) -> Self:
         """Answer several open calls, in any order: all of them, or none if one does not fit."""
         results = _all(results, ToolResult)
         seen: set[str] = set()
@@ -182,14 +185,14 @@ class Conversation:
                 if result.call_id not in open_ids:
                     raise self._unpaired(result.call_id)
             self._answer(results)
+        return self
 
     def add_tool_calls_and_results(
         self, calls: Iterable[ToolCall], results: Iterable[ToolResult], content: str = ""
-    ) -> None:
+    ) -> Self:
         """Add the calls and their results in the only order there is: all of it, or nothing."""
         with self._all_or_nothing():
-            self.add_assistant_tool_calls(calls, content)
-            self.add_tool_results(results)
+            return self.add_assistant_tool_calls(calls, content).add_tool_results(results)
 
     # Asking
 
@@ -208,13 +211,13 @@ class Conversation:
     def whole(self, handle: str) -> str:
         """The whole text of a result that `compact` cut."""
         try:
-            return self._kept[handle]
+            return self._kept[clean(handle)]
         except KeyError:
             raise ContentError(f"there is no kept result {handle!r} in this conversation") from None
 
     def keep(self, handle: str, text: str) -> None:
         """Keep the whole text of a result that is shown to the model in part."""
-        self._kept[handle] = clean(text)
+        self._kept[clean(handle)] = clean(text)
 
     @property
     def kept(self) -> dict[str, str]:
@@ -255,16 +258,21 @@ class Conversation:
         return repaired, [unanswered(call, position) for call in calls]
 
     def compaction(
-        self, budget: int, *, result_limit: int = 2000, count: Callable[[str], int] = estimate_tokens
+        self,
+        budget: int,
+        *,
+        summary: Summary | None = None,
+        result_limit: int = 2000,
+        count: Callable[[str], int] = estimate_tokens,
     ) -> Compaction:
         """What would have to go to fit `budget` tokens; see `compact`, which applies it."""
-        return plan(self._turns, self._system, budget, result_limit, count)
+        return plan(self._turns, self._system, budget, result_limit, count, summary)
 
     def compact(
         self,
         budget: int,
         *,
-        summary: Callable[[Sequence[Turn]], str] | str | None = None,
+        summary: Summary | None = None,
         result_limit: int = 2000,
         count: Callable[[str], int] = estimate_tokens,
     ) -> Conversation:
@@ -272,21 +280,16 @@ class Conversation:
 
         Results longer than `result_limit` tokens are cut first, oldest first, and kept whole under a handle (`whole`).
         If that is not enough, the oldest turns after the first user turn are left out and `summary`, a text or a
-        function of the turns left out, takes their place. The newest turns always stay.
+        function of the turns left out, takes their place; a function whose summary is too long is asked again with more
+        turns. The newest turns always stay. A `CompactionError` says the least that it can be.
         """
-        compaction = self.compaction(budget, result_limit=result_limit, count=count)
+        compaction = self.compaction(budget, summary=summary, result_limit=result_limit, count=count)
         if compaction.after > budget:
             raise CompactionError(
-                f"the newest turns, the first one and the system text alone need about {compaction.after} tokens,"
-                f" more than the budget of {budget}; nothing was changed"
+                f"the newest turns, the first one, the system text and the summary alone need about {compaction.after}"
+                f" tokens, more than the budget of {budget}; nothing was changed"
             )
-        compacted = self._with_turns(compaction.apply(summary))
-        size = compaction.after + compaction.added(compacted.turns, count)
-        if size > budget:
-            raise CompactionError(
-                f"with its summary the conversation needs about {size} tokens, more than the budget of {budget};"
-                " nothing was changed"
-            )
+        compacted = self._with_turns(compaction.turns)
         compacted._kept.update(compaction.kept)
         return compacted
 

@@ -11,18 +11,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from antiphon._json import clean, dumps, loads
+from antiphon._json import clean, dumps, loads, well_formed
+from antiphon.conversation.attribution import HUMAN, attributed
 from antiphon.errors import ContentError, MalformedJSONError
 from antiphon.results import Result
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}\Z")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,40}\Z")
-_AUTHOR = re.compile(r"@?[\w.-]{1,64}\Z")
+_AUTHOR = re.compile(r"@?[A-Za-z0-9_.-]{1,64}\Z")
 _ALPHABET = string.digits + string.ascii_letters
-_CHAT_LINE = re.compile(r"^(\s*\[Chat from )", re.MULTILINE)
 
-#: The author whose chat is the human's own input and carries no attribution.
-HUMAN = "@human"
+
+def _clean(value: object, *names: str) -> None:
+    """Make these texts of a value such that they can be sent and kept; what is not text is refused."""
+    for name in names:
+        text = getattr(value, name)
+        if (cleaned := clean(text)) is not text:
+            object.__setattr__(value, name, cleaned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,9 @@ class Origin:
     api: str
     model: str
 
+    def __post_init__(self) -> None:
+        _clean(self, "provider", "api", "model")
+
 
 @dataclass(frozen=True, slots=True)
 class Native:
@@ -40,6 +48,9 @@ class Native:
 
     origin: Origin
     data: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "data", well_formed(self.data, "a provider's own data"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +61,7 @@ class Text:
     native: Native | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", clean(self.text))
+        _clean(self, "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,7 @@ class Image:
     native: Native | None = None
 
     def __post_init__(self) -> None:
+        _clean(self, "media_type", "url")
         if bool(self.data) == bool(self.url):
             raise ContentError("an image has either `data` (base64) or a `url`")
         if self.data and not self.media_type.startswith("image/"):
@@ -81,26 +93,30 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """A line of multi-party chat: who said it, and what.
+    """What another agent said in a chat of several, with its author's name.
 
-    Models see it as `[Chat from @coder-2]: …`. Lines of the text that imitate such an attribution are quoted, so that
-    one participant cannot speak in another's name.
+    Models see it as `[Chat from @coder-2]: …`, each further line marked, so that no text can pass for anybody else's.
     """
 
     author: str
     text: str
 
     def __post_init__(self) -> None:
+        # ASCII alone: a name in letters that look alike would be another's name to whoever reads it.
         if not _AUTHOR.match(self.author):
-            raise ContentError(f"a chat author is a name such as '@coder-2', not {self.author!r}")
-        object.__setattr__(self, "author", "@" + self.author.removeprefix("@"))
-        object.__setattr__(self, "text", clean(self.text))
+            raise ContentError(
+                f"a chat author is a name of letters, digits, `_`, `.` and `-`, such as '@coder-2', not {self.author!r}"
+            )
+        name = "@" + self.author.removeprefix("@")
+        if name.lower() == HUMAN:
+            raise ContentError(f"{self.author!r} is the human's name; what the human says is `Text`, without an author")
+        object.__setattr__(self, "author", name)
+        _clean(self, "text")
 
     @property
     def attributed(self) -> str:
         """The text as models see it."""
-        quoted = _CHAT_LINE.sub(r"> \1", self.text)
-        return f"[Chat from {self.author}]: {quoted}"
+        return attributed(self.author, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +127,7 @@ class Reasoning:
     native: Native | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", clean(self.text))
+        _clean(self, "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +138,7 @@ class Foreign:
     text: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", clean(self.text))
+        _clean(self, "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,10 +164,13 @@ class ToolCall:
         arguments: object = self.arguments
         if not isinstance(arguments, Mapping):
             raise ContentError(f"the arguments of call {self.id!r} are an object, not {type(self.arguments).__name__}")
+        if self.problem is not None:
+            _clean(self, "problem")
         if not self.arguments_json:
-            object.__setattr__(
-                self, "arguments_json", dumps(self.arguments, f"the arguments of call {self.id!r} to `{self.name}`")
-            )
+            what = f"the arguments of call {self.id!r} to `{self.name}`"
+            object.__setattr__(self, "arguments_json", dumps(self.arguments, what))
+            # What is recorded is what is sent, and does not change with the object it was made of.
+            object.__setattr__(self, "arguments", loads(self.arguments_json, what))
 
     @classmethod
     def read(
@@ -220,6 +239,7 @@ class ToolResult:
     semantic: Result | None = None
 
     def __post_init__(self) -> None:
+        _clean(self, "call_id", "handle")
         content: object = self.content
         if isinstance(content, str):
             object.__setattr__(self, "content", clean(content))
@@ -269,8 +289,8 @@ class ToolSpec:
         parameters: object = self.parameters
         if not isinstance(parameters, dict) or self.parameters.get("type", "object") != "object":
             raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")
-        object.__setattr__(self, "description", clean(self.description))
-        dumps(self.parameters, f"the parameters of tool `{self.name}`")
+        _clean(self, "description")
+        object.__setattr__(self, "parameters", well_formed(self.parameters, f"the parameters of tool `{self.name}`"))
 
     @property
     def is_provider_defined(self) -> bool:

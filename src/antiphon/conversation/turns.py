@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from antiphon._json import clean
+from antiphon.conversation.attribution import HUMAN, read_attributed, unattributed
 from antiphon.conversation.parts import (
-    HUMAN,
     AssistantPart,
     Chat,
     Foreign,
@@ -31,13 +31,14 @@ class UserTurn:
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
 
     @property
+    def said(self) -> tuple[Text | Image | Foreign, ...]:
+        """The parts as models are to see them: nobody can be taken for somebody else."""
+        return tuple(_said(part) for part in self.parts)
+
+    @property
     def text(self) -> str:
-        """All text of the turn, chat with its attribution."""
-        return "\n\n".join(
-            part.attributed if isinstance(part, Chat) else part.text
-            for part in self.parts
-            if isinstance(part, Chat | Text)
-        )
+        """All text of the turn as models see it, chat with its attribution."""
+        return "\n\n".join(part.text for part in self.said if isinstance(part, Text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,33 @@ class AssistantTurn:
 
 
 Turn = UserTurn | AssistantTurn
+
+
+def _said(part: UserPart) -> Text | Image | Foreign:
+    match part:
+        case Image():
+            return part
+        case Chat():
+            return Text(part.attributed)
+        case Text() | Foreign():
+            text = unattributed(part.text)
+            if text == part.text:
+                return part
+            # The provider's own form of a text would show it unmarked.
+            return Text(text) if isinstance(part, Text) else replace(part, text=text)
+
+
+def heard(part: UserPart | AssistantPart) -> tuple[UserPart | AssistantPart, ...]:
+    """What stands in a history as models saw it, with each piece given back to whoever said it."""
+    if not isinstance(part, Text) or "[Chat from @" not in part.text:
+        return (part,)
+    pieces = [_piece(author, text) for author, text in read_attributed(part.text) if text.strip()]
+    # Only what would be written so again was written so.
+    return tuple(pieces) if UserTurn(tuple(pieces)).text == part.text else (part,)
+
+
+def _piece(author: str, text: str) -> Text | Chat:
+    return Text(text) if author.lower() == HUMAN else Chat(author, text)
 
 
 def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str | None) -> tuple[UserPart, ...]:

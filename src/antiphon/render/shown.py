@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -21,6 +21,7 @@ from antiphon.render.lines import StateLine, duration
 from antiphon.render.registry import Body, Unfit
 from antiphon.render.safe import count_lines, head, is_safe, is_utf8, json_text, safe, safe_line
 from antiphon.results import Result
+from antiphon.results.nested import inside, is_all_results, label, replaced
 
 #: From this width on, what is opened stands a little to the right of its line.
 _INDENTED = 40
@@ -42,6 +43,7 @@ class Shown:
     seconds: float | None = None
     header: bool = True
     side_by_side: bool | None = None
+    inside: bool = False
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         for line in self._lines(console, max(options.max_width, 1)):
@@ -54,6 +56,8 @@ class Shown:
     @property
     def opened(self) -> bool:
         """Whether more than one line is shown."""
+        if self.inside and self.result.display.collapsed is not True:
+            return True
         return self.full or self.result.is_error or self.state == "failed" or self.result.display.collapsed is False
 
     def _lines(self, console: Console, width: int) -> Iterator[Line]:
@@ -66,7 +70,8 @@ class Shown:
             yield from _rendered(console, self._state_line(), width)
         if self.opened:
             indent = 2 if headed and width >= _INDENTED else 0
-            for line in self._body(console, width - indent, width):
+            lines = chain(self._body(console, width - indent, width, headed), self._nested(console, width - indent))
+            for line in lines:
                 yield [Segment(" " * indent), *line] if indent else line
 
     def _says_something(self) -> bool:
@@ -77,21 +82,31 @@ class Shown:
 
     def _state_line(self) -> StateLine:
         state = self.state or ("failed" if _failed(self.result) else "done")
-        about, summary = self._head(), self.result.summary or ("" if self.opened else _gist(self.result.data))
+        gist = _gist(_drawable(self.result).data)
+        about, summary = self._head(), self.result.summary or ("" if self.opened else gist)
         # What stands in the line already, or right below it, is not said twice.
-        if self.opened and self.result.kind in ("error", "question") and _gist(self.result.data).startswith(summary):
+        if self.opened and self.result.kind in ("error", "question") and gist.startswith(summary):
             summary = ""
         if summary == about or summary.startswith(f"{about},"):
             about, summary = summary, ""
         return StateLine(state, about, summary, "" if self.seconds is None else duration(self.seconds))
 
-    def _body(self, console: Console, width: int, terminal: int) -> Iterator[Line]:
+    def _nested(self, console: Console, width: int) -> Iterator[Line]:
+        """The results in the data, each drawn as itself."""
+        for path, each in inside(self.result.data):
+            title = safe_line(label(path), 200) if any(isinstance(key, str) for key in path) else ""
+            yield from Shown(each, self.full, title, side_by_side=self.side_by_side, inside=True)._lines(console, width)
+
+    def _body(self, console: Console, width: int, terminal: int, headed: bool) -> Iterator[Line]:
         """The first way of the chain that works; renderers that fail are named in a line of their own."""
+        if is_all_results(self.result.data):
+            return
         context = self._context(console, width, terminal)
         failures: list[Text] = []
-        for name, attempt in attempts(self.result):
+        result = _drawable(self.result)
+        for name, attempt in attempts(result):
             try:
-                lines = _laid_out(attempt(self.result, context), context)
+                lines = _laid_out(attempt(result, context), context)
             except Exception as error:
                 # A renderer may be anybody's: whatever it raises must not keep the rest from being shown.
                 if not isinstance(error, Unfit) or name.startswith("the renderer"):
@@ -101,6 +116,10 @@ class Shown:
             yield from _printable(console, failures, width)
             yield from lines
             return
+        if not headed and self.result.summary:
+            # Whatever could not be drawn, there is always the summary.
+            said = Text(safe_line(self.result.summary, 300, context.encoding))
+            failures += Lines([said], words=True).fit(console, width, 3)
         yield from _printable(console, failures, width)
 
     def _context(self, console: Console, width: int, terminal: int) -> Context:
@@ -141,6 +160,12 @@ def print_result(result: Result, console: Console | None = None, *, full: bool =
 def ordered(results: Iterable[Result]) -> list[Result]:
     """Results by their priority, the highest first; among equals the order stays."""
     return sorted(results, key=lambda result: -(result.display.priority or 0))
+
+
+def _drawable(result: Result) -> Result:
+    """The result with a word for each of those inside it, as renderers know only plain data."""
+    nested = any(True for _ in inside(result.data))
+    return replace(result, data=replaced(result.data, lambda each: each.brief)) if nested else result
 
 
 def _failed(result: Result) -> bool:

@@ -17,6 +17,7 @@ from antiphon.results.kinds import (
     terminal,
     text,
 )
+from antiphon.results.nested import data_of
 from antiphon.results.plain import plain
 from antiphon.results.result import Display, Location, Result
 from antiphon.results.storage import SCHEMA
@@ -26,6 +27,7 @@ __all__ = [
     "Display",
     "Location",
     "Result",
+    "data_of",
     "diff",
     "error",
     "face",

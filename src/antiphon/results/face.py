@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from antiphon._json import dumps
+from antiphon.results.nested import Path, inside, is_all_results, label, replaced
 from antiphon.results.result import Result
 
 #: How many rows of a table and entries of a directory the model is shown.
@@ -17,7 +19,23 @@ DIFF_LINES = 20_000
 
 
 def face(result: Result) -> str:
-    """What the model reads. Images are left to the wires: here they are only named."""
+    """What the model reads, results inside it included. Images are left to the wires: here they are only named."""
+    found = list(inside(result.data))
+    if not found:
+        return _face(result)
+    rest = replace(result, data=replaced(result.data, lambda each: each.brief))
+    own = result.summary if is_all_results(result.data) else _face(rest)
+    return "\n\n".join(part for part in (own, *(_labelled(path, face(each)) for path, each in found)) if part)
+
+
+def _labelled(path: Path, text: str) -> str:
+    # The places of a plain list say nothing that their order does not.
+    if all(isinstance(key, int) for key in path):
+        return text
+    return f"{label(path)}:\n{text}" if "\n" in text else f"{label(path)}: {text}"
+
+
+def _face(result: Result) -> str:
     data = result.data
     maker = _FACES.get(result.kind)
     if maker and isinstance(data, dict):
@@ -26,8 +44,13 @@ def face(result: Result) -> str:
     return "\n".join(part for part in (result.summary, body) if part)
 
 
-def image_of(result: Result) -> tuple[str, str, str] | None:
-    """The image of a result as base64 data, media type and URL; nothing for other kinds."""
+def images_of(result: Result) -> list[tuple[str, str, str]]:
+    """The images of a result and of those inside it, as base64 data, media type and URL."""
+    own = _image_of(result)
+    return [own] if own else [image for _, each in inside(result.data) for image in images_of(each)]
+
+
+def _image_of(result: Result) -> tuple[str, str, str] | None:
     given: object = result.data
     if result.kind != "image" or not isinstance(given, dict):
         return None

@@ -30,7 +30,8 @@ def diff(path: str, original: str | None, modified: str, *, summary: str = "", *
         data["original"] = original
     added, removed = changed_lines(original or "", modified)
     summary = summary or (f"new file, {_count(added, 'line')}" if original is None else f"+{added} -{removed} lines")
-    return Result("diff", data, summary, "", Display(language=language(path), **display), path, (Location(path),))
+    hints: dict[str, Any] = {"language": language(path), **display}
+    return Result("diff", data, summary, "", Display(**hints), path, (Location(path),))
 
 
 def file_content(path: str, content: str, *, size: int | None = None, summary: str = "", **display: Any) -> Result:

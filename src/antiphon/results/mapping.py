@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal, cast
 
 from antiphon.errors import FormatError
-from antiphon.results.face import face, image_of
+from antiphon.results.face import face, images_of
+from antiphon.results.plain import plain
 from antiphon.results.result import AUDIENCES, Display, Location, Result
 from antiphon.results.storage import from_json, to_json
 
@@ -19,7 +20,7 @@ Status = Literal["pending", "in_progress", "completed", "failed"]
 
 def to_mcp(result: Result) -> dict[str, Any]:
     """The result of a tool call as MCP's JSON: content for models, structured content, and ours whole beside it."""
-    own = _object(result.data)
+    own = _object(plain(result.data))
     if result.kind == MCP and own is not None:
         return own
     notes: dict[str, Any] = {}
@@ -28,9 +29,7 @@ def to_mcp(result: Result) -> dict[str, Any]:
     if result.display.priority is not None and 0 <= result.display.priority <= 1:
         notes["priority"] = result.display.priority
     blocks: list[dict[str, Any]] = [{"type": "text", "text": face(result)}]
-    picture = image_of(result)
-    if picture and picture[0]:
-        blocks.append({"type": "image", "data": picture[0], "mimeType": picture[1]})
+    blocks += [{"type": "image", "data": data, "mimeType": kind} for data, kind, _ in images_of(result) if data]
     content = [block | ({"annotations": notes} if notes else {}) for block in blocks]
     data = {"content": content, "isError": result.is_error, "_meta": {META: to_json(result)}}
     return data if own is None else data | {"structuredContent": own}
@@ -55,7 +54,7 @@ def from_mcp(data: object) -> Result:
 
 def to_acp(result: Result, call_id: str, status: Status | None = None) -> dict[str, Any]:
     """The result as an update of a tool call in the Agent Client Protocol: title, kind, status, locations, content."""
-    data = _object(result.data) or {}
+    data = _object(plain(result.data)) or {}
     content: dict[str, Any] = {"type": "content", "content": {"type": "text", "text": face(result)}}
     if result.kind == "diff":
         content = {"type": "diff", "path": data.get("path", ""), "newText": data.get("modified", "")}

@@ -13,12 +13,66 @@ from antiphon._json import clean
 DEPTH = 60
 
 
+#: So many results may stand inside one another; those further in are only named.
+LEVELS = 8
+
+
+class Whole:
+    """A value that stays as it is inside data, and has a JSON form of its own."""
+
+    __slots__ = ()
+
+    levels: int
+
+    @property
+    def brief(self) -> str:
+        """A short text that can stand for it."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form."""
+        raise NotImplementedError
+
+
 def plain(value: object) -> Any:
     """The value as JSON data. Cycles and depths end in an ellipsis, NaN and bytes become text."""
-    return _plain(value, DEPTH, set())
+    return _plain(value, DEPTH, set(), False)
 
 
-def _plain(value: object, depth: int, above: set[int]) -> Any:
+def kept(value: object) -> Any:
+    """The same, but results stay results."""
+    return _plain(value, DEPTH, set(), True)
+
+
+def holds_whole(value: object) -> bool:
+    """Whether there is a result in it, at any depth that is looked at."""
+    return _holds(value, DEPTH, set())
+
+
+def _holds(value: object, depth: int, seen: set[int]) -> bool:
+    if isinstance(value, Whole):
+        return True
+    if value is None or isinstance(value, str | int | float | bytes) or not depth or id(value) in seen:
+        return False
+    seen.add(id(value))
+    return any(_holds(inner, depth - 1, seen) for inner in _inner(value))
+
+
+def _inner(value: object) -> Iterable[object]:
+    if isinstance(value, Mapping):
+        return cast(Mapping[object, object], value).values()
+    if isinstance(value, list | tuple | set | frozenset):
+        return cast(Iterable[object], value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return [getattr(value, field.name) for field in dataclasses.fields(value)]
+    return vars(value).values() if _is_model(value) else ()
+
+
+def _is_model(value: object) -> bool:
+    return callable(getattr(value, "model_dump", None)) and not isinstance(value, type) and hasattr(value, "__dict__")
+
+
+def _plain(value: object, depth: int, above: set[int], keep: bool) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -30,10 +84,12 @@ def _plain(value: object, depth: int, above: set[int]) -> Any:
         return clean(value)
     if isinstance(value, bytes | bytearray):
         return f"{len(value):,} bytes"
-    return _compound(value, depth, above)
+    if isinstance(value, Whole):
+        return value.to_json() if not keep else value if value.levels < LEVELS else value.brief
+    return _compound(value, depth, above, keep)
 
 
-def _compound(value: object, depth: int, above: set[int]) -> Any:
+def _compound(value: object, depth: int, above: set[int], keep: bool) -> Any:
     key = id(value)
     if not depth or key in above:
         return "…"
@@ -41,16 +97,22 @@ def _compound(value: object, depth: int, above: set[int]) -> Any:
     try:
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-        elif callable(dump := getattr(value, "model_dump", None)) and not isinstance(value, type):
-            value = dump()
+        elif _is_model(value):
+            value = _dumped(value)
         if isinstance(value, Mapping):
             pairs = cast(Mapping[object, object], value).items()
-            return {clean(str(key)): _plain(inner, depth - 1, above) for key, inner in pairs}
+            return {clean(str(key)): _plain(inner, depth - 1, above, keep) for key, inner in pairs}
         if isinstance(value, list | tuple | set | frozenset):
-            return [_plain(inner, depth - 1, above) for inner in cast(Iterable[object], value)]
+            return [_plain(inner, depth - 1, above, keep) for inner in cast(Iterable[object], value)]
         return clean(_described(value))
     finally:
         above.discard(key)
+
+
+def _dumped(model: object) -> dict[str, Any]:
+    """A pydantic model's fields; its own way of writing them would take results apart."""
+    fields: dict[str, Any] = cast(Any, model).model_dump()
+    return fields | {name: value for name, value in vars(model).items() if name in fields and holds_whole(value)}
 
 
 def _described(value: object) -> str:

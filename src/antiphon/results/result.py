@@ -8,7 +8,8 @@ from typing import Any, Literal
 
 from antiphon._json import clean
 from antiphon.errors import ContentError
-from antiphon.results.plain import plain
+from antiphon.results.nested import inside
+from antiphon.results.plain import Whole, kept
 
 #: Lowercase words, dots between namespaces: `table`, `git.status`, `mycompany.report`.
 KIND = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\Z")
@@ -44,6 +45,8 @@ class Display:
         for name, kind in self.field_types.items():
             if kind not in FIELD_TYPES:
                 raise ContentError(f"the type of field {name!r} is one of {', '.join(FIELD_TYPES)}, not {kind!r}")
+        object.__setattr__(self, "language", clean(self.language))
+        object.__setattr__(self, "field_types", {clean(name): kind for name, kind in self.field_types.items()})
 
     @property
     def hidden(self) -> bool:
@@ -58,12 +61,16 @@ class Location:
     path: str
     line: int | None = None
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", clean(self.path))
+
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Whole):
     """What a tool returns besides plain values: `Result("git.status", data, summary="3 modified")`.
 
-    `data` may be any value; it is kept as plain JSON data. `summary` is the one line every display can show.
+    `data` may be any value; it is kept as plain JSON data, in which results stay results. `summary` is the one line
+    every display can show.
     `title` and `locations` are for editors (ACP), `audience` says who it is meant for (MCP).
     """
 
@@ -75,13 +82,15 @@ class Result:
     title: str = ""
     locations: tuple[Location, ...] = ()
     audience: tuple[Audience, ...] = ()
+    levels: int = field(default=1, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.kind, str) or not KIND.match(self.kind):
             raise ContentError(
                 f"a kind is lowercase words with dots between namespaces, such as 'git.status', not {self.kind!r}"
             )
-        object.__setattr__(self, "data", plain(self.data))
+        object.__setattr__(self, "data", kept(self.data))
+        object.__setattr__(self, "levels", 1 + max((each.levels for _, each in inside(self.data)), default=0))
         for name in ("summary", "mime_type", "title"):
             object.__setattr__(self, name, clean(getattr(self, name)))
         for who in self.audience:
@@ -93,6 +102,11 @@ class Result:
         """Whether this result says that something failed."""
         return self.kind == "error"
 
+    @property
+    def brief(self) -> str:
+        """What stands for the result where there is no room for it."""
+        return f"[{self.kind}: {self.summary}]" if self.summary else f"[{self.kind}]"
+
     def to_json(self) -> dict[str, Any]:
         """The result in our one documented schema."""
         from antiphon.results.storage import to_json
@@ -101,7 +115,7 @@ class Result:
 
     @classmethod
     def from_json(cls, data: object) -> Result:
-        """A result from JSON: our own schema, its camelCase spelling, or the flat shapes of old."""
+        """A result from JSON: our own schema, its spelling with underscores, or the flat shapes of old."""
         from antiphon.results.storage import from_json
 
         return from_json(data)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
 from antiphon.errors import ContentError
 from antiphon.results import Result, face
-from antiphon.results.face import image_of
+from antiphon.results.face import images_of
+from antiphon.results.nested import gathered
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.threads import called
 from antiphon.tools.tool import HumanNeeded, Tool, ToolContext, ToolFailure
@@ -106,6 +108,8 @@ def as_result(call: ToolCall, value: object, limit: int, conversation: Conversat
         return _own_result(call, value, limit, conversation)
     if isinstance(value, Result):
         return _semantic_result(call, value, limit, conversation)
+    if (found := gathered(value)) is not None:
+        return _semantic_result(call, found, limit, conversation, face(dataclasses.replace(found, summary="")))
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
     shown = [Text(part) if isinstance(part, str) else part for part in parts]
     if any(isinstance(part, Image) for part in shown) and all(isinstance(part, Text | Image) for part in shown):
@@ -127,24 +131,24 @@ def _own_result(call: ToolCall, value: ToolResult, limit: int, conversation: Con
     return dataclasses.replace(value, content=(Text(cut.text), *images) if images else cut.text, handle=cut.handle)
 
 
-def _semantic_result(call: ToolCall, value: Result, limit: int, conversation: Conversation) -> ToolResult:
+def _semantic_result(
+    call: ToolCall, value: Result, limit: int, conversation: Conversation, text: str | None = None
+) -> ToolResult:
     """Both faces of a result: what the model reads, and the whole for people."""
-    cut = _cut(call, face(value), limit, conversation)
-    picture = None if value.is_error else _picture(value)
-    content = cut.content if picture is None else (Text(cut.text), picture)
+    cut = _cut(call, face(value) if text is None else text, limit, conversation)
+    pictures = () if value.is_error else _pictures(value)
+    content = (Text(cut.text), *pictures) if pictures else cut.content
     return dataclasses.replace(cut, content=content, is_error=value.is_error, semantic=value)
 
 
-def _picture(value: Result) -> Image | None:
-    """The image in a result, if it is one that models can be shown."""
-    found = image_of(value)
-    if found is None or found[1] not in ("image/png", "image/jpeg", "image/gif", "image/webp"):
-        return None
-    data, media_type, url = found
-    try:
-        return Image(data, media_type) if data else Image(url=url)
-    except ContentError:
-        return None
+def _pictures(value: Result) -> tuple[Image, ...]:
+    """The images in a result that models can be shown."""
+    shown: list[Image] = []
+    for data, media_type, url in images_of(value):
+        if media_type in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+            with suppress(ContentError):
+                shown.append(Image(data, media_type) if data else Image(url=url))
+    return tuple(shown)
 
 
 def _cut(call: ToolCall, text: str, limit: int, conversation: Conversation) -> ToolResult:

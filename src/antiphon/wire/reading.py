@@ -8,7 +8,9 @@ from typing import Any
 
 from antiphon.conversation import Change, Conversation, Foreign, Image, Item, Native, Origin, Text, ToolCall, assemble
 from antiphon.conversation import ToolSpec as ToolSpec
+from antiphon.conversation.parts import AssistantPart, UserPart
 from antiphon.conversation.repair import ChangeCode
+from antiphon.conversation.turns import heard
 from antiphon.errors import ContentError
 
 
@@ -95,8 +97,13 @@ class Reader:
         """The conversation these messages make; `assemble` says what the flags mean."""
         system = "\n\n".join(text for text in self.system if text.strip())
         self.settle_tools()
-        conversation, changes = assemble(self.items, system, self.tools, by_id=by_id, merges=merges)
+        items = [replace(item, parts=_heard(item)) for item in self.items]
+        conversation, changes = assemble(items, system, self.tools, by_id=by_id, merges=merges)
         places = {item.where: place for place, item in enumerate(self.items)}
         found = sorted(self.changes + changes, key=lambda change: places.get(change.where, -1))
         last = next((item.where for item in reversed(self.items) if item.role == "assistant"), "")
         return Reading(conversation, found, rest, last)
+
+
+def _heard(item: Item) -> tuple[UserPart | AssistantPart, ...]:
+    return item.parts if item.role == "assistant" else tuple(each for part in item.parts for each in heard(part))

@@ -9,7 +9,6 @@ from antiphon._json import dumps, loads
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
-    Chat,
     Conversation,
     Foreign,
     Image,
@@ -20,7 +19,6 @@ from antiphon.conversation import (
     ToolResult,
     ToolSpec,
     Turn,
-    UserPart,
 )
 from antiphon.errors import OptionError
 from antiphon.wire import body
@@ -190,7 +188,7 @@ def _segments(turn: Turn, target: Target) -> list[body.Segment]:
         segments = [body.Segment("assistant", ",".join(blocks).encode())] if blocks else []
         return [*segments, body.Segment("user", ",".join(results).encode())] if results else segments
     segments: list[body.Segment] = []
-    for part in turn.parts:
+    for part in turn.said:
         block = _block(part, target)
         if block is not None:
             whole = isinstance(part, Foreign) and "role" in part.native.data and _is_taken(part.native, target)
@@ -198,7 +196,7 @@ def _segments(turn: Turn, target: Target) -> list[body.Segment]:
     return segments or [body.Segment("user", _NOTHING.encode())]
 
 
-def _block(part: UserPart | AssistantPart, target: Target) -> str | None:
+def _block(part: Image | AssistantPart, target: Target) -> str | None:
     """The part as a content block, or nothing where this target cannot have it."""
     match part:
         case Reasoning():
@@ -215,8 +213,6 @@ def _block(part: UserPart | AssistantPart, target: Target) -> str | None:
             return dumps(part.native.data)
         case Text() | Foreign():
             return dumps({"type": "text", "text": part.text}) if part.text.strip() else None
-        case Chat():
-            return dumps({"type": "text", "text": part.attributed})
         case Image():
             return dumps({"type": "image", "source": _source(part)})
 

@@ -8,7 +8,6 @@ from typing import Any
 from antiphon._json import dumps
 from antiphon.conversation import (
     AssistantTurn,
-    Chat,
     Foreign,
     Image,
     Native,
@@ -53,7 +52,7 @@ def wrap(segment: body.Segment) -> bytes:
 def segments(turn: Turn, target: Target) -> list[body.Segment]:
     """The contents of one turn."""
     if isinstance(turn, UserTurn):
-        parts = [part for given in turn.parts if (part := _part(given, target)) is not None]
+        parts = [part for given in turn.said if (part := _part(given, target)) is not None]
         return [body.Segment("user", ",".join(parts).encode() or _NOTHING)]
     found = [
         ("model", _model_parts(turn, target)),
@@ -69,7 +68,7 @@ def _model_parts(turn: AssistantTurn, target: Target) -> list[str]:
     return [part for part in given if part is not None]
 
 
-def _part(part: Text | Image | Chat | Foreign | Reasoning | ToolCall, target: Target) -> str | None:
+def _part(part: Text | Image | Foreign | Reasoning | ToolCall, target: Target) -> str | None:
     """The part, or nothing where this target cannot have it."""
     match part:
         case ToolCall():
@@ -77,8 +76,6 @@ def _part(part: Text | Image | Chat | Foreign | Reasoning | ToolCall, target: Ta
         case Reasoning():
             same = part.native is not None and _same_model(part.native, target)
             return dumps(part.native.data) if same and part.native else None
-        case Chat():
-            return dumps({"text": part.attributed})
         case Image():
             return dumps(_image(part, target))
         case Text() | Foreign():

@@ -212,13 +212,13 @@ class _ChatReader:
                 self.note("bad-result", where, found, "it is written as text", id)
         keep = not plain and _is_sound(content) and message.get("role") == "tool"
         native = self.native(message) if keep else None
-        return ToolResult(legal_id(id), parts, native=native)
+        return ToolResult(legal_id(id) if id else "", parts, name=string(message.get("name")), native=native)
 
     def oldest_nameless(self, where: str, message: dict[str, Any]) -> str:
-        """The call that a result without an id answers: the first one of its name, if it has a name."""
+        """The call without an id that such a result answers: the first one of its name, if it has a name."""
         name = string(message.get("name"))
-        id = next((id for id, called in self.nameless.items() if not name or name == called), made_up_id(where))
-        if message.get("role") == "tool":
+        id = next((id for id, called in self.nameless.items() if not name or name == called), "")
+        if id and message.get("role") == "tool":
             self.note("bad-id", where, "a result without the id of its call", f"it is read as that of {id!r}", id)
         return id
 

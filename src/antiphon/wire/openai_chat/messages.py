@@ -10,7 +10,6 @@ from antiphon._json import dumps
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
-    Chat,
     Conversation,
     Foreign,
     Image,
@@ -20,7 +19,6 @@ from antiphon.conversation import (
     ToolCall,
     ToolResult,
     Turn,
-    UserPart,
     UserTurn,
     short_id,
 )
@@ -84,7 +82,7 @@ def _marked_message(segment: body.Segment) -> bytes:
 
 def _segments(turn: Turn, target: Target) -> list[body.Segment]:
     if isinstance(turn, UserTurn):
-        segments = [segment for part in turn.parts if (segment := _said(part, target)) is not None]
+        segments = [segment for part in turn.said if (segment := _said(part, target)) is not None]
         return segments or [_text_segment(_NOTHING)]
     message = _assistant_message(turn, target)
     segments = [body.Segment("", message.encode())] if message else []
@@ -109,7 +107,7 @@ def _segments(turn: Turn, target: Target) -> list[body.Segment]:
 # The user's side
 
 
-def _said(part: UserPart, target: Target) -> body.Segment | None:
+def _said(part: Text | Image | Foreign, target: Target) -> body.Segment | None:
     match part:
         case Foreign() if is_ours(part.native, target):
             return _native_segment(part.native.data, target)
@@ -117,8 +115,6 @@ def _said(part: UserPart, target: Target) -> body.Segment | None:
             return _native_segment(part.native.data, target)
         case Text() | Foreign():
             return _text_segment(part.text) if part.text.strip() else None
-        case Chat():
-            return _text_segment(part.attributed)
         case Image() if target.profile.images:
             return body.Segment("user", _image_block(part, target).encode())
         case Image():

@@ -172,7 +172,9 @@ class _Reader(Reader):
         blank = not content or any(not part.strip() for part in _texts(content))
         plain = "output" not in item or (is_plain(item, "call_id", "output") and not blank)
         native = None if plain else Native(self.origin, item)
-        self.items.append(Item("user", where, results=(ToolResult(legal_id(id), content, native=native),)))
+        self.items.append(
+            Item("user", where, results=(ToolResult(legal_id(id) if id else "", content, native=native),))
+        )
 
     def read_content(self, where: str, block: dict[str, Any], message: bool = False) -> Text | Image | Foreign:
         """A piece of a user's message or of an output."""

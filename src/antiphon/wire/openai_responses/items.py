@@ -10,7 +10,6 @@ from antiphon._json import dumps
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
-    Chat,
     Foreign,
     Image,
     Reasoning,
@@ -18,7 +17,6 @@ from antiphon.conversation import (
     ToolCall,
     ToolResult,
     Turn,
-    UserPart,
     UserTurn,
 )
 from antiphon.wire import body
@@ -36,7 +34,7 @@ CALL_ID = re.compile(r".{1,64}", re.DOTALL)
 def segments(turn: Turn, terms: Terms) -> list[body.Segment]:
     """A turn's items. Only what a user says in neighbouring turns becomes one message."""
     if isinstance(turn, UserTurn):
-        return [_user_segment(part, terms) for part in turn.parts if _has_form(part, terms)] or [_user(_NOTHING)]
+        return [_user_segment(part, terms) for part in turn.said if _has_form(part, terms)] or [_user(_NOTHING)]
     ids = {call.id: _call_id(call, terms) for call in turn.calls}
     results = [_result(result, ids[result.call_id], terms) for result in turn.results]
     items = [*_assistant_items(turn, terms), *results]
@@ -59,21 +57,19 @@ def is_content(data: Mapping[str, Any]) -> bool:
     return string(data.get("type")).startswith("input_")
 
 
-def _has_form(part: UserPart, terms: Terms) -> bool:
+def _has_form(part: Text | Image | Foreign, terms: Terms) -> bool:
     return not isinstance(part, Foreign) or terms.sends(part) or bool(part.text.strip())
 
 
-def _user_segment(part: UserPart, terms: Terms) -> body.Segment:
+def _user_segment(part: Text | Image | Foreign, terms: Terms) -> body.Segment:
     if isinstance(part, Foreign) and terms.sends(part) and not is_content(part.native.data):
         return body.Segment("", dumps(part.native.data).encode())
     return _user(_content(part, terms))
 
 
-def _content(part: UserPart, terms: Terms) -> dict[str, Any]:
+def _content(part: Text | Image | Foreign, terms: Terms) -> dict[str, Any]:
     """A part as a piece of a user's message or of a function's output."""
     match part:
-        case Chat():
-            return {"type": "input_text", "text": part.attributed}
         case Image() if not terms.target.profile.images:
             return {"type": "input_text", "text": "[image]"}
         case Text() | Image() if is_content(data := terms.ours(part.native) or {}):

@@ -1,0 +1,69 @@
+"""Who said what, in a text that models read: nothing anybody says can pass for what somebody else said.
+
+An agent's text is `[Chat from @name]: …`, and every further line of it begins with `> `, whatever its line breaks are.
+What follows the first line break without that sign is somebody else's. Text of the human stands as it is; where it
+looks like an attribution anywhere, it is attributed too, to `@human`. So who said what can be read back exactly.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+#: The author whose chat is the human's own input and carries no attribution.
+HUMAN = "@human"
+
+_BREAKS = "\n\v\f\r\x1c-\x1f\x85\u2028\u2029"
+_BREAK = re.compile(f"\r\n|[{_BREAKS}]")
+_HEAD = r"\[Chat from (@[A-Za-z0-9_.-]{1,64})\]: "
+_SAID = re.compile(rf"{_HEAD}([^{_BREAKS}]*(?:(?:\r\n|[{_BREAKS}])> [^{_BREAKS}]*)*)(?:\n\n|\Z)")
+_CONTINUED = re.compile(f"(\r\n|[{_BREAKS}])> ")
+_NEXT = re.compile(rf"\n\n(?={_HEAD})")
+# What the eye does not see, or sees as part of the letter before it.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    "\u202a-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
+)
+_LOOK_ALIKES = str.maketrans(
+    "сϲᴄ\u217dһհʜаαɑᴀтτᴛƒꜰгᴦʀоοօᴏ0мᴍ∶ː꞉։׃",
+    "cccchhhaaaatttffrrrooooomm:::::",
+)
+_OPEN, _CLOSE = r"\[({<|⟦⁅【〔〖〘〚「『❲⦋⟨《〈«‹⌈⌊", r"\])}>|⟧⁆】〕〗〙〛」』❳⦌⟩》〉»›⌉⌋"
+_ATTRIBUTION = re.compile(
+    rf"(?:^|[{_BREAKS}])(?:[^\w{_BREAKS}]{{0,40}}chat[^\w{_BREAKS}]{{0,9}}from"
+    rf"|[^\w{_BREAKS}]{{0,40}}[{_OPEN}][^{_BREAKS}]{{0,120}}?@[^{_BREAKS}]{{0,120}}?[{_CLOSE}][^\w{_BREAKS}]{{0,9}}:)"
+)
+
+
+def attributed(author: str, text: str) -> str:
+    """The text as this author's."""
+    return f"[Chat from {author}]: {_BREAK.sub(lambda found: found[0] + '> ', text)}"
+
+
+def unattributed(text: str) -> str:
+    """The human's text: as it is, unless somebody might take a line of it for an attribution."""
+    return attributed(HUMAN, text) if _ATTRIBUTION.search(_folded(text)) else text
+
+
+def read_attributed(text: str) -> list[tuple[str, str]]:
+    """Who said what, in pieces of text that were put together with a blank line between them."""
+    pieces: list[tuple[str, str]] = []
+    place = 0
+    while place < len(text):
+        if found := _SAID.match(text, place):
+            pieces.append((found[1], _CONTINUED.sub(r"\1", found[2])))
+            place = found.end()
+        else:
+            following = _NEXT.search(text, place)
+            end = following.start() if following else len(text)
+            pieces.append((HUMAN, text[place:end]))
+            place = end + 2
+    return pieces
+
+
+def _folded(text: str) -> str:
+    """The text with letters and signs that look alike made the same, and without what is not seen."""
+    if text.isascii():
+        return _UNSEEN.sub("", text.lower())
+    folded = unicodedata.normalize("NFKD", text).casefold().translate(_LOOK_ALIKES)
+    return _UNSEEN.sub("", folded)
