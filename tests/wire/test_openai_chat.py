@@ -34,14 +34,16 @@ from antiphon.errors import (
     StatusError,
     StreamCut,
 )
+from antiphon.providers import PROVIDERS
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, openai_chat, rules
 from tests.recordings import exchanges
 from tests.strategies import json_values
 
 TARGET = Target("openai", "openai-chat", "gpt-4o")
 ORIGIN = TARGET.origin
-DEEPSEEK = Target("deepseek", "openai-chat", "deepseek-v4", Profile(send_reasoning=True, max_tokens_field="max_tokens"))
-MISTRAL = Target("mistral", "openai-chat", "mistral-large", Profile(short_ids=True, assistant_after_tool=True))
+DEEPSEEK = Target("deepseek", "openai-chat", "deepseek-v4", PROVIDERS["deepseek"].profile)
+MISTRAL = Target("mistral", "openai-chat", "mistral-large", PROVIDERS["mistral"].profile)
+OPENROUTER = Target("openrouter", "openai-chat", "anthropic/claude-sonnet-5", PROVIDERS["openrouter"].profile)
 REQUEST = TypeAdapter(completion_create_params.CompletionCreateParamsNonStreaming)
 PNG = Image(data="aGk=", media_type="image/png")
 PNG_BLOCK = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
@@ -203,24 +205,47 @@ class TestReasoning:
         conversation = after(thinking, Text("well"))
         assert sent(conversation, DEEPSEEK)[1]["reasoning_content"] == "hm"
         other = Target("deepseek", "openai-chat", "deepseek-v5", DEEPSEEK.profile)
-        # The server refuses a message without the field, whoever wrote it.
-        assert sent(conversation, other)[1]["reasoning_content"] == ""
+        assert sent(conversation, other)[1] == {"role": "assistant", "content": "well"}
         assert "hm" not in json.dumps(sent(conversation))
+
+    def test_deepseek_gets_the_field_with_calls_whoever_made_them(self):
+        thinking = Reasoning("hm", Native(ORIGIN, {"reasoning_content": "hm"}))
+        conversation = after(thinking, ToolCall("c", "f"))
+        # In thinking mode it refuses calls without the field.
+        assert sent(conversation, DEEPSEEK)[1]["reasoning_content"] == ""
+        assert "reasoning_content" not in sent(after(Text("well")), DEEPSEEK)[1]
 
     def test_only_servers_that_want_it_get_it(self):
         thinking = Reasoning("hm", Native(ORIGIN, {"reasoning_content": "hm"}))
         assert sent(after(thinking, Text("well")))[1] == {"role": "assistant", "content": "well"}
 
-    def test_details_go_back_unchanged_and_text_in_the_field_of_the_server(self):
-        target = Target("openrouter", "openai-chat", "m", Profile(send_reasoning=True, reasoning_field="reasoning"))
-        details = [{"type": "reasoning.encrypted", "data": "c2ln", "id": "r1", "index": 0}]
+    def test_details_go_back_as_the_list_they_were(self):
+        details = [
+            {"type": "reasoning.text", "text": "hm", "signature": "c2ln", "format": "anthropic-claude-v1", "index": 0},
+            {"type": "reasoning.encrypted", "data": "c2ln", "id": "r1", "index": 0, "format": None},
+        ]
         message = {"role": "assistant", "content": "well", "reasoning": "hm", "reasoning_details": details}
-        reply = openai_chat.decode({"choices": [{"message": message}]}, target.origin)
+        reply = openai_chat.decode({"choices": [{"message": message}]}, OPENROUTER.origin)
         assert reply.reasoning == "hm"
-        assert sent(after(*reply.parts), target)[1] == message
+        back = {"role": "assistant", "content": "well", "reasoning_details": details}
+        assert sent(after(*reply.parts), OPENROUTER)[1] == back
+        assert "reasoning_details" not in json.dumps(sent(after(*reply.parts), DEEPSEEK))
+
+    def test_a_message_without_thinking_has_no_field_for_it(self):
+        for message in ({"content": "well", "reasoning": None}, {"content": "well", "reasoning_details": []}):
+            reply = openai_chat.decode({"choices": [{"message": message}]}, OPENROUTER.origin)
+            assert sent(after(*reply.parts), OPENROUTER)[1] == {"role": "assistant", "content": "well"}
+
+    @pytest.mark.parametrize("field", ["reasoning", "reasoning_content", "reasoning_text"])
+    def test_text_goes_back_in_the_field_that_the_server_has_for_it(self, field: str):
+        for provider, own in (("ollama", "reasoning"), ("zai", "reasoning_content"), ("openrouter", "reasoning")):
+            target = Target(provider, "openai-chat", "m", PROVIDERS[provider].profile)
+            reply = openai_chat.decode({"choices": [{"message": {"content": "well", field: "hm"}}]}, target.origin)
+            assert reply.reasoning == "hm"
+            assert sent(after(*reply.parts), target)[1] == {"role": "assistant", "content": "well", own: "hm"}
 
     def test_thinking_in_the_content(self):
-        target = Target("mistral", "openai-chat", "magistral", Profile(send_reasoning=True))
+        target = Target("mistral", "openai-chat", "magistral", MISTRAL.profile)
         content = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "well"}]
         reply = openai_chat.decode({"choices": [{"message": {"content": content}}]}, target.origin)
         assert (reply.reasoning, reply.text) == ("hm", "well")

@@ -61,7 +61,7 @@ def decode(response: object, origin: Origin) -> Reply:
 
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:
     """The message with what no request may hold (citations, a server's own statistics) set apart, but not lost."""
-    more = {k: v for k, v in message.items() if k not in _REQUEST_FIELDS and v not in (None, "", [])}
+    more = {k: v for k, v in message.items() if k not in _REQUEST_FIELDS and not says_nothing(v)}
     # Servers differ in whether calls come with empty text or with none.
     silent = message.get("content") == "" and bool(list_calls(message))
     kept = {k: v for k, v in message.items() if k in _REQUEST_FIELDS and not (silent and k == "content")}
@@ -87,7 +87,7 @@ def said(message: dict[str, Any], origin: Origin) -> list[AssistantPart]:
     else:
         blocks = [obj(block) for block in arr(content)]
         parts += [_said_block(block, origin, len(blocks) > 1) for block in blocks]
-    more = {k: v for k, v in message.items() if k not in _OURS and v not in (None, "", [])}
+    more = {k: v for k, v in message.items() if k not in _OURS and not says_nothing(v)}
     if more:
         transcript = string(obj(message.get("audio")).get("transcript"))
         parts.append(Foreign(Native(origin, more), string(message.get("refusal")) or transcript))
@@ -108,7 +108,14 @@ def _said_block(block: dict[str, Any], origin: Origin, several: bool) -> Assista
 
 def is_plain(data: dict[str, Any], *names: str) -> bool:
     """Whether it holds nothing but these fields, so that it need not be kept itself."""
-    return all(value is None for name, value in data.items() if name not in names)
+    return all(says_nothing(value) for name, value in data.items() if name not in names)
+
+
+def says_nothing(value: object) -> bool:
+    """Whether a field is there only because a server writes all it knows: empty, or an object of empty fields."""
+    return value in (None, "", [], {}) or (
+        isinstance(value, dict) and all(inner == 0 or says_nothing(inner) for inner in obj(value).values())
+    )
 
 
 def read_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: bool = False) -> list[ToolCall]:
@@ -128,8 +135,18 @@ def read_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: bool 
 def list_calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls as they stand, the deprecated single one included."""
     calls = [obj(call) for call in arr(message.get("tool_calls"))]
-    old = obj(message.get("function_call"))
-    return calls or ([{"type": "function", "function": old}] if old else [])
+    old = {"type": "function", "function": obj(message.get("function_call"))}
+    return [call for call in calls or [old] if not is_no_call(call)]
+
+
+def is_no_call(call: dict[str, Any]) -> bool:
+    """Whether it has no id, no name and no arguments: some servers fill the fields of calls where there is none."""
+    functions = [obj(value) for name, value in call.items() if name not in ("id", "type", "index")]
+    return not call.get("id") and all(_is_blank(value) for each in functions for value in each.values())
+
+
+def _is_blank(value: object) -> bool:
+    return value in (None, "", "{}", {}) or says_nothing(value)
 
 
 def call_fields(call: dict[str, Any], origin: Origin) -> tuple[str, str, object, Native | None]:

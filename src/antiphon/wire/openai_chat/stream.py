@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon._json import loads
+from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
-from antiphon.wire.openai_chat.reasoning import fields_of, merged_details, readable, thought
-from antiphon.wire.openai_chat.response import decode, fail
+from antiphon.wire.openai_chat.reasoning import LISTS, fields_of, merged, readable, thought
+from antiphon.wire.openai_chat.response import decode, fail, is_no_call
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from antiphon.wire.shape import arr, number, obj, string
 from antiphon.wire.sse import Event, EventParser
@@ -55,12 +55,14 @@ class _Calls:
 
     def take(self, piece: dict[str, Any]) -> CallDelta | None:
         kind = string(piece.get("type")) or ("custom" if "custom" in piece else "function")
-        function = obj(piece.get("function")) or obj(piece.get(kind))
+        function = obj(piece.get(kind)) or obj(piece.get("function"))
         id, name = string(piece.get("id")), string(function.get("name"))
-        arguments = string(function.get("arguments"))
+        arguments = _text(function.get("input" if kind == "custom" else "arguments"))
         index = number(piece.get("index"))
         call = self._home(index, id, name, arguments)
         if call is None:
+            if is_no_call(piece):
+                return None
             call = _Call()
             self.list.append(call)
         elif call.repeated_by(id, name, arguments):
@@ -71,7 +73,6 @@ class _Calls:
         news = name if not call.name else ""
         call.id, call.name = call.id or id, call.name or name
         if kind == "custom":
-            arguments = string(function.get("input"))
             inner = {"name": call.name, "input": string(obj(call.more.get("custom")).get("input")) + arguments}
             call.more |= {"type": "custom", "custom": inner}
         elif arguments:
@@ -191,9 +192,10 @@ class Decoder:
             elif name == "tool_calls":
                 deltas += [piece for call in arr(value) if (piece := self._calls.take(obj(call)))]
             elif name == "function_call":
-                deltas += [piece for piece in (self._calls.take({"index": 0, "function": value}),) if piece]
-            elif name == "reasoning_details":
-                self._more[name] = merged_details(arr(self._more.get(name)), arr(value))
+                piece = self._calls.take({"index": 0, "function": value}) if obj(value) else None
+                deltas += [piece] if piece else []
+            elif name in LISTS:
+                self._more[name] = merged(arr(self._more.get(name)), arr(value))
             elif isinstance(value, str) and name not in _LABELS:
                 self._texts.setdefault(name, []).append(value)
             elif value is not None:
@@ -218,6 +220,11 @@ class Decoder:
             return ReasoningDelta(thought(block)) if thought(block) else None
         piece = string(block.get("text")) if kind == "text" else ""
         return TextDelta(piece) if piece else None
+
+
+def _text(value: object) -> str:
+    """A piece of arguments as text: some servers send them as what the text would mean."""
+    return value if isinstance(value, str) else "" if value is None else dumps(value)
 
 
 def _grown(old: Any, new: Any) -> Any:
