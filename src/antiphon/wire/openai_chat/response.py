@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from antiphon._json import loads
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, legal_id, short_id
 from antiphon.errors import (
     AuthenticationFailed,
     BadReply,
+    MalformedJSONError,
     NotFound,
     RateLimited,
     RequestRejected,
@@ -17,6 +19,7 @@ from antiphon.errors import (
 from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_chat.messages import NAME, RECEIVED
 from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
+from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string, total
 
@@ -113,8 +116,9 @@ def is_plain(data: dict[str, Any], *names: str) -> bool:
 
 def says_nothing(value: object) -> bool:
     """Whether a field is there only because a server writes all it knows: empty, or an object of empty fields."""
+    fields = obj(value)
     return value in (None, "", [], {}) or (
-        isinstance(value, dict) and all(inner == 0 or says_nothing(inner) for inner in obj(value).values())
+        bool(fields) and all(inner == 0 or says_nothing(inner) for inner in fields.values())
     )
 
 
@@ -187,12 +191,22 @@ def error_text(data: object) -> ErrorText:
     top = obj(data)
     error = obj(top.get("error")) or top
     faults = "; ".join(string(obj(fault).get("msg")) for fault in arr(top.get("detail")))
-    texts = (error.get("message"), top.get("error"), top.get("detail"), faults)
+    texts = (error.get("message"), top.get("error"), top.get("message"), top.get("detail"), faults)
     message = next((text for text in texts if isinstance(text, str) and text), "")
+    # OpenRouter says only that the server behind it said something, and tells that apart.
+    if behind := string(obj(error.get("metadata")).get("raw")):
+        message = f"{message}: {_inner(behind)}" if message else _inner(behind)
     kind = string(error.get("code")) or string(error.get("type"))
     # llama.cpp tells both sizes in fields of their own.
     sizes = number(error.get("n_prompt_tokens")), number(error.get("n_ctx"))
     return ErrorText(message, kind, string(top.get("request_id")), sizes=sizes)
+
+
+def _inner(raw: str) -> str:
+    try:
+        return error_text(loads(raw)).message or raw
+    except MalformedJSONError:
+        return raw
 
 
 def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:
@@ -207,7 +221,10 @@ def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:
     kind = kinds.get(status, RequestRejected if status < 500 else ServerFailed)
     text = said.message or said.kind
     message = f"{origin.provider} {did}: {text}"
-    raise kind(message, provider=origin.provider, status=status, text=text, request_id=said.request_id)
+    about: dict[str, Any] = {"provider": origin.provider, "text": text, "request_id": said.request_id}
+    if status not in kinds and (error := overflow(said, message, status=400, **about)):
+        raise error
+    raise kind(message, status=status, **about)
 
 
 def _status(data: dict[str, Any]) -> int:
