@@ -3,13 +3,14 @@
 import json
 from typing import Any
 
+import httpx2
 import pytest
 
-from antiphon import Conversation
+from antiphon import Conversation, connect
 from antiphon.errors import ContextOverflow, RequestRejected, StatusError
 from antiphon.fakes import Fail, Fake
-from antiphon.providers import NO_RETRY
-from antiphon.wire import Target, wire
+from antiphon.providers import NO_RETRY, Model
+from antiphon.wire import CallDelta, ReasoningDelta, Target, wire
 
 
 def asked() -> Conversation:
@@ -208,6 +209,66 @@ def test_overflow_is_recognised_in_a_stream_and_in_place_of_an_answer(error: dic
     if error["message"] != "no":
         assert (caught.value.tokens, caught.value.limit) == (5000, 4096)
         assert (streamed.value.tokens, streamed.value.limit) == (5000, 4096)
+
+
+GENERATED = '{"name": "find", "arguments": {"foo": "bar"}}'
+INVALID = "Tool call validation failed: parameters for tool find did not match schema: [missing properties: 'name']"
+
+
+def failed_generation(wrote: str, message: str = INVALID) -> dict[str, Any]:
+    error = {"message": message, "type": "invalid_request_error", "code": "tool_use_failed"}
+    return {"error": error | {"failed_generation": wrote}}
+
+
+def groq(answer: dict[str, Any]) -> Model:
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(400, json=answer))
+    return connect("groq/openai/gpt-oss-120b", key="any", url="http://fake/v1", transport=transport, retry=NO_RETRY)
+
+
+@pytest.mark.parametrize(
+    ("wrote", "calls"),
+    [
+        (GENERATED, [("find", {"foo": "bar"})]),
+        (f"[{GENERATED}, {GENERATED}]", [("find", {"foo": "bar"})] * 2),
+        ('{"name": "find", "parameters": {"foo": 1}}', [("find", {"foo": 1})]),
+        ('<function=find>{"foo": 1}</function>', [("find", {"foo": 1})]),
+        ('<function=find>{"foo": </function>', [("find", {"_malformed": '{"foo": '})]),
+        ('{"name": "find", "arguments": "no"}', [("find", {"_malformed": "no"})]),
+    ],
+)
+def test_calls_that_the_server_refused_are_told_to_the_model_and_never_run(
+    wrote: str, calls: list[tuple[str, dict[str, Any]]]
+) -> None:
+    conversation = asked()
+    reply = groq(failed_generation(wrote)).chat(conversation)
+    assert [(call.name, call.arguments) for call in reply.tool_calls] == calls
+    assert {call.problem for call in reply.tool_calls} == {INVALID}
+    assert (reply.stop, reply.stop_reason) == ("tool_calls", "tool_use_failed")
+    assert [call.id for call in conversation.open_calls] == [call.id for call in reply.tool_calls]
+
+
+@pytest.mark.parametrize(
+    "wrote", ["maybe", "", "{}", "[]", '{"name": "find"}', '{"arguments": {}}', '[{"name": 1}]', "7"]
+)
+def test_what_is_no_call_stays_an_error(wrote: str) -> None:
+    conversation = asked()
+    with pytest.raises(RequestRejected, match="model did not call a tool"):
+        groq(failed_generation(wrote, "Tool choice is required, but model did not call a tool")).chat(conversation)
+    assert len(conversation.turns) == 1
+
+
+def test_refused_calls_at_the_end_of_a_stream_keep_what_came_before() -> None:
+    target = Target("groq", "openai-chat", "m")
+    first = {"id": "1", "choices": [{"index": 0, "delta": {"role": "assistant", "reasoning": "Hm."}}]}
+    stream = f"data: {json.dumps(first)}\n\nevent: error\ndata: {json.dumps(failed_generation(GENERATED))}\n\n".encode()
+    for size in (1, len(stream)):
+        decoder = wire("openai-chat").Decoder(target.origin)
+        deltas = [delta for at in range(0, len(stream), size) for delta in decoder.feed(stream[at : at + size])]
+        assert deltas == [ReasoningDelta("Hm."), CallDelta(0, "find", '{"foo":"bar"}')]
+        reply = decoder.reply()
+        assert (reply.reasoning, reply.stop, reply.tool_calls[0].problem) == ("Hm.", "tool_calls", INVALID)
+    alone = wire("openai-chat").decode(failed_generation(GENERATED), target.origin)
+    assert alone.tool_calls == reply.tool_calls
 
 
 def test_a_response_that_fails_for_its_length_is_an_overflow() -> None:

@@ -726,6 +726,123 @@ class TestStreams:
     def test_two_calls_are_two_calls_however_they_are_streamed(self, pieces: list[list[dict[str, Any]]]):
         assert calls_of(*pieces) == [("f", '{"a":1}'), ("g", '{"b":2}')]
 
+    def test_after_a_complete_call_another_id_begins_another_call_even_before_its_name(self):
+        pieces = [[piece(0, "a", "f", '{"a":1}')], [piece(0, "b", None, '{"b":')], [piece(0, "b", "g", "2}")]]
+        reply, _ = fed(events([chunk(tool_calls=group) for group in pieces]))
+        found = [(call.id, call.name, call.arguments_json) for call in reply.tool_calls]
+        assert found == [("a", "f", '{"a":1}'), ("b", "g", '{"b":2}')]
+
+    @pytest.mark.parametrize(
+        "nothing",
+        [
+            {"function_call": None},
+            {"function_call": {}},
+            {"function_call": {"name": "", "arguments": ""}},
+            {"function_call": {"name": None, "arguments": None}},
+            {"function_call": {"name": "", "arguments": "{}"}},
+            {"function_call": ""},
+            {"tool_calls": None},
+            {"tool_calls": []},
+            {"tool_calls": [{}]},
+            {"tool_calls": [None]},
+            {"tool_calls": [{"index": 0, "id": "", "type": "function", "function": {"name": "", "arguments": ""}}]},
+            {"tool_calls": [{"index": 0, "id": None, "function": None, "custom": {"name": "", "input": ""}}]},
+        ],
+    )
+    def test_a_call_that_says_nothing_is_none(self, nothing: dict[str, Any]):
+        stream = events([chunk(role="assistant", content="Hi", **nothing), chunk(**nothing), chunk("stop", **nothing)])
+        reply, deltas = fed(stream)
+        assert (reply.parts, reply.stop, deltas) == ((Text("Hi"),), "end", [TextDelta("Hi")])
+        whole = openai_chat.decode(response("stop", content="Hi", **nothing), ORIGIN)
+        assert (whole.parts, whole.stop) == ((Text("Hi"),), "end")
+        # Nor does it disturb a call that says something.
+        calls = [
+            chunk(tool_calls=[piece(0, "a", "f", '{"a"')]),
+            chunk(**nothing),
+            chunk(tool_calls=[piece(0, None, None, ":1}")]),
+        ]
+        assert [call.arguments for call in fed(events(calls))[0].tool_calls] == [{"a": 1}]
+
+    @pytest.mark.parametrize("value", [{"city": "Oslo"}, {}, {"deep": [{"a": None}]}])
+    def test_arguments_that_are_an_object_are_read(self, value: dict[str, Any]):
+        call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": value}}
+        for reply in (
+            fed(events([chunk(tool_calls=[call]), chunk("tool_calls")]))[0],
+            fed(events([chunk(function_call=call["function"]), chunk("function_call")]))[0],
+            openai_chat.decode(response(tool_calls=[call]), ORIGIN),
+        ):
+            assert [(each.arguments, each.problem) for each in reply.tool_calls] == [(value, None)]
+
+    @pytest.mark.parametrize("value", [["Oslo"], [], 7, 0, True, False, 1.5, "Oslo", '["Oslo"]', "null"])
+    def test_arguments_of_another_kind_are_a_problem_and_kept(self, value: Any):
+        call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": value}}
+        for reply in (
+            fed(events([chunk(tool_calls=[call]), chunk("tool_calls")]))[0],
+            openai_chat.decode(response(tool_calls=[call]), ORIGIN),
+        ):
+            (found,) = reply.tool_calls
+            assert found.problem
+            assert "_malformed" in found.arguments
+
+    def test_the_input_of_a_custom_call_is_not_lost_when_it_is_no_text(self):
+        call = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "sql", "input": {"query": "x"}}}
+        reply, _ = fed(events([chunk(tool_calls=[call]), chunk("tool_calls")]))
+        assert reply.tool_calls[0].arguments == {"input": '{"query":"x"}'}
+
+    def test_signed_blocks_in_pieces_are_whole_again_and_go_back(self):
+        target = Target("litellm", "openai-chat", "claude", PROVIDERS["litellm"].profile)
+        pieces = [
+            {"type": "thinking", "thinking": "a", "signature": None},
+            {"type": "thinking", "thinking": "b", "signature": None},
+            {"type": "thinking", "thinking": "", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "c", "signature": "c2lo"},
+            {"type": "redacted_thinking", "data": "eA=="},
+            {"type": "redacted_thinking", "data": "eQ=="},
+        ]
+        stream = events(
+            [
+                *(chunk(thinking_blocks=[piece], reasoning_content="x") for piece in pieces),
+                chunk("stop", content="well"),
+            ]
+        )
+        reply, _ = fed(stream, origin=target.origin)
+        assert sent(after(*reply.parts), target)[1]["thinking_blocks"] == [
+            {"type": "thinking", "thinking": "ab", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "c", "signature": "c2lo"},
+            {"type": "redacted_thinking", "data": "eA=="},
+            {"type": "redacted_thinking", "data": "eQ=="},
+        ]
+
+    def test_details_of_two_indexes_may_alternate(self):
+        pieces = [
+            {"type": "reasoning.text", "index": 0, "text": "a"},
+            {"type": "reasoning.text", "index": 1, "text": "x"},
+            {"type": "reasoning.text", "index": 0, "text": "b", "signature": "c2ln"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "eA=="},
+        ]
+        stream = events([*(chunk(reasoning_details=[piece]) for piece in pieces), chunk("stop", content="well")])
+        reply, _ = fed(stream, origin=OPENROUTER.origin)
+        assert sent(after(*reply.parts), OPENROUTER)[1]["reasoning_details"] == [
+            {"type": "reasoning.text", "index": 0, "text": "ab", "signature": "c2ln"},
+            {"type": "reasoning.text", "index": 1, "text": "x"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "eA=="},
+        ]
+
+    def test_a_whole_answer_in_place_of_a_stream(self):
+        text = json.dumps(response("stop", content="Hi")).encode()
+        for size in (1, 7, 1 << 20):
+            assert fed(b"\n " + text, size)[0].text == "Hi"
+        with pytest.raises(StreamCut, match="the answer is no stream, and cut"):
+            fed(text[:-5])
+
+    def test_an_error_after_the_end_of_an_answer_does_not_undo_it(self):
+        error = {"error": {"code": 400, "message": "Token limit reached"}, "choices": [], "usage": {"prompt_tokens": 4}}
+        reply, _ = fed(events([chunk("length", content="Hi"), error]))
+        assert (reply.text, reply.stop, reply.usage.input_tokens) == ("Hi", "length", 4)
+        for before in (chunk(content="Hi"), chunk("error", content="Hi")):
+            with pytest.raises(RequestRejected, match="Token limit reached"):
+                fed(events([before, error]))
+
     def test_two_whole_calls_of_the_same_tool_without_ids(self):
         assert calls_of([piece(None, None, "f", "{}")], [piece(None, None, "f", "{}")]) == [("f", "{}"), ("f", "{}")]
 

@@ -20,7 +20,7 @@ from antiphon.errors import (
     TimedOut,
 )
 from antiphon.providers.retry import retry_after
-from antiphon.wire import ErrorText, Wire
+from antiphon.wire import ErrorText, Reply, Wire
 from antiphon.wire.overflow import overflow
 
 #: What keys look like; any of them is taken out of logs and messages, whosever it is.
@@ -59,6 +59,14 @@ def status_error(
         return error
     wait = retry_after(headers, said.retry_after if said else None)
     return _kind(status)(message + _advice(status), **about, retry_after=wait)
+
+
+def refused_reply(wire: Wire, content: bytes) -> Reply | None:
+    """What the model answered, where a status says no only because the server found its calls wrong."""
+    try:
+        return wire.error_text(loads(content)).reply()
+    except MalformedJSONError:
+        return None
 
 
 def request_id(headers: Mapping[str, str]) -> str:

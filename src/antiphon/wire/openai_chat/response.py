@@ -19,6 +19,7 @@ from antiphon.errors import (
 from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_chat.messages import NAME, RECEIVED
 from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
+from antiphon.wire.openai_chat.refused import refused_calls
 from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string, total
@@ -50,7 +51,7 @@ def decode(response: object, origin: Origin) -> Reply:
     choices = [obj(choice) for choice in arr(data.get("choices"))]
     if data.get("error") and not choices:
         # Gateways report the failure of the server behind them with status 200.
-        fail(data, origin, "answered with an error")
+        return error_text(data).reply() or fail(data, origin, "answered with an error")
     if not choices and not isinstance(data.get("choices"), list):
         raise BadReply(f"{origin.provider} answered without `choices`", provider=origin.provider)
     choice = next((choice for choice in choices if not choice.get("index")), obj(None))
@@ -199,7 +200,7 @@ def error_text(data: object) -> ErrorText:
     kind = string(error.get("code")) or string(error.get("type"))
     # llama.cpp tells both sizes in fields of their own.
     sizes = number(error.get("n_prompt_tokens")), number(error.get("n_ctx"))
-    return ErrorText(message, kind, string(top.get("request_id")), sizes=sizes)
+    return ErrorText(message, kind, string(top.get("request_id")), sizes=sizes, calls=refused_calls(error))
 
 
 def _inner(raw: str) -> str:
