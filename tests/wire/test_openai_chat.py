@@ -732,6 +732,12 @@ class TestStreams:
         found = [(call.id, call.name, call.arguments_json) for call in reply.tool_calls]
         assert found == [("a", "f", '{"a":1}'), ("b", "g", '{"b":2}')]
 
+    def test_a_name_with_another_id_begins_another_call_even_before_the_first_is_complete(self):
+        pieces = [[piece(0, "a", "f", '{"a":')], [piece(0, "b", "g", '{"b":2}')]]
+        first, second = fed(events([chunk(tool_calls=group) for group in pieces]))[0].tool_calls
+        assert (first.id, first.arguments) == ("a", {"_malformed": '{"a":'})
+        assert (second.id, second.name, second.arguments, second.problem) == ("b", "g", {"b": 2}, None)
+
     @pytest.mark.parametrize(
         "nothing",
         [
