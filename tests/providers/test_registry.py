@@ -38,6 +38,10 @@ def no_keys(monkeypatch: pytest.MonkeyPatch):
         ("mistral-large-latest", "mistral", "mistral-large-latest"),
         ("deepseek/deepseek-reasoner", "deepseek", "deepseek-reasoner"),
         ("groq/llama-3.3-70b", "groq", "llama-3.3-70b"),
+        ("grok-4.3", "xai", "grok-4.3"),
+        ("sonar-pro", "perplexity", "sonar-pro"),
+        ("cerebras/gpt-oss-120b", "cerebras", "gpt-oss-120b"),
+        ("huggingface/zai-org/GLM-5", "huggingface", "zai-org/GLM-5"),
     ],
 )
 def test_a_name_tells_the_provider(model: str, provider: str, name: str):
@@ -114,6 +118,24 @@ def test_what_is_known_can_be_overridden():
     assert connect("ollama/test-model:1b").capabilities.context_tokens == 8192
     with pytest.raises(ConfigurationError, match="a pattern looks like"):
         register_model("qwen*", Capabilities())
+
+
+def test_of_several_statements_the_latest_is_believed_and_the_earlier_fill_in():
+    register_model("ollama/order-*", Capabilities(context_tokens=1, images=True))
+    register_model("ollama/order-b*", Capabilities(context_tokens=2))
+    assert capabilities("ollama", "order-b1") == Capabilities(context_tokens=2, images=True)
+    register_model("ollama/order-*", Capabilities(context_tokens=3))
+    assert capabilities("ollama", "order-b1") == Capabilities(context_tokens=3)
+    assert capabilities("ollama", "order-a") == Capabilities(context_tokens=3)
+
+
+@pytest.mark.parametrize("name", ["azure", "bedrock", "snowflake", "gpustack"])
+def test_a_provider_whose_address_is_the_customers_own_asks_for_it(name: str, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(ConfigurationError, match=f"{name} has no address that is the same for all: .*pass `url`"):
+        connect(f"{name}/m", key="k")
+    assert connect(f"{name}/m", key="k", url="http://localhost:1/v1").url == "http://localhost:1/v1"
+    monkeypatch.setenv("AZURE_OPENAI_BASE_URL", "https://mine.example/openai/v1")
+    assert connect("azure/m", key="k").url == "https://mine.example/openai/v1"
 
 
 def test_prices_and_unknown_prices():

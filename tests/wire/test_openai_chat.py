@@ -34,14 +34,16 @@ from antiphon.errors import (
     StatusError,
     StreamCut,
 )
+from antiphon.providers import PROVIDERS
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, openai_chat, rules
 from tests.recordings import exchanges
 from tests.strategies import json_values
 
 TARGET = Target("openai", "openai-chat", "gpt-4o")
 ORIGIN = TARGET.origin
-DEEPSEEK = Target("deepseek", "openai-chat", "deepseek-v4", Profile(send_reasoning=True, max_tokens_field="max_tokens"))
-MISTRAL = Target("mistral", "openai-chat", "mistral-large", Profile(short_ids=True, assistant_after_tool=True))
+DEEPSEEK = Target("deepseek", "openai-chat", "deepseek-v4", PROVIDERS["deepseek"].profile)
+MISTRAL = Target("mistral", "openai-chat", "mistral-large", PROVIDERS["mistral"].profile)
+OPENROUTER = Target("openrouter", "openai-chat", "anthropic/claude-sonnet-5", PROVIDERS["openrouter"].profile)
 REQUEST = TypeAdapter(completion_create_params.CompletionCreateParamsNonStreaming)
 PNG = Image(data="aGk=", media_type="image/png")
 PNG_BLOCK = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
@@ -203,24 +205,47 @@ class TestReasoning:
         conversation = after(thinking, Text("well"))
         assert sent(conversation, DEEPSEEK)[1]["reasoning_content"] == "hm"
         other = Target("deepseek", "openai-chat", "deepseek-v5", DEEPSEEK.profile)
-        # The server refuses a message without the field, whoever wrote it.
-        assert sent(conversation, other)[1]["reasoning_content"] == ""
+        assert sent(conversation, other)[1] == {"role": "assistant", "content": "well"}
         assert "hm" not in json.dumps(sent(conversation))
+
+    def test_deepseek_gets_the_field_with_calls_whoever_made_them(self):
+        thinking = Reasoning("hm", Native(ORIGIN, {"reasoning_content": "hm"}))
+        conversation = after(thinking, ToolCall("c", "f"))
+        # In thinking mode it refuses calls without the field.
+        assert sent(conversation, DEEPSEEK)[1]["reasoning_content"] == ""
+        assert "reasoning_content" not in sent(after(Text("well")), DEEPSEEK)[1]
 
     def test_only_servers_that_want_it_get_it(self):
         thinking = Reasoning("hm", Native(ORIGIN, {"reasoning_content": "hm"}))
         assert sent(after(thinking, Text("well")))[1] == {"role": "assistant", "content": "well"}
 
-    def test_details_go_back_unchanged_and_text_in_the_field_of_the_server(self):
-        target = Target("openrouter", "openai-chat", "m", Profile(send_reasoning=True, reasoning_field="reasoning"))
-        details = [{"type": "reasoning.encrypted", "data": "c2ln", "id": "r1", "index": 0}]
+    def test_details_go_back_as_the_list_they_were(self):
+        details = [
+            {"type": "reasoning.text", "text": "hm", "signature": "c2ln", "format": "anthropic-claude-v1", "index": 0},
+            {"type": "reasoning.encrypted", "data": "c2ln", "id": "r1", "index": 0, "format": None},
+        ]
         message = {"role": "assistant", "content": "well", "reasoning": "hm", "reasoning_details": details}
-        reply = openai_chat.decode({"choices": [{"message": message}]}, target.origin)
+        reply = openai_chat.decode({"choices": [{"message": message}]}, OPENROUTER.origin)
         assert reply.reasoning == "hm"
-        assert sent(after(*reply.parts), target)[1] == message
+        back = {"role": "assistant", "content": "well", "reasoning_details": details}
+        assert sent(after(*reply.parts), OPENROUTER)[1] == back
+        assert "reasoning_details" not in json.dumps(sent(after(*reply.parts), DEEPSEEK))
+
+    def test_a_message_without_thinking_has_no_field_for_it(self):
+        for message in ({"content": "well", "reasoning": None}, {"content": "well", "reasoning_details": []}):
+            reply = openai_chat.decode({"choices": [{"message": message}]}, OPENROUTER.origin)
+            assert sent(after(*reply.parts), OPENROUTER)[1] == {"role": "assistant", "content": "well"}
+
+    @pytest.mark.parametrize("field", ["reasoning", "reasoning_content", "reasoning_text"])
+    def test_text_goes_back_in_the_field_that_the_server_has_for_it(self, field: str):
+        for provider, own in (("ollama", "reasoning"), ("zai", "reasoning_content"), ("openrouter", "reasoning")):
+            target = Target(provider, "openai-chat", "m", PROVIDERS[provider].profile)
+            reply = openai_chat.decode({"choices": [{"message": {"content": "well", field: "hm"}}]}, target.origin)
+            assert reply.reasoning == "hm"
+            assert sent(after(*reply.parts), target)[1] == {"role": "assistant", "content": "well", own: "hm"}
 
     def test_thinking_in_the_content(self):
-        target = Target("mistral", "openai-chat", "magistral", Profile(send_reasoning=True))
+        target = Target("mistral", "openai-chat", "magistral", MISTRAL.profile)
         content = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "well"}]
         reply = openai_chat.decode({"choices": [{"message": {"content": content}}]}, target.origin)
         assert (reply.reasoning, reply.text) == ("hm", "well")
@@ -700,6 +725,129 @@ class TestStreams:
     )
     def test_two_calls_are_two_calls_however_they_are_streamed(self, pieces: list[list[dict[str, Any]]]):
         assert calls_of(*pieces) == [("f", '{"a":1}'), ("g", '{"b":2}')]
+
+    def test_after_a_complete_call_another_id_begins_another_call_even_before_its_name(self):
+        pieces = [[piece(0, "a", "f", '{"a":1}')], [piece(0, "b", None, '{"b":')], [piece(0, "b", "g", "2}")]]
+        reply, _ = fed(events([chunk(tool_calls=group) for group in pieces]))
+        found = [(call.id, call.name, call.arguments_json) for call in reply.tool_calls]
+        assert found == [("a", "f", '{"a":1}'), ("b", "g", '{"b":2}')]
+
+    def test_a_name_with_another_id_begins_another_call_even_before_the_first_is_complete(self):
+        pieces = [[piece(0, "a", "f", '{"a":')], [piece(0, "b", "g", '{"b":2}')]]
+        first, second = fed(events([chunk(tool_calls=group) for group in pieces]))[0].tool_calls
+        assert (first.id, first.arguments) == ("a", {"_malformed": '{"a":'})
+        assert (second.id, second.name, second.arguments, second.problem) == ("b", "g", {"b": 2}, None)
+
+    @pytest.mark.parametrize(
+        "nothing",
+        [
+            {"function_call": None},
+            {"function_call": {}},
+            {"function_call": {"name": "", "arguments": ""}},
+            {"function_call": {"name": None, "arguments": None}},
+            {"function_call": {"name": "", "arguments": "{}"}},
+            {"function_call": ""},
+            {"tool_calls": None},
+            {"tool_calls": []},
+            {"tool_calls": [{}]},
+            {"tool_calls": [None]},
+            {"tool_calls": [{"index": 0, "id": "", "type": "function", "function": {"name": "", "arguments": ""}}]},
+            {"tool_calls": [{"index": 0, "id": None, "function": None, "custom": {"name": "", "input": ""}}]},
+        ],
+    )
+    def test_a_call_that_says_nothing_is_none(self, nothing: dict[str, Any]):
+        stream = events([chunk(role="assistant", content="Hi", **nothing), chunk(**nothing), chunk("stop", **nothing)])
+        reply, deltas = fed(stream)
+        assert (reply.parts, reply.stop, deltas) == ((Text("Hi"),), "end", [TextDelta("Hi")])
+        whole = openai_chat.decode(response("stop", content="Hi", **nothing), ORIGIN)
+        assert (whole.parts, whole.stop) == ((Text("Hi"),), "end")
+        # Nor does it disturb a call that says something.
+        calls = [
+            chunk(tool_calls=[piece(0, "a", "f", '{"a"')]),
+            chunk(**nothing),
+            chunk(tool_calls=[piece(0, None, None, ":1}")]),
+        ]
+        assert [call.arguments for call in fed(events(calls))[0].tool_calls] == [{"a": 1}]
+
+    @pytest.mark.parametrize("value", [{"city": "Oslo"}, {}, {"deep": [{"a": None}]}])
+    def test_arguments_that_are_an_object_are_read(self, value: dict[str, Any]):
+        call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": value}}
+        for reply in (
+            fed(events([chunk(tool_calls=[call]), chunk("tool_calls")]))[0],
+            fed(events([chunk(function_call=call["function"]), chunk("function_call")]))[0],
+            openai_chat.decode(response(tool_calls=[call]), ORIGIN),
+        ):
+            assert [(each.arguments, each.problem) for each in reply.tool_calls] == [(value, None)]
+
+    @pytest.mark.parametrize("value", [["Oslo"], [], 7, 0, True, False, 1.5, "Oslo", '["Oslo"]', "null"])
+    def test_arguments_of_another_kind_are_a_problem_and_kept(self, value: Any):
+        call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": value}}
+        for reply in (
+            fed(events([chunk(tool_calls=[call]), chunk("tool_calls")]))[0],
+            openai_chat.decode(response(tool_calls=[call]), ORIGIN),
+        ):
+            (found,) = reply.tool_calls
+            assert found.problem
+            assert "_malformed" in found.arguments
+
+    def test_the_input_of_a_custom_call_is_not_lost_when_it_is_no_text(self):
+        call = {"index": 0, "id": "c", "type": "custom", "custom": {"name": "sql", "input": {"query": "x"}}}
+        reply, _ = fed(events([chunk(tool_calls=[call]), chunk("tool_calls")]))
+        assert reply.tool_calls[0].arguments == {"input": '{"query":"x"}'}
+
+    def test_signed_blocks_in_pieces_are_whole_again_and_go_back(self):
+        target = Target("litellm", "openai-chat", "claude", PROVIDERS["litellm"].profile)
+        pieces = [
+            {"type": "thinking", "thinking": "a", "signature": None},
+            {"type": "thinking", "thinking": "b", "signature": None},
+            {"type": "thinking", "thinking": "", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "c", "signature": "c2lo"},
+            {"type": "redacted_thinking", "data": "eA=="},
+            {"type": "redacted_thinking", "data": "eQ=="},
+        ]
+        stream = events(
+            [
+                *(chunk(thinking_blocks=[piece], reasoning_content="x") for piece in pieces),
+                chunk("stop", content="well"),
+            ]
+        )
+        reply, _ = fed(stream, origin=target.origin)
+        assert sent(after(*reply.parts), target)[1]["thinking_blocks"] == [
+            {"type": "thinking", "thinking": "ab", "signature": "c2ln"},
+            {"type": "thinking", "thinking": "c", "signature": "c2lo"},
+            {"type": "redacted_thinking", "data": "eA=="},
+            {"type": "redacted_thinking", "data": "eQ=="},
+        ]
+
+    def test_details_of_two_indexes_may_alternate(self):
+        pieces = [
+            {"type": "reasoning.text", "index": 0, "text": "a"},
+            {"type": "reasoning.text", "index": 1, "text": "x"},
+            {"type": "reasoning.text", "index": 0, "text": "b", "signature": "c2ln"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "eA=="},
+        ]
+        stream = events([*(chunk(reasoning_details=[piece]) for piece in pieces), chunk("stop", content="well")])
+        reply, _ = fed(stream, origin=OPENROUTER.origin)
+        assert sent(after(*reply.parts), OPENROUTER)[1]["reasoning_details"] == [
+            {"type": "reasoning.text", "index": 0, "text": "ab", "signature": "c2ln"},
+            {"type": "reasoning.text", "index": 1, "text": "x"},
+            {"type": "reasoning.encrypted", "index": 1, "data": "eA=="},
+        ]
+
+    def test_a_whole_answer_in_place_of_a_stream(self):
+        text = json.dumps(response("stop", content="Hi")).encode()
+        for size in (1, 7, 1 << 20):
+            assert fed(b"\n " + text, size)[0].text == "Hi"
+        with pytest.raises(StreamCut, match="the answer is no stream, and cut"):
+            fed(text[:-5])
+
+    def test_an_error_after_the_end_of_an_answer_does_not_undo_it(self):
+        error = {"error": {"code": 400, "message": "Token limit reached"}, "choices": [], "usage": {"prompt_tokens": 4}}
+        reply, _ = fed(events([chunk("length", content="Hi"), error]))
+        assert (reply.text, reply.stop, reply.usage.input_tokens) == ("Hi", "length", 4)
+        for before in (chunk(content="Hi"), chunk("error", content="Hi")):
+            with pytest.raises(RequestRejected, match="Token limit reached"):
+                fed(events([before, error]))
 
     def test_two_whole_calls_of_the_same_tool_without_ids(self):
         assert calls_of([piece(None, None, "f", "{}")], [piece(None, None, "f", "{}")]) == [("f", "{}"), ("f", "{}")]

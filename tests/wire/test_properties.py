@@ -64,7 +64,7 @@ def test_thinking_is_never_asked_for_where_it_is_refused(conversation: Conversat
     "profile",
     [
         Profile(short_ids=True, assistant_after_tool=True, max_tokens_field="max_tokens"),
-        Profile(send_reasoning=True, images=False),
+        Profile(reasoning_fields=("reasoning_content",), reasoning_required=True, images=False),
         Profile(declare_called_tools=True, system_role="developer"),
     ],
 )

@@ -37,6 +37,8 @@ def register_model(pattern: str, capabilities: Capabilities) -> None:
     """
     if "/" not in pattern:
         raise ConfigurationError(f"a pattern looks like 'ollama/qwen3*', not {pattern!r}")
+    # A pattern that is registered again is the latest.
+    _overrides.pop(pattern, None)
     _overrides[pattern] = capabilities
 
 

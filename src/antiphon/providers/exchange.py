@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from antiphon._json import loads
 from antiphon.conversation import Conversation, Turn
 from antiphon.errors import BadReply, MalformedJSONError, NotReadyError, ProviderError, StreamCut, TimedOut
-from antiphon.providers.failures import redact, request_id, status_error
+from antiphon.providers.failures import redact, refused_reply, request_id, status_error
 from antiphon.providers.retry import Retry
 from antiphon.wire import Decoder, Delta, Reply, Target, Wire
 
@@ -109,6 +109,9 @@ class Exchange:
         assert isinstance(answer, Answer)
         provider = self.target.provider
         if answer.status >= 300:
+            if refused := refused_reply(self.wire, answer.content):
+                self._finish(refused, answer.headers)
+                return False
             raise _Failed(
                 status_error(self.wire, provider, answer.status, answer.headers, answer.content, self.secrets)
             )

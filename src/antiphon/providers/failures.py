@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from antiphon._json import loads
 from antiphon.errors import (
     AuthenticationFailed,
     ConnectionFailed,
-    ContextOverflow,
     MalformedJSONError,
     NotFound,
     ProviderError,
@@ -20,19 +20,15 @@ from antiphon.errors import (
     TimedOut,
 )
 from antiphon.providers.retry import retry_after
-from antiphon.wire import Wire
+from antiphon.wire import ErrorText, Reply, Wire
+from antiphon.wire.overflow import overflow
 
 #: What keys look like; any of them is taken out of logs and messages, whosever it is.
 _KEY = re.compile(
     r"\b(?:sk|gsk|pk|rk|xai|key)-[A-Za-z0-9_-]{8,}|\bgsk_[A-Za-z0-9]{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+"
 )
-#: How servers that say so at all call a conversation that is too long: OpenAI, and llama.cpp.
-_TOO_LONG = ("context_length_exceeded", "exceed_context_size_error")
-#: And those that say it only in words, with the size and what fits: Anthropic, and Gemini.
-_TOO_LONG_WORDS = re.compile(
-    r"prompt is too long: (\d{1,12}) tokens > (\d{1,12})"
-    r"|input token count \((\d{1,12})\) exceeds the maximum number of tokens allowed \((\d{1,12})\)"
-)
+#: The statuses with which servers say that a conversation is too long, besides those that have a code for it.
+_TOO_LONG = (400, 413, 422, 500)
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
 
 
@@ -58,24 +54,19 @@ def status_error(
     message = f"{provider} answered {status}: {text or 'no reason given'}"
     if id:
         message += f" (request {id})"
-    kind, advice = _kind(status), _advice(status)
-    sizes = said.sizes if said else (None, None)
-    words = _TOO_LONG_WORDS.search(text) if status == 400 else None
-    if words:
-        sizes = int(words[1] or words[3]), int(words[2] or words[4])
-    if words or (said and said.kind in _TOO_LONG):
-        kind, advice = ContextOverflow, "; `conversation.compact` makes it shorter"
-    error = kind(
-        message + advice,
-        provider=provider,
-        status=status,
-        request_id=id,
-        text=text,
-        retry_after=retry_after(headers, said.retry_after if said else None),
-    )
-    if isinstance(error, ContextOverflow):
-        error.tokens, error.limit = sizes
-    return error
+    about: dict[str, Any] = {"provider": provider, "status": status, "request_id": id, "text": text}
+    if status in _TOO_LONG and (error := overflow(said or ErrorText(text), message, **about)):
+        return error
+    wait = retry_after(headers, said.retry_after if said else None)
+    return _kind(status)(message + _advice(status), **about, retry_after=wait)
+
+
+def refused_reply(wire: Wire, content: bytes) -> Reply | None:
+    """What the model answered, where a status says no only because the server found its calls wrong."""
+    try:
+        return wire.error_text(loads(content)).reply()
+    except MalformedJSONError:
+        return None
 
 
 def request_id(headers: Mapping[str, str]) -> str:

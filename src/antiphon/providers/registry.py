@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from antiphon.errors import ConfigurationError
 from antiphon.wire import APIS, Profile
@@ -31,10 +31,11 @@ class Provider:
         return next((key for source in key_sources if (key := source(self))), "")
 
     def address(self, environment: Mapping[str, str] | None = None) -> str:
-        """The base URL, unless the environment names another."""
-        url = _first(self.url_env, environment)
+        """The base URL, unless the environment names another; a ConfigurationError where there is none."""
+        url = _first(self.url_env, environment) or self.url
         if not url:
-            return self.url
+            ways = " or ".join((*(f"set {name}" for name in self.url_env), "pass `url`"))
+            raise ConfigurationError(f"{self.name} has no address that is the same for all: {ways}")
         return url if "://" in url else f"http://{url}"
 
 
@@ -50,6 +51,16 @@ def _first(names: tuple[str, ...], environment: Mapping[str, str] | None) -> str
 #: The provider that is no server but this process.
 LOCAL = "local"
 _COMPATIBLE = Profile(max_tokens_field="max_tokens")
+# Servers differ most in where a model's thinking goes back to it.
+_CONTENT = Profile(max_tokens_field="max_tokens", reasoning_fields=("reasoning_content",))
+_REASONING = Profile(max_tokens_field="max_tokens", reasoning_fields=("reasoning",))
+_VLLM = Profile(max_tokens_field="max_tokens", reasoning_fields=("reasoning", "reasoning_content"))
+_DETAILS = Profile(max_tokens_field="max_tokens", reasoning_fields=("reasoning_details", "reasoning"))
+
+
+def _chat(name: str, url: str, key: str, profile: Profile = _COMPATIBLE, url_env: tuple[str, ...] = ()) -> Provider:
+    return Provider(name, "openai-chat", url, (key,), url_env, profile)
+
 
 PROVIDERS: dict[str, Provider] = {
     provider.name: provider
@@ -72,49 +83,54 @@ PROVIDERS: dict[str, Provider] = {
             ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             ("GOOGLE_GEMINI_BASE_URL",),
         ),
-        Provider("ollama", "openai-chat", "http://localhost:11434/v1", ("OLLAMA_API_KEY",), profile=_COMPATIBLE),
-        Provider("vllm", "openai-chat", "http://localhost:8000/v1", ("VLLM_API_KEY",), profile=_COMPATIBLE),
-        Provider("llamacpp", "openai-chat", "http://localhost:8080/v1", ("LLAMA_API_KEY",), profile=_COMPATIBLE),
-        Provider(
-            "openrouter",
-            "openai-chat",
-            "https://openrouter.ai/api/v1",
-            ("OPENROUTER_API_KEY",),
-            profile=Profile(max_tokens_field="max_tokens", reasoning_field="reasoning_details", send_reasoning=True),
-        ),
-        Provider(
+        Provider("xai", "openai-responses", "https://api.x.ai/v1", ("XAI_API_KEY",)),
+        _chat("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY", _REASONING),
+        _chat("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", _VLLM),
+        _chat("llamacpp", "http://localhost:8080/v1", "LLAMA_API_KEY", _CONTENT),
+        _chat("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", _DETAILS),
+        _chat(
             "mistral",
-            "openai-chat",
             "https://api.mistral.ai/v1",
-            ("MISTRAL_API_KEY",),
-            profile=Profile(
-                max_tokens_field="max_tokens", short_ids=True, assistant_after_tool=True, stream_usage=False
+            "MISTRAL_API_KEY",
+            Profile(
+                max_tokens_field="max_tokens",
+                short_ids=True,
+                assistant_after_tool=True,
+                stream_usage=False,
+                reasoning_fields=("content",),
             ),
         ),
-        Provider(
+        _chat(
             "deepseek",
-            "openai-chat",
             "https://api.deepseek.com/v1",
-            ("DEEPSEEK_API_KEY",),
-            profile=Profile(max_tokens_field="max_tokens", send_reasoning=True, images=False),
+            "DEEPSEEK_API_KEY",
+            replace(_CONTENT, reasoning_required=True, images=False),
         ),
-        Provider(
-            "groq",
-            "openai-chat",
-            "https://api.groq.com/openai/v1",
-            ("GROQ_API_KEY",),
-            profile=Profile(reasoning_field="reasoning"),
-        ),
-        Provider(
+        _chat("groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", Profile(reasoning_fields=("reasoning",))),
+        _chat("cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY", Profile(reasoning_fields=("reasoning",))),
+        _chat("perplexity", "https://api.perplexity.ai", "PERPLEXITY_API_KEY"),
+        _chat("together", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+        _chat("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN"),
+        _chat("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", _CONTENT),
+        _chat("crusoe", "https://api.inference.crusoecloud.com/v1", "CRUSOE_API_KEY", _VLLM),
+        _chat(
             "litellm",
-            "openai-chat",
             "http://localhost:4000/v1",
-            ("LITELLM_API_KEY",),
+            "LITELLM_API_KEY",
+            Profile(
+                max_tokens_field="max_tokens",
+                declare_called_tools=True,
+                reasoning_fields=("thinking_blocks", "reasoning_content"),
+            ),
             ("LITELLM_BASE_URL",),
-            Profile(max_tokens_field="max_tokens", declare_called_tools=True),
         ),
+        # Those whose address is the customer's own.
+        _chat("azure", "", "AZURE_OPENAI_API_KEY", Profile(), ("AZURE_OPENAI_BASE_URL",)),
+        Provider("bedrock", "openai-responses", "", ("AWS_BEARER_TOKEN_BEDROCK",)),
+        _chat("snowflake", "", "SNOWFLAKE_TOKEN", _DETAILS),
+        _chat("gpustack", "", "GPUSTACK_API_KEY", _VLLM),
         # No server: the address only names what runs in this process.
-        Provider(LOCAL, "openai-chat", "http://local", profile=Profile(max_tokens_field="max_tokens", images=False)),
+        Provider(LOCAL, "openai-chat", "http://local", profile=replace(_COMPATIBLE, images=False)),
     )
 }
 
@@ -125,6 +141,8 @@ _FAMILIES = {
     r"gemini|gemma": "google",
     r"mistral|ministral|magistral|codestral|devstral|pixtral": "mistral",
     r"deepseek": "deepseek",
+    r"grok": "xai",
+    r"sonar": "perplexity",
 }
 _ALIASES = {"gemini": "google", "openai-responses": "openai", "llama.cpp": "llamacpp"}
 #: Servers on this machine, which as a rule want no key.

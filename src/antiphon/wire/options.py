@@ -68,10 +68,11 @@ class Profile:
     short_ids: bool = False
     #: Chat: an assistant message must stand between tool results and the user's text (Mistral).
     assistant_after_tool: bool = False
-    #: Chat: the field of an assistant message in which reasoning comes and, for the same model, goes back.
-    reasoning_field: str = "reasoning_content"
-    #: Chat: whether reasoning is sent back at all.
-    send_reasoning: bool = False
+    #: Chat: the fields of an assistant message in which a model takes its own thinking back, the best one first;
+    #: "content" is for parts of the content. With none, it is not sent back.
+    reasoning_fields: tuple[str, ...] = ()
+    #: Chat: calls whose thinking is not this model's need the first of these fields all the same, empty (DeepSeek).
+    reasoning_required: bool = False
     #: Chat: whether `stream_options` is understood.
     stream_usage: bool = True
     #: Chat: the system text's role.

@@ -129,7 +129,8 @@ class Decoder(Protocol):
 class ErrorText:
     """What a provider's error body says; `retry_after` where it is told there and not in a header.
 
-    `sizes` are the tokens of a prompt that is too long, and those that fit, where that is told.
+    `sizes` are the tokens of a prompt that is too long, and those that fit, where that is told. `calls` are those that
+    the model made and the server refused to pass on, with its reason as their problem.
     """
 
     message: str
@@ -137,3 +138,8 @@ class ErrorText:
     request_id: str = ""
     retry_after: float | None = None
     sizes: tuple[int | None, int | None] = (None, None)
+    calls: tuple[ToolCall, ...] = ()
+
+    def reply(self) -> Reply | None:
+        """The reply that the refused calls are, so that the model is told what is wrong with them."""
+        return Reply(self.calls, "tool_calls", self.kind, request_id=self.request_id) if self.calls else None

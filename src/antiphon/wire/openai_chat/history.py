@@ -8,14 +8,13 @@ from typing import Any
 from antiphon._json import dumps
 from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolCall, ToolResult, UserPart, legal_id
 from antiphon.conversation import short_id as made_up_id
-from antiphon.wire.openai_chat.messages import NAME, SYSTEM_ROLE
+from antiphon.wire.openai_chat.messages import NAME, SYSTEM_ROLE, id_form, is_openai
 from antiphon.wire.openai_chat.request import plain_tool, without_null_required
 from antiphon.wire.openai_chat.response import call_fields, is_plain, list_calls, said
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
 
 _DATA_URL = re.compile(r"data:(image/[^;,\s]+);base64,(.+)\Z", re.DOTALL)
-_MAX_ID = 40
 
 
 def read(data: object, origin: Origin) -> Reading:
@@ -168,12 +167,18 @@ class _ChatReader:
         content: object = message.get("content")
         if content is not None and not _is_sound(content):
             found = f"{dumps(content)[:40]} as the content of a message"
-            self.note("unreadable", where, found, "what is no content part is dropped")
+            if content != [] or is_openai(self.reader.origin.provider):
+                self.note("unreadable", where, found, "what is no content part is dropped")
             message = message | {"content": [block for block in arr(content) if string(obj(block).get("type"))]}
-        if message.get("tool_calls") is not None and not arr(message["tool_calls"]):
-            self.note("empty-message", where, "an empty list of calls", "it is left out")
+        given = message.get("tool_calls")
+        found = list_calls(message)
+        if given is not None and not arr(given):
+            if is_openai(self.reader.origin.provider):
+                self.note("empty-message", where, "an empty list of calls", "it is left out")
+        elif len(found) < len(arr(given)):
+            self.note("unreadable", where, "a call without id, name and arguments", "it is left out")
         parts = said(message, self.reader.origin)
-        calls = [self.read_call(f"{where}, call {n}", call) for n, call in enumerate(list_calls(message))]
+        calls = [self.read_call(f"{where}, call {n}", call) for n, call in enumerate(found)]
         if not parts and not calls:
             self.note("empty-message", where, "a message without content", "it is dropped")
         self.reader.items.append(Item("assistant", where, (*parts, *calls)))
@@ -186,7 +191,7 @@ class _ChatReader:
             self.nameless[id] = name
             if not old:
                 self.note("bad-id", where, "a call without an id", f"the call becomes {id!r}", id)
-        elif len(id) > _MAX_ID:
+        elif not id_form(self.reader.origin.provider).fullmatch(id):
             self.note("bad-id", where, f"call id {id!r} is too long", f"the call becomes {legal_id(id)!r}", id)
         if not isinstance(arguments, str) and string(data.get("type")) != "custom":
             found = f"the arguments of call {id!r} are {type(arguments).__name__}, not text"

@@ -40,8 +40,10 @@ _SHORT_ID = re.compile(r"[A-Za-z0-9]{9}\Z")
 RECEIVED = "_received"
 #: O6: what the API takes as the name of a called function.
 NAME = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
-#: O5: what it takes as the id of a call.
-ID = re.compile(r".{1,40}", re.DOTALL)
+#: O5: what OpenAI takes as the id of a call. Others take what they gave.
+_ID = re.compile(r".{1,40}", re.DOTALL)
+_ANY_ID = re.compile(r".+", re.DOTALL)
+_OPENAI = frozenset({"openai", "openai-chat", "azure"})
 #: Where a conversation keeps the role of the system text it was read with: the provider, the text and the role.
 SYSTEM_ROLE = ("openai-chat", "system role")
 
@@ -65,6 +67,16 @@ def messages(conversation: Conversation, target: Target) -> body.Pieces:
 def is_ours(native: Native, target: Target) -> bool:
     """Whether ordinary content came from the same provider, so that it may go back as it came."""
     return native.origin.api == API and native.origin.provider == target.provider
+
+
+def is_openai(provider: str) -> bool:
+    """Whether it is OpenAI itself, whose limits other servers that speak its API do not have."""
+    return provider in _OPENAI
+
+
+def id_form(provider: str) -> re.Pattern[str]:
+    """What the provider takes as the id of a call."""
+    return _ID if is_openai(provider) else _ANY_ID
 
 
 def _message(segment: body.Segment) -> bytes:
@@ -192,7 +204,7 @@ def _assistant_message(turn: AssistantTurn, target: Target) -> str | None:
     if "audio" in draft.fields:
         # The sound comes back whole but is sent by its id.
         draft.fields["audio"] = {"id": string(obj(draft.fields["audio"]).get("id"))}
-    fields = draft.fields | sent_back(draft.reasoning, target.profile)
+    fields = draft.fields | sent_back(draft.reasoning, target.profile, bool(draft.calls))
     message = f'{{"role":"assistant","content":{content}'
     if fields:
         message += "," + dumps(fields)[1:-1]
@@ -206,8 +218,9 @@ def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
         case ToolCall():
             draft.calls.append(_call(part, target))
         case Reasoning():
-            if target.profile.send_reasoning and part.native and part.native.origin == target.origin:
-                draft.content += [(None, dumps(block)) for block in arr(part.native.data.get("content"))]
+            if part.native and part.native.origin == target.origin:
+                if "content" in target.profile.reasoning_fields:
+                    draft.content += [(None, dumps(block)) for block in arr(part.native.data.get("content"))]
                 draft.reasoning.append({k: v for k, v in part.native.data.items() if k != "content"})
         case Foreign() if is_ours(part.native, target) and not _has_image(part.native.data.get("content")):
             data = part.native.data
@@ -246,7 +259,7 @@ def _call(call: ToolCall, target: Target) -> str:
 
 def _id(call: ToolCall, target: Target) -> str:
     theirs = call.native.data.get("id") if call.native and is_ours(call.native, target) else ""
-    id = own_id(call, string(theirs), ID)
+    id = own_id(call, string(theirs), id_form(target.provider))
     return short_id(call.id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
 
 

@@ -12,6 +12,8 @@ _TEXTS = ("reasoning_content", "reasoning", "reasoning_text")
 #: Signed, encrypted or structured thinking.
 _OPAQUE = ("reasoning_details", "reasoning_opaque", "thinking_blocks")
 FIELDS = frozenset(_TEXTS + _OPAQUE)
+#: Those that are lists, whose members are streamed in pieces.
+LISTS = ("reasoning_details", "thinking_blocks")
 
 
 def fields_of(message: dict[str, Any]) -> dict[str, Any]:
@@ -24,7 +26,7 @@ def readable(fields: dict[str, Any]) -> str:
     for name in _TEXTS:
         if text := string(fields.get(name)):
             return text
-    details = map(obj, [*arr(fields.get("reasoning_details")), *arr(fields.get("thinking_blocks"))])
+    details = map(obj, [detail for name in LISTS for detail in arr(fields.get(name))])
     return "".join(string(d.get("text")) or string(d.get("summary")) or string(d.get("thinking")) for d in details)
 
 
@@ -34,41 +36,54 @@ def thought(block: dict[str, Any]) -> str:
     return inner if isinstance(inner, str) else "".join(string(obj(piece).get("text")) for piece in arr(inner))
 
 
-def sent_back(reasoning: list[dict[str, Any]], profile: Profile) -> dict[str, Any]:
-    """The fields with which an assistant message gives the thinking back."""
-    if not profile.send_reasoning:
-        return {}
+def sent_back(reasoning: list[dict[str, Any]], profile: Profile, calls: bool) -> dict[str, Any]:
+    """The fields with which an assistant message gives the thinking back, each as the server itself wrote it."""
     fields: dict[str, Any] = {}
-    texts: list[str] = []
     for native in reasoning:
-        for name in _OPAQUE:
-            if name in native:
-                fields[name] = [*arr(fields.get(name)), *arr(native[name])] or native[name]
-        texts.append(_plain(native, profile.reasoning_field))
-    texts = [text for text in texts if text]
-    if texts or not fields:
-        # DeepSeek refuses a message without the field; where the thinking is another model's, it takes an empty one.
-        fields[profile.reasoning_field] = "\n\n".join(texts)
+        name, value = _returned(native, profile.reasoning_fields)
+        if isinstance(fields.get(name), str) and isinstance(value, str):
+            fields[name] += "\n\n" + value
+        elif name:
+            fields[name] = [*arr(fields.get(name)), *arr(value)] or value
+    if calls and not fields and profile.reasoning_required:
+        fields[profile.reasoning_fields[0]] = ""
     return fields
 
 
-def _plain(native: dict[str, Any], preferred: str) -> str:
-    return next((text for name in (preferred, *_TEXTS) if (text := string(native.get(name)))), "")
+def _returned(native: dict[str, Any], fields: tuple[str, ...]) -> tuple[str, Any]:
+    """The best of the fields in which the thinking came, or its text in the field that the server has for text."""
+    for name in fields:
+        if name in native:
+            return name, native[name]
+    text = next((text for name in _TEXTS if (text := string(native.get(name)))), "")
+    name = next((name for name in fields if name in _TEXTS), "")
+    return (name, text) if text else ("", None)
 
 
-def merged_details(details: list[Any], more: list[Any]) -> list[Any]:
-    """Details that were streamed in pieces, whole again: a piece continues the last one of its kind and index."""
+def merged(details: list[Any], more: list[Any]) -> list[Any]:
+    """Details or blocks that were streamed in pieces, whole again: a piece continues the last of its kind and index."""
+    grown = [*details]
     for piece in map(obj, more):
-        last = obj(details[-1]) if details else {}
-        same = all(piece.get(key) in (None, last.get(key)) for key in ("type", "index", "id"))
-        if not last or not same or piece.get("type") == "reasoning.encrypted":
-            details = [*details, piece]
-            continue
-        grown = dict(last)
-        for key, value in piece.items():
-            if key in ("text", "summary") and isinstance(value, str):
-                grown[key] = string(last.get(key)) + value
-            elif value is not None:
-                grown[key] = value
-        details = [*details[:-1], grown]
-    return details
+        place = next((n for n in reversed(range(len(grown))) if _continues(piece, obj(grown[n]))), None)
+        if place is None or (piece.get("index") is None and place < len(grown) - 1):
+            grown.append(piece)
+        else:
+            grown[place] = _longer(obj(grown[place]), piece)
+    return grown
+
+
+def _continues(piece: dict[str, Any], detail: dict[str, Any]) -> bool:
+    same = all(piece.get(key) in (None, detail.get(key)) for key in ("type", "index", "id"))
+    # What is encrypted comes whole, so that two of them are two; and a signature ends what it signs.
+    whole = "data" in piece or (bool(detail.get("signature")) and piece.get("index") is None)
+    return same and bool(detail) and not whole
+
+
+def _longer(detail: dict[str, Any], piece: dict[str, Any]) -> dict[str, Any]:
+    longer = dict(detail)
+    for key, value in piece.items():
+        if key in ("text", "summary", "thinking") and isinstance(value, str):
+            longer[key] = string(detail.get(key)) + value
+        elif value is not None or key not in longer:
+            longer[key] = value
+    return longer

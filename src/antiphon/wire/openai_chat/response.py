@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+from antiphon._json import loads
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, legal_id, short_id
 from antiphon.errors import (
     AuthenticationFailed,
     BadReply,
+    MalformedJSONError,
     NotFound,
     RateLimited,
     RequestRejected,
@@ -17,6 +19,8 @@ from antiphon.errors import (
 from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_chat.messages import NAME, RECEIVED
 from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
+from antiphon.wire.openai_chat.refused import refused_calls
+from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string, total
 
@@ -47,7 +51,7 @@ def decode(response: object, origin: Origin) -> Reply:
     choices = [obj(choice) for choice in arr(data.get("choices"))]
     if data.get("error") and not choices:
         # Gateways report the failure of the server behind them with status 200.
-        fail(data, origin, "answered with an error")
+        return error_text(data).reply() or fail(data, origin, "answered with an error")
     if not choices and not isinstance(data.get("choices"), list):
         raise BadReply(f"{origin.provider} answered without `choices`", provider=origin.provider)
     choice = next((choice for choice in choices if not choice.get("index")), obj(None))
@@ -61,7 +65,7 @@ def decode(response: object, origin: Origin) -> Reply:
 
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:
     """The message with what no request may hold (citations, a server's own statistics) set apart, but not lost."""
-    more = {k: v for k, v in message.items() if k not in _REQUEST_FIELDS and v not in (None, "", [])}
+    more = {k: v for k, v in message.items() if k not in _REQUEST_FIELDS and not says_nothing(v)}
     # Servers differ in whether calls come with empty text or with none.
     silent = message.get("content") == "" and bool(list_calls(message))
     kept = {k: v for k, v in message.items() if k in _REQUEST_FIELDS and not (silent and k == "content")}
@@ -87,7 +91,7 @@ def said(message: dict[str, Any], origin: Origin) -> list[AssistantPart]:
     else:
         blocks = [obj(block) for block in arr(content)]
         parts += [_said_block(block, origin, len(blocks) > 1) for block in blocks]
-    more = {k: v for k, v in message.items() if k not in _OURS and v not in (None, "", [])}
+    more = {k: v for k, v in message.items() if k not in _OURS and not says_nothing(v)}
     if more:
         transcript = string(obj(message.get("audio")).get("transcript"))
         parts.append(Foreign(Native(origin, more), string(message.get("refusal")) or transcript))
@@ -108,7 +112,15 @@ def _said_block(block: dict[str, Any], origin: Origin, several: bool) -> Assista
 
 def is_plain(data: dict[str, Any], *names: str) -> bool:
     """Whether it holds nothing but these fields, so that it need not be kept itself."""
-    return all(value is None for name, value in data.items() if name not in names)
+    return all(says_nothing(value) for name, value in data.items() if name not in names)
+
+
+def says_nothing(value: object) -> bool:
+    """Whether a field is there only because a server writes all it knows: empty, or an object of empty fields."""
+    fields = obj(value)
+    return value in (None, "", [], {}) or (
+        bool(fields) and all(inner == 0 or says_nothing(inner) for inner in fields.values())
+    )
 
 
 def read_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: bool = False) -> list[ToolCall]:
@@ -128,8 +140,18 @@ def read_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: bool 
 def list_calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls as they stand, the deprecated single one included."""
     calls = [obj(call) for call in arr(message.get("tool_calls"))]
-    old = obj(message.get("function_call"))
-    return calls or ([{"type": "function", "function": old}] if old else [])
+    old = {"type": "function", "function": obj(message.get("function_call"))}
+    return [call for call in calls or [old] if not is_no_call(call)]
+
+
+def is_no_call(call: dict[str, Any]) -> bool:
+    """Whether it has no id, no name and no arguments: some servers fill the fields of calls where there is none."""
+    functions = [obj(value) for name, value in call.items() if name not in ("id", "type", "index")]
+    return not call.get("id") and all(_is_blank(value) for each in functions for value in each.values())
+
+
+def _is_blank(value: object) -> bool:
+    return value in (None, "", "{}", {}) or says_nothing(value)
 
 
 def call_fields(call: dict[str, Any], origin: Origin) -> tuple[str, str, object, Native | None]:
@@ -170,12 +192,22 @@ def error_text(data: object) -> ErrorText:
     top = obj(data)
     error = obj(top.get("error")) or top
     faults = "; ".join(string(obj(fault).get("msg")) for fault in arr(top.get("detail")))
-    texts = (error.get("message"), top.get("error"), top.get("detail"), faults)
+    texts = (error.get("message"), top.get("error"), top.get("message"), top.get("detail"), faults)
     message = next((text for text in texts if isinstance(text, str) and text), "")
+    # OpenRouter says only that the server behind it said something, and tells that apart.
+    if behind := string(obj(error.get("metadata")).get("raw")):
+        message = f"{message}: {_inner(behind)}" if message else _inner(behind)
     kind = string(error.get("code")) or string(error.get("type"))
     # llama.cpp tells both sizes in fields of their own.
     sizes = number(error.get("n_prompt_tokens")), number(error.get("n_ctx"))
-    return ErrorText(message, kind, string(top.get("request_id")), sizes=sizes)
+    return ErrorText(message, kind, string(top.get("request_id")), sizes=sizes, calls=refused_calls(error))
+
+
+def _inner(raw: str) -> str:
+    try:
+        return error_text(loads(raw)).message or raw
+    except MalformedJSONError:
+        return raw
 
 
 def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:
@@ -190,7 +222,10 @@ def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:
     kind = kinds.get(status, RequestRejected if status < 500 else ServerFailed)
     text = said.message or said.kind
     message = f"{origin.provider} {did}: {text}"
-    raise kind(message, provider=origin.provider, status=status, text=text, request_id=said.request_id)
+    about: dict[str, Any] = {"provider": origin.provider, "text": text, "request_id": said.request_id}
+    if status not in kinds and (error := overflow(said, message, status=400, **about)):
+        raise error
+    raise kind(message, status=status, **about)
 
 
 def _status(data: dict[str, Any]) -> int:

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon._json import loads
+from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
-from antiphon.wire.openai_chat.reasoning import fields_of, merged_details, readable, thought
-from antiphon.wire.openai_chat.response import decode, fail
+from antiphon.wire.openai_chat.reasoning import LISTS, fields_of, merged, readable, thought
+from antiphon.wire.openai_chat.response import decode, error_text, fail, is_no_call, says_nothing
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from antiphon.wire.shape import arr, number, obj, string
 from antiphon.wire.sse import Event, EventParser
 
 #: Strings that are names, not pieces of a longer text.
 _LABELS = ("role", "id", "type", "name", "format")
+
+#: The index of the one call that the deprecated field can hold.
+_OLD = -1
 
 
 @dataclass(slots=True)
@@ -54,12 +57,14 @@ class _Calls:
         self._at: dict[int, _Call] = {}
 
     def take(self, piece: dict[str, Any]) -> CallDelta | None:
-        kind = string(piece.get("type")) or ("custom" if "custom" in piece else "function")
-        function = obj(piece.get("function")) or obj(piece.get(kind))
+        kind = string(piece.get("type")) or ("function" if says_nothing(piece.get("custom")) else "custom")
+        function = obj(piece.get(kind)) or obj(piece.get("function"))
         id, name = string(piece.get("id")), string(function.get("name"))
-        arguments = string(function.get("arguments"))
+        arguments = _text(function.get("input" if kind == "custom" else "arguments"))
         index = number(piece.get("index"))
         call = self._home(index, id, name, arguments)
+        if is_no_call(piece) and (call is None or (index is not None and index not in self._at)):
+            return None
         if call is None:
             call = _Call()
             self.list.append(call)
@@ -71,7 +76,6 @@ class _Calls:
         news = name if not call.name else ""
         call.id, call.name = call.id or id, call.name or name
         if kind == "custom":
-            arguments = string(function.get("input"))
             inner = {"name": call.name, "input": string(obj(call.more.get("custom")).get("input")) + arguments}
             call.more |= {"type": "custom", "custom": inner}
         elif arguments:
@@ -113,28 +117,56 @@ class Decoder:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self._events = EventParser()
+        # The first bytes, until they tell a stream from an answer that came whole.
+        self._head: bytes | None = b""
+        self._is_whole = False
+        self._whole = bytearray()
         self._response: dict[str, Any] = {}
         self._choice: dict[str, Any] | None = None
         self._texts: dict[str, list[str]] = {}
         self._blocks: list[dict[str, Any]] = []
         self._more: dict[str, Any] = {}
         self._calls = _Calls()
+        self._refused: Reply | None = None
         self._done = False
 
     def feed(self, chunk: bytes) -> list[Delta]:
         """The deltas that these bytes complete."""
+        if self._head is not None:
+            chunk = self._head = (self._head + chunk).lstrip()
+            if not chunk:
+                return []
+            self._head = None
+            self._is_whole = chunk.startswith(b"{")
+        if self._is_whole:
+            self._whole += chunk
+            return []
         return [delta for event in self._events.feed(chunk) for delta in self._event(event)]
 
     def reply(self) -> Reply:
         """The whole reply; StreamCut if the stream ended too early."""
+        if self._is_whole:
+            return self._decoded()
         for event in self._events.end():
             # Some servers do not close their last event; half of one matters only if the answer is not complete.
             if not self._finished():
                 self._event(event)
         if not self._finished():
             raise self._cut("the stream ended before the answer did")
+        if self._refused:
+            self._calls = _Calls()
         choices = [] if self._choice is None else [self._choice | {"message": self._message()}]
-        return decode(self._response | {"choices": choices}, self._origin)
+        reply = decode(self._response | {"choices": choices}, self._origin)
+        if self._refused:
+            reply.parts += self._refused.parts
+            reply.stop, reply.stop_reason = self._refused.stop, self._refused.stop_reason
+        return reply
+
+    def _decoded(self) -> Reply:
+        try:
+            return decode(loads(bytes(self._whole), "the answer"), self._origin)
+        except MalformedJSONError as error:
+            raise self._cut(f"the answer is no stream, and cut: {error}") from None
 
     def _finished(self) -> bool:
         # Servers leave out one or the other.
@@ -165,11 +197,23 @@ class Decoder:
         except MalformedJSONError as error:
             raise self._cut(f"the stream is broken: {error}") from None
         if data.get("error") or data.get("object") == "error" or event.name == "error":
-            fail(data, self._origin, "broke off the stream")
+            return self._broken_off(data)
         self._response |= {k: v for k, v in data.items() if k != "choices" and v is not None}
         for choice in map(obj, arr(data.get("choices"))):
             if not choice.get("index"):
                 return self._grow(choice)
+        return []
+
+    def _broken_off(self, data: dict[str, Any]) -> list[Delta]:
+        self._done = True
+        self._refused = error_text(data).reply()
+        if self._refused:
+            calls = enumerate(self._refused.tool_calls)
+            return [CallDelta(place, call.name, call.arguments_json) for place, call in calls]
+        if (self._choice or {}).get("finish_reason") in (None, "error"):
+            fail(data, self._origin, "broke off the stream")
+        # What an error says after the answer has ended cannot undo it: OpenRouter adds that the limit was reached.
+        self._response |= {"usage": data["usage"]} if obj(data.get("usage")) else {}
         return []
 
     def _grow(self, choice: dict[str, Any]) -> list[Delta]:
@@ -191,9 +235,10 @@ class Decoder:
             elif name == "tool_calls":
                 deltas += [piece for call in arr(value) if (piece := self._calls.take(obj(call)))]
             elif name == "function_call":
-                deltas += [piece for piece in (self._calls.take({"index": 0, "function": value}),) if piece]
-            elif name == "reasoning_details":
-                self._more[name] = merged_details(arr(self._more.get(name)), arr(value))
+                piece = self._calls.take({"index": _OLD, "function": value}) if obj(value) else None
+                deltas += [piece] if piece else []
+            elif name in LISTS:
+                self._more[name] = merged(arr(self._more.get(name)), arr(value))
             elif isinstance(value, str) and name not in _LABELS:
                 self._texts.setdefault(name, []).append(value)
             elif value is not None:
@@ -218,6 +263,11 @@ class Decoder:
             return ReasoningDelta(thought(block)) if thought(block) else None
         piece = string(block.get("text")) if kind == "text" else ""
         return TextDelta(piece) if piece else None
+
+
+def _text(value: object) -> str:
+    """A piece of arguments as text: some servers send them as what the text would mean."""
+    return value if isinstance(value, str) else "" if value is None else dumps(value)
 
 
 def _grown(old: Any, new: Any) -> Any:

@@ -8,6 +8,7 @@ from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reason
 from antiphon.errors import BadReply, RateLimited, RequestRejected, ServerFailed, StatusError
 from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_responses.terms import kind_of
+from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
 from antiphon.wire.shape import arr, number, obj, reply_object, string
 
@@ -149,4 +150,7 @@ def failure(error: ErrorText, provider: str) -> StatusError:
     elif error.kind in _SERVER_FAULTS:
         kind, status = ServerFailed, 500
     message = f"{provider} failed to answer: {error.message or error.kind or 'it does not say why'}"
-    return kind(message, provider=provider, status=status, text=error.message)
+    about: dict[str, Any] = {"provider": provider, "text": error.message}
+    if kind is not RateLimited and (too_long := overflow(error, message, status=400, **about)):
+        return too_long
+    return kind(message, status=status, **about)
