@@ -1,4 +1,7 @@
-"""Real traffic with the four APIs, from the directory that ANTIPHON_RECORDINGS names."""
+"""Real traffic with the four APIs, from the directory that ANTIPHON_RECORDINGS names.
+
+That of servers that speak the API of another is in the one that ANTIPHON_RECORDINGS_COMPATIBLE names.
+"""
 
 import json
 import os
@@ -10,8 +13,17 @@ import pytest
 
 def exchanges(api: str) -> list[dict[str, Any]]:
     """The recorded exchanges of an API; the test is skipped where there are none."""
-    directory = os.environ.get("ANTIPHON_RECORDINGS")
+    return _lines("ANTIPHON_RECORDINGS", api)
+
+
+def compatible_exchanges() -> list[dict[str, Any]]:
+    """Those with servers that speak the API of another; each says which in `provider` and `api`."""
+    return _lines("ANTIPHON_RECORDINGS_COMPATIBLE", "compatible")
+
+
+def _lines(variable: str, name: str) -> list[dict[str, Any]]:
+    directory = os.environ.get(variable)
     if not directory:
-        pytest.skip("ANTIPHON_RECORDINGS names no directory of recorded exchanges")
-    lines = (Path(directory) / f"{api}.jsonl").read_text(encoding="utf-8").splitlines()
+        pytest.skip(f"{variable} names no directory of recorded exchanges")
+    lines = (Path(directory) / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines if line.strip()]

@@ -66,6 +66,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     yield from _duplicates(items)
     yield from _reasoning_model(items, model)
     yield from _pairs(items, request)
+    yield from _interrupted(items)
     yield from _reasoning_followers(items, request)
     yield from _tools(request)
 
@@ -205,7 +206,7 @@ def _reasoning_model(items: list[Item], model: str) -> Iterator[Violation]:
 
 
 def _pairs(items: list[Item], request: dict[str, object]) -> Iterator[Violation]:
-    """R1 and R2. A call of any type counts: the output of a shell call may be a function's."""
+    """R1, R2 and R17. A call of any type counts: the output of a shell call may be a function's."""
     calls = {item.call_id for item in items if not item.type.endswith("_output")}
     outputs = {item.call_id for item in items if item.type.endswith("_output")}
     referenced = any(item.type == "item_reference" for item in items)
@@ -215,11 +216,27 @@ def _pairs(items: list[Item], request: dict[str, object]) -> Iterator[Violation]
         if not call or not item.call_id:
             continue
         if item.type in _CALLS and item.call_id not in outputs and not referenced:
-            yield Violation("R1", f"No tool output found for {call} {item.call_id}.", "input")
+            code = "R1" if item.type == "function_call" else "R17"
+            yield Violation(code, f"No tool output found for {call} {item.call_id}.", "input")
         hidden = referenced or compacted or _continues(request)
         if item.type not in _CALLS and item.call_id not in calls and not hidden:
             text = f"No tool call found for {call} output with call_id {item.call_id}."
             yield Violation("R2", text, "input")
+
+
+def _interrupted(items: list[Item]) -> Iterator[Violation]:
+    """R16."""
+    answered = {item.call_id for item in items if item.type == "function_call_output"}
+    open_: dict[str, None] = {}
+    for item in items:
+        if item.type == "function_call" and item.call_id in answered:
+            open_[item.call_id] = None
+        elif item.type == "function_call_output":
+            open_.pop(item.call_id, None)
+        elif item.type == "message":
+            for call_id in open_:
+                yield Violation("R16", f"No tool output found for tool call {call_id}.", "input")
+            open_ = {}
 
 
 def _reasoning_followers(items: list[Item], request: dict[str, object]) -> Iterator[Violation]:
