@@ -293,14 +293,6 @@ def test_models_that_do_not_reason_are_not_asked_for_reasoning() -> None:
         assert "include" not in body(conversation, Target("openai", "openai-responses", model))
 
 
-def test_fields_of_extra_replace_the_encoders_own() -> None:
-    conversation = Conversation("Be brief.", [LOOKUP])
-    conversation.add_user("Hello")
-    raw = WIRE.encode(conversation, TARGET, Options(extra={"tools": [], "instructions": "Be long."}))
-    assert raw.count(b'"tools"') == raw.count(b'"instructions"') == 1
-    assert json.loads(raw)["instructions"] == "Be long."
-
-
 def test_functions_of_other_providers_are_declared_and_their_own_tools_are_not() -> None:
     own = ToolSpec("web_search", native=Native(ELSEWHERE, {"type": "web_search_20250305", "name": "web_search"}))
     theirs = ToolSpec("lookup", "", LOOKUP.parameters, Native(ELSEWHERE, {"name": "lookup", "strict": True}))

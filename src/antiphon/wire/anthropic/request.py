@@ -66,7 +66,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         form = {"type": "json_schema", "schema": closed(options.output_schema)}
         fields["output_config"] = {**obj(fields.get("output_config")), "format": form}
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
-    if tools and (choice := _tool_choice(options)):
+    if (tools or options.extra.get("tools")) and (choice := _tool_choice(options)):
         fields["tool_choice"] = choice
     fields |= options.extra
     _drop_impossible_thinking(fields, conversation, target)

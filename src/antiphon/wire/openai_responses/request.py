@@ -38,9 +38,10 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": is_strict(schema)}
         fields["text"] = {"format": form}
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
-    if tools and options.tool_choice:
+    declared = tools or options.extra.get("tools")
+    if declared and options.tool_choice:
         fields["tool_choice"] = _tool_choice(options.tool_choice, conversation)
-    if tools and options.parallel_tool_calls is not None:
+    if declared and options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
     if not continues(options.extra):
         fields["store"] = False
@@ -57,8 +58,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     # A stored prompt or response may be all there is to ask about.
     if conversation.turns:
         lists["input"] = _input(conversation, terms_for(conversation, target, fields))
-    raw = {name: value for name, value in raw.items() if name not in options.extra}
-    return body.assemble(fields, {} if "input" in options.extra else lists, **raw)
+    return body.assemble(fields, lists, **raw)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
