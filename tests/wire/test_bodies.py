@@ -1,4 +1,4 @@
-"""What all wires do alike: fields of `extra` that the conversation writes too, and a conversation of the assistant's."""
+"""What all wires do alike: fields of `extra` that the conversation writes too, and who speaks first."""
 
 from __future__ import annotations
 
