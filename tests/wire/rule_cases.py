@@ -228,6 +228,27 @@ anthropic(
     put("", MESSAGES, 1, "content", 0, "name"),
 )
 anthropic(
+    "a call with an illegal name",
+    "A8",
+    "messages.1.content.0.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'",
+    LOOP,
+    put("mcp.server/tool", MESSAGES, 1, "content", 0, "name"),
+)
+anthropic(
+    "a tool with a long name",
+    "A8",
+    "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+    claude(user(text()), tools=[{"name": "f" * 128, "input_schema": {"type": "object"}}]),
+    put("f" * 129, "tools", 0, "name"),
+)
+anthropic(
+    "thinking with an empty signature",
+    "A17",
+    "messages.1.content.0: Invalid `signature` in `thinking` block",
+    claude(user(text()), assistant(thought(), call()), user(result())),
+    put("", MESSAGES, 1, "content", 0, "signature"),
+)
+anthropic(
     "empty text",
     "A9",
     "messages: text content blocks must be non-empty",
@@ -718,6 +739,29 @@ openai_responses(
     respond(ASK, SAID, item_call(), item_output()),
     put([ASK, item_call(), SAID, item_output()], "input"),
     provider="deepseek",
+)
+openai_responses(
+    "a call with an illegal name",
+    "R18",
+    "Invalid 'input[1].name': string does not match pattern. Expected a string that matches the pattern "
+    "'^[a-zA-Z0-9_-]+$'.",
+    ITEMS,
+    put("mcp.server/tool", "input", 1, "name"),
+)
+openai_responses(
+    "a function without a name",
+    "R18",
+    "Invalid 'tools[0].name': empty string. Expected a string with minimum length 1, but got an empty string instead.",
+    respond(ASK, tools=[{"type": "function", "name": "f", "parameters": {}}]),
+    put("", "tools", 0, "name"),
+)
+openai_responses(
+    "a function with a long name",
+    "R18",
+    "Invalid 'tools[0].name': string too long. Expected a string with maximum length 128, but got a string with length "
+    "129 instead.",
+    respond(ASK, tools=[{"type": "function", "name": "f", "parameters": {}}]),
+    put("f" * 129, "tools", 0, "name"),
 )
 ALONE = "Item 'rs_1' of type 'reasoning' was provided without its required following item."
 openai_responses("reasoning alone", "R3", ALONE, THOUGHT_ITEMS, drop("input", 2), param="input")

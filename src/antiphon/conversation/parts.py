@@ -269,6 +269,12 @@ class ToolSpec:
         parameters: object = self.parameters
         if not isinstance(parameters, dict) or self.parameters.get("type", "object") != "object":
             raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")
+        native: object = self.native
+        if native is not None and not isinstance(native, Native):
+            raise ContentError(
+                f"the `native` of tool `{self.name}` is a `Native(Origin(provider, api, model), declaration)`,"
+                f" which says whose it is, not a {type(native).__name__}"
+            )
         object.__setattr__(self, "description", clean(self.description))
         dumps(self.parameters, f"the parameters of tool `{self.name}`")
 

@@ -21,7 +21,7 @@ from antiphon.conversation import (
 )
 from antiphon.wire import body
 from antiphon.wire.gemini.keys import kind_of
-from antiphon.wire.naming import own_id
+from antiphon.wire.naming import own_id, own_name
 from antiphon.wire.options import Target
 from antiphon.wire.rules.gemini import model_version
 from antiphon.wire.shape import obj, string
@@ -32,7 +32,7 @@ DUMMY_SIGNATURE = "skip_thought_signature_validator"
 
 _NOTHING = b'{"text":"(Content that only another provider can show.)"}'
 #: What the API takes as the name of a called function.
-CALLED = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+CALLED = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _ID = re.compile(r".+", re.DOTALL)
 _SUFFIXES = {"png": "png", "webp": "webp", "gif": "gif", "heic": "heic", "heif": "heif"}
 #: Parts of the provider's own tools: they hold encrypted state, so no other model can take them up.
@@ -134,7 +134,7 @@ def _name(call: ToolCall, target: Target) -> str:
     """The name as the model wrote it: this API takes dots and colons, which others do not."""
     own = call.native.data if call.native and is_ours(call.native, target) else {}
     name = string(obj(own.get("functionCall")).get("name"))
-    return name if CALLED.fullmatch(name) else call.name
+    return own_name(call.name, name, CALLED)
 
 
 def _results(turn: AssistantTurn, target: Target) -> list[str]:

@@ -8,11 +8,12 @@ from antiphon._json import dumps, loads
 from antiphon.conversation import Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.gemini.contents import API, is_modern, is_ours, segments, wrap
+from antiphon.wire.gemini.contents import API, CALLED, is_modern, is_ours, segments, wrap
 from antiphon.wire.gemini.keys import camel, camel_keys, is_object
 from antiphon.wire.gemini.schema import prepared, prepared_answer
+from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.options import Options, Target
-from antiphon.wire.shape import obj
+from antiphon.wire.shape import obj, string
 
 __all__ = ["API", "declaration", "encode", "history", "path"]
 
@@ -49,7 +50,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         raise OptionError(f"{target.model} cannot have `output_schema` and tools at once; leave one of them out")
     if config := _generation_config(target, options):
         fields["generationConfig"] = config
-    if declared and (choice := _tool_config(target, options)):
+    if declared and (choice := _tool_config(conversation, target, options)):
         fields["toolConfig"] = choice
     for name, value in extra.items():
         merge = name in _MERGED and is_object(value)
@@ -116,7 +117,7 @@ def _thinking(target: Target, options: Options) -> dict[str, Any] | None:
             return {"thinkingBudget": _BUDGETS[word]}
 
 
-def _tool_config(target: Target, options: Options) -> dict[str, Any] | None:
+def _tool_config(conversation: Conversation, target: Target, options: Options) -> dict[str, Any] | None:
     if options.parallel_tool_calls is False:
         raise OptionError(
             f"{target.provider} has no way to forbid `parallel_tool_calls`; leave the option out and run the calls one"
@@ -125,7 +126,9 @@ def _tool_config(target: Target, options: Options) -> dict[str, Any] | None:
     if options.tool_choice is None:
         return None
     mode = _MODES.get(options.tool_choice)
-    one = {"mode": "ANY", "allowedFunctionNames": [options.tool_choice]}
+    asked = (tool for tool in conversation.tools if tool.name == options.tool_choice and is_ours(tool.native, target))
+    theirs = next((string(tool.native.data.get("name")) for tool in asked if tool.native), "")
+    one = {"mode": "ANY", "allowedFunctionNames": [own_name(options.tool_choice, theirs, CALLED)]}
     return {"functionCallingConfig": {"mode": mode} if mode else one}
 
 
@@ -142,7 +145,7 @@ def _tools(conversation: Conversation, target: Target) -> list[str]:
 
 def _function(tool: ToolSpec, target: Target) -> str | None:
     if tool.native and is_ours(tool.native, target):
-        return dumps(tool.native.data) if "name" in tool.native.data else None
+        return dumps(with_own_name(tool.native.data, tool.name, CALLED)) if "name" in tool.native.data else None
     if tool.is_provider_defined:
         # A tool that another provider runs itself. What has parameters is a function and stays one everywhere.
         return None

@@ -22,7 +22,7 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.wire import body
-from antiphon.wire.naming import own_id
+from antiphon.wire.naming import own_id, own_name
 from antiphon.wire.openai_responses import calls
 from antiphon.wire.openai_responses.terms import Terms, kind_of
 from antiphon.wire.shape import arr, obj, string
@@ -174,11 +174,11 @@ def _call(call: ToolCall, terms: Terms) -> dict[str, Any]:
     data = terms.ours(call.native) or {}
     if kind_of(data) != "function_call":
         data = {}
-    name = string(data.get("name"))
+    name = own_name(call.name, string(data.get("name")), NAME)
     item: dict[str, Any] = {
         "type": "function_call",
         "call_id": _call_id(call, terms),
-        "name": name if NAME.fullmatch(name) else call.name,
+        "name": name,
         "arguments": call.arguments_json,
     }
     left_out = ["id", "status"]

@@ -152,6 +152,8 @@ def _block(block: Block) -> Iterator[Violation]:
         case "thinking" if "signature" not in block.data:
             path = f"{block.path}.thinking.signature"
             yield Violation("A17", f"{path}: Field required", path)
+        case "thinking" if block.data["signature"] == "":
+            yield Violation("A17", f"{block.path}: Invalid `signature` in `thinking` block", block.path)
         case _:
             pass
 
@@ -181,8 +183,15 @@ def _call(block: Block) -> Iterator[Violation]:
     yield from _id(block.data.get("id"), f"{path}.id")
     if "input" in block.data and not is_object(block.data["input"]):
         yield Violation("A7", f"{path}.input: Input should be a valid dictionary", f"{path}.input")
-    if block.data.get("name") == "":
-        yield Violation("A8", f"{path}.name: String should have at least 1 character", f"{path}.name")
+    yield from _name(block.data.get("name"), f"{path}.name", 200)
+
+
+def _name(name: object, path: str, most: int) -> Iterator[Violation]:
+    """A8."""
+    if name == "":
+        yield Violation("A8", f"{path}: String should have at least 1 character", path)
+    elif isinstance(name, str) and not (len(name) <= most and _ID.fullmatch(name)):
+        yield Violation("A8", f"{path}: String should match pattern '^[a-zA-Z0-9_-]{{1,{most}}}$'", path)
 
 
 def _id(value: object, path: str) -> Iterator[Violation]:
@@ -363,8 +372,10 @@ def _thinking_at_the_end(request: dict[str, object], turns: list[Turn]) -> Itera
 
 
 def _tools(request: dict[str, object]) -> Iterator[Violation]:
-    """A23."""
+    """A8 and A23."""
     for index, tool in enumerate(sequence(request.get("tools"))):
+        if kind(tool) in ("", "custom"):
+            yield from _name(mapping(tool).get("name"), f"tools.{index}.custom.name", 128)
         schema = mapping(mapping(tool).get("input_schema"))
         if kind(tool) in ("", "custom") and not schema.keys().isdisjoint(("oneOf", "allOf", "anyOf")):
             path = f"tools.{index}.custom.input_schema"

@@ -20,6 +20,7 @@ _NO_REASONING = re.compile(r"(?:^|[/:])(?:chatgpt-4|gpt-3|gpt-4)")
 _PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "web_search_call": "ws"}
 _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _MAX_CALL_ID = 64
+_MAX_NAME = 128
 _ORIGIN = 16
 _NOT_ASSISTANT_TEXT = ("input_text", "input_image", "input_file", "input_audio", "text", "image_url")
 _NOT_CONTENT = ("function_call", "function_call_output", "tool_call", "tool_calls", "tool_use", "tool_result")
@@ -137,6 +138,7 @@ def _fields(item: Item) -> Iterator[Violation]:
         yield too_long("R8", path, _MAX_CALL_ID, len(call_id))
     if item.type == "function_call":
         yield from _call_strings(item)
+        yield from _name(item.data.get("name"), f"{item.path}.name")
     elif item.type.endswith("_output"):
         yield from _output(item)
 
@@ -148,6 +150,17 @@ def _call_strings(item: Item) -> Iterator[Violation]:
             yield missing(code, f"{item.path}.{key}")
         elif not isinstance(value, str):
             yield wrong_type(code, f"{item.path}.{key}", "a string", value)
+
+
+def _name(name: object, path: str) -> Iterator[Violation]:
+    """R18."""
+    if name == "":
+        yield empty_string("R18", path)
+    elif isinstance(name, str) and len(name) > _MAX_NAME:
+        yield too_long("R18", path, _MAX_NAME, len(name))
+    elif isinstance(name, str) and not _ITEM_ID.fullmatch(name):
+        text = f"Invalid '{path}': string does not match pattern. Expected a string that matches the pattern"
+        yield Violation("R18", f"{text} '^[a-zA-Z0-9_-]+$'.", path, "invalid_value")
 
 
 def _output(item: Item) -> Iterator[Violation]:
@@ -287,3 +300,5 @@ def _tools(request: dict[str, object]) -> Iterator[Violation]:
             yield wrong_type("R0", f"tools[{index}]", "an object", tool)
         elif kind(mapping(tool)) == "function" and not isinstance(mapping(tool).get("name"), str):
             yield missing("R14", f"tools[{index}].name")
+        elif kind(mapping(tool)) == "function":
+            yield from _name(mapping(tool).get("name"), f"tools[{index}].name")

@@ -111,7 +111,11 @@ def _anthropic() -> Iterator[Rule]:
     )
     yield Rule("A6", "Ids are letters, digits, `_` and `-`.", ("…: String should match pattern '^[a-zA-Z0-9_-]+$'",))
     yield Rule("A7", "A call's input is an object.", ("…: Input should be a valid dictionary",))
-    yield Rule("A8", "A call names its tool.", ("…: String should have at least 1 character",))
+    yield Rule(
+        "A8",
+        "A tool's name is letters, digits, `_` and `-`: 1 to 128 where it is declared, 1 to 200 where it is called.",
+        ("…: String should have at least 1 character", "…: String should match pattern '^[a-zA-Z0-9_-]{1,…}$'"),
+    )
     yield Rule(
         "A9",
         "No text is empty, and a message is not white space alone; beside other content white space may stand.",
@@ -380,6 +384,16 @@ def _responses() -> Iterator[Rule]:
     )
     yield Rule("R15", "Calls and outputs are paired by id: their order is free.")
     yield Rule("R16", "No message stands between a call and its output.", ("No tool output found for tool call ….",))
+    yield Rule(
+        "R18",
+        "A function's name is 1 to 128 letters, digits, `_` and `-`.",
+        (
+            _EMPTY,
+            _TOO_LONG,
+            "Invalid '…': string does not match pattern. Expected a string that matches the pattern "
+            "'^[a-zA-Z0-9_-]+$'.",
+        ),
+    )
     yield Rule(
         "R17",
         "Every custom tool's call has its output. With xAI they are calls of the server's own tools.",
