@@ -18,7 +18,7 @@ from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.openai_responses import items
 from antiphon.wire.openai_responses.terms import API, Terms, continues, terms_for
 from antiphon.wire.options import Options, Target
-from antiphon.wire.schema import closed, is_strict
+from antiphon.wire.schema import closed, strict_fits
 from antiphon.wire.shape import arr, obj, string
 
 # These answer "Encrypted content is not supported with this model." to the question for it.
@@ -36,7 +36,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     _answering(fields, target, options)
     if options.output_schema is not None:
         schema = closed(options.output_schema)
-        form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": is_strict(schema)}
+        form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict_fits(schema, API)}
         fields["text"] = {"format": form}
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
     declared = tools or options.extra.get("tools")
