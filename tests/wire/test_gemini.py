@@ -1261,3 +1261,20 @@ def test_recorded_answers_are_decoded_and_continued():
         conversation.add_user("Go on.")
         body = encoded(conversation, target, extra=reading.rest)
         assert rules.check(body, "gemini", target.model) == [], exchange["id"]
+
+
+def test_a_late_response_finds_its_call_by_its_id():
+    given = [
+        user("a"),
+        model(call("f", id="one")),
+        user(response("f", {"result": "1"}, id="one")),
+        model(call("f", id="two")),
+        model("Hm."),
+        user("wait"),
+        model("Go on."),
+        user(response("f", {"result": "2"}, id="two")),
+    ]
+    results = [
+        item for turn in gemini.read(given, TWO.origin).conversation.turns for item in getattr(turn, "results", ())
+    ]
+    assert [(item.call_id, item.text) for item in results] == [("one", "1"), ("two", "2")]

@@ -41,6 +41,7 @@ from antiphon.errors import (
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Reply, Target, TextDelta, Usage, wire
 from antiphon.wire.openai_responses.terms import CLIENT_CALLS
 from antiphon.wire.rules import check
+from tests.wire.referee import judge
 
 WIRE = wire("openai-responses")
 TARGET = Target("openai", "openai-responses", "gpt-5")
@@ -1031,7 +1032,7 @@ def test_the_sdk_knows_every_body() -> None:
     tool: TypeAdapter[Any] = TypeAdapter(ToolParam)
     for extra in ({}, STORED):
         sent = body(conversation, max_tokens=50, reasoning="low", tool_choice="lookup", extra=extra)
-        whole.validate_python(sent)
+        judge(whole, sent)
         for entry in sent["input"]:
             assert parsed(item, entry)
         for entry in sent["tools"]:
