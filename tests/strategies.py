@@ -26,7 +26,7 @@ TARGETS = {
     "anthropic": Target("anthropic", "anthropic", "claude-sonnet-5", Profile(sampling=False)),
     "openai-chat": Target("openai", "openai-chat", "gpt-4o"),
     "openai-responses": Target("openai", "openai-responses", "gpt-5"),
-    "gemini": Target("google", "gemini", "gemini-3-pro", Profile(signatures=True)),
+    "gemini": Target("google", "gemini", "gemini-3-pro"),
 }
 
 TOOLS = (

@@ -130,7 +130,8 @@ CASES: list[Case] = [
     ("call at the head", "gemini", [model(), responds()], "function call turn comes immediately after a user turn"),
     ("two results", "anthropic", [USER, uses("a"), gives("a", "a")], "each tool_use must have a single result"),
     ("two results", "gemini", [HI, model(), responds(2)], COUNT_G),
-    ("an id twice", "anthropic", [USER, uses("a"), gives("a"), uses("a"), gives("a")], "ids must be unique"),
+    ("an id twice", "anthropic", [USER, uses("a", "a"), gives("a")], "ids must be unique"),
+    ("an id again", "anthropic", [USER, uses("a"), gives("a"), uses("a"), gives("a")], ""),
     ("text before results", "anthropic", [USER, uses("a"), USER, gives("a")], MISSING_A),
     ("user between results", "openai-chat", [USER, calls("a", "b"), tool("a"), USER, tool("b")], f"{MISSING_O}b"),
     (

@@ -23,6 +23,7 @@ class Case:
     param: str | None = None
     error_code: str = ""
     model: str | None = None
+    provider: str | None = None
 
 
 CASES: list[Case] = []
@@ -193,16 +194,6 @@ anthropic(
     param="messages.1.content.1",
 )
 anthropic(
-    "one id in two turns",
-    "A4",
-    "messages.3.content.0: `tool_use` ids must be unique",
-    claude(user(text()), assistant(call()), user(result()), assistant(call("toolu_2")), user(result("toolu_2"))),
-    both(
-        put("toolu_1", MESSAGES, 3, "content", 0, "id"),
-        put("toolu_1", MESSAGES, 4, "content", 0, "tool_use_id"),
-    ),
-)
-anthropic(
     "two results for a call",
     "A5",
     "messages.2.content.1: each tool_use must have a single result. "
@@ -237,6 +228,27 @@ anthropic(
     put("", MESSAGES, 1, "content", 0, "name"),
 )
 anthropic(
+    "a call with an illegal name",
+    "A8",
+    "messages.1.content.0.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,200}$'",
+    LOOP,
+    put("mcp.server/tool", MESSAGES, 1, "content", 0, "name"),
+)
+anthropic(
+    "a tool with a long name",
+    "A8",
+    "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'",
+    claude(user(text()), tools=[{"name": "f" * 128, "input_schema": {"type": "object"}}]),
+    put("f" * 129, "tools", 0, "name"),
+)
+anthropic(
+    "thinking with an empty signature",
+    "A17",
+    "messages.1.content.0: Invalid `signature` in `thinking` block",
+    claude(user(text()), assistant(thought(), call()), user(result())),
+    put("", MESSAGES, 1, "content", 0, "signature"),
+)
+anthropic(
     "empty text",
     "A9",
     "messages: text content blocks must be non-empty",
@@ -249,6 +261,27 @@ anthropic(
     "messages: text content blocks must contain non-whitespace text",
     LOOP,
     put(" \n", MESSAGES, 0, "content", 0, "text"),
+)
+anthropic(
+    "a blank string",
+    "A9",
+    "messages: text content blocks must contain non-whitespace text",
+    LOOP,
+    put(" \n", MESSAGES, 0, "content"),
+)
+anthropic(
+    "blank texts alone",
+    "A9",
+    "messages: text content blocks must contain non-whitespace text",
+    claude(user(text(), text(" "))),
+    put("\t", MESSAGES, 0, "content", 0, "text"),
+)
+anthropic(
+    "a blank system text",
+    "A9",
+    "system: text content blocks must contain non-whitespace text",
+    claude(user(text()), system=[text(" "), text()]),
+    drop("system", 1),
 )
 anthropic(
     "an empty message",
@@ -488,6 +521,14 @@ openai_chat(
     param="messages[1].tool_calls[0].id",
     error_code="string_above_max_length",
 )
+openai_chat(
+    "an id that is not nine letters and digits",
+    "O14",
+    "Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.",
+    chat(ASK, {**CALLS, "tool_calls": [chat_call("abcdef123")]}, {**ANSWERS[0], "tool_call_id": "abcdef123"}),
+    both(put("call_1", MESSAGES, 1, "tool_calls", 0, "id"), put("call_1", MESSAGES, 2, "tool_call_id")),
+    provider="mistral",
+)
 NAME = (MESSAGES, 1, "tool_calls", 0, "function", "name")
 openai_chat(
     "no name",
@@ -671,7 +712,7 @@ openai_responses(
 CUSTOM = {"type": "custom_tool_call", "call_id": "call_1", "name": "shell", "input": "ls"}
 openai_responses(
     "a custom call without its output",
-    "R1",
+    "R17",
     "No tool output found for custom tool call call_1.",
     respond(ASK, CUSTOM, {"type": "custom_tool_call_output", "call_id": "call_1", "output": ""}),
     drop("input", 2),
@@ -690,6 +731,37 @@ openai_responses(
     "No tool call found for function call output with call_id call_1.",
     respond(item_output(), previous_response_id="resp_1"),
     put(None, "previous_response_id"),
+)
+openai_responses(
+    "a message between a call and its output",
+    "R16",
+    "No tool output found for tool call call_1.",
+    respond(ASK, SAID, item_call(), item_output()),
+    put([ASK, item_call(), SAID, item_output()], "input"),
+    provider="deepseek",
+)
+openai_responses(
+    "a call with an illegal name",
+    "R18",
+    "Invalid 'input[1].name': string does not match pattern. Expected a string that matches the pattern "
+    "'^[a-zA-Z0-9_-]+$'.",
+    ITEMS,
+    put("mcp.server/tool", "input", 1, "name"),
+)
+openai_responses(
+    "a function without a name",
+    "R18",
+    "Invalid 'tools[0].name': empty string. Expected a string with minimum length 1, but got an empty string instead.",
+    respond(ASK, tools=[{"type": "function", "name": "f", "parameters": {}}]),
+    put("", "tools", 0, "name"),
+)
+openai_responses(
+    "a function with a long name",
+    "R18",
+    "Invalid 'tools[0].name': string too long. Expected a string with maximum length 128, but got a string with length "
+    "129 instead.",
+    respond(ASK, tools=[{"type": "function", "name": "f", "parameters": {}}]),
+    put("f" * 129, "tools", 0, "name"),
 )
 ALONE = "Item 'rs_1' of type 'reasoning' was provided without its required following item."
 openai_responses("reasoning alone", "R3", ALONE, THOUGHT_ITEMS, drop("input", 2), param="input")

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from anthropic.types import message_create_params
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from antiphon.conversation import (
     Conversation,
@@ -22,17 +22,43 @@ from antiphon.conversation import (
 from antiphon.errors import BadReply, OptionError, RateLimited, ServerFailed, StreamCut
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, anthropic, rules
 from tests.recordings import exchanges
+from tests.wire.referee import judge
 
 TARGET = Target("anthropic", "anthropic", "claude-sonnet-5", Profile(sampling=False))
 ORIGIN = TARGET.origin
+REQUEST: TypeAdapter[Any] = TypeAdapter(message_create_params.MessageCreateParamsNonStreaming)
 THINKING = {"type": "thinking", "thinking": "Let me see.", "signature": "c2ln"}
 
 
 def body(conversation: Conversation, **options: Any) -> dict[str, Any]:
     data = json.loads(anthropic.encode(conversation, TARGET, Options(**{"cache": False, **options})))
     assert rules.check(data, "anthropic") == []
-    TypeAdapter(message_create_params.MessageCreateParamsNonStreaming).validate_python(data)
+    judge(REQUEST, data)
     return data
+
+
+def test_the_referee_looks_into_every_block():
+    wrong = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "text"}]}]}
+    with pytest.raises(ValidationError):
+        judge(REQUEST, wrong)
+
+
+def test_the_limit_lies_above_the_thinking_budget():
+    conversation = Conversation()
+    conversation.add_user("a")
+    sent = body(conversation, max_tokens=1000, reasoning=2000)
+    assert (sent["max_tokens"], sent["thinking"]["budget_tokens"]) == (3024, 2000)
+    assert body(conversation, max_tokens=9000, reasoning=2000)["max_tokens"] == 9000
+
+
+def test_no_tool_use_says_nothing_of_parallel_ones():
+    conversation = Conversation(tools=[ToolSpec("f")])
+    conversation.add_user("a")
+    assert body(conversation, tool_choice="none", parallel_tool_calls=False)["tool_choice"] == {"type": "none"}
+    assert body(conversation, parallel_tool_calls=False)["tool_choice"] == {
+        "type": "auto",
+        "disable_parallel_tool_use": True,
+    }
 
 
 def conversation_with_calls() -> Conversation:

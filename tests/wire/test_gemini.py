@@ -34,7 +34,7 @@ from antiphon.wire.gemini.schema import prepared, to_json_schema
 
 gemini = wire("gemini")
 TWO = Target("google", "gemini", "gemini-2.5-flash")
-THREE = Target("google", "gemini", "gemini-3-flash-preview", Profile(signatures=True))
+THREE = Target("google", "gemini", "gemini-3-flash-preview")
 ELSEWHERE = Origin("anthropic", "anthropic", "claude-x")
 DUMMY = "skip_thought_signature_validator"
 PNG = Image(data="iVBORw0KGgo=", media_type="image/png")
@@ -380,6 +380,104 @@ def test_options_without_a_field_are_errors():
         encoded(answered(("f", "x")), replace(TWO, profile=Profile(sampling=False)), temperature=1)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gemini-3-pro",
+        "gemini-3.6-flash",
+        "gemini-4-ultra",
+        "models/gemini-flash-latest",
+        "gemini-pro-latest",
+        "",
+        "new",
+    ],
+)
+def test_calls_made_elsewhere_are_signed_for_every_model_but_those_known_to_be_older(name: str):
+    target = Target("google", "gemini", name)
+    body = encoded(answered(("f", "x")), target)
+    assert body["contents"][1]["parts"][0]["thoughtSignature"] == DUMMY
+    assert gemini.history(answered(("f", "x")), target)["contents"] == body["contents"]
+    for judge in (name, "gemini-flash-latest", "gemini-3-pro", "gemini-5-pro"):
+        assert rules.check(body, "gemini", judge) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["gemini-2.5-flash", "gemini-1.5-pro-latest", "models/gemini-2.0-flash", "gemma-3-27b-it"]
+)
+def test_older_models_get_no_signature_of_ours(name: str):
+    assert "thoughtSignature" not in json.dumps(encoded(answered(("f", "x")), Target("google", "gemini", name)))
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"type": 3}, {"type": "integer"}),
+        ({"type_": 3, "format_": "int32"}, {"type": "integer", "format": "int32"}),
+        ({"type": 5, "items": {"type": 3}}, {"type": "array", "items": {"type": "integer"}}),
+        ({"type": 0, "description": "any"}, {"description": "any"}),
+        ({"type": "TYPE_UNSPECIFIED"}, {}),
+        ({"type": ["INTEGER", "NULL"]}, {"type": ["integer", "null"]}),
+        ({"type": "INTEGER", "nullable": True, "enum": [1, 2]}, {"type": ["integer", "null"], "enum": [1, 2, None]}),
+        (
+            {"any_of": [{"type": 3}, {"type": "STRING"}], "nullable": True},
+            {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
+        ),
+        (
+            {"type": 6, "additionalProperties": {"type": 3}, "properties": {"a": {"type": 2}}},
+            {"type": "object", "additionalProperties": {"type": "integer"}, "properties": {"a": {"type": "number"}}},
+        ),
+        (
+            {"type": "ARRAY", "prefixItems": [{"type": "INTEGER"}]},
+            {"type": "array", "prefixItems": [{"type": "integer"}]},
+        ),
+        (
+            {"$defs": {"N": {"type": "INTEGER"}}, "$ref": "#/$defs/N"},
+            {"$defs": {"N": {"type": "integer"}}, "$ref": "#/$defs/N"},
+        ),
+    ],
+)
+def test_types_of_google_in_capitals_numbers_and_lists_are_read(given: dict[str, Any], read: dict[str, Any]):
+    assert to_json_schema(given) == read
+
+
+def test_a_function_whose_types_are_numbers_keeps_its_name_and_parameters():
+    parameters = {"type_": 6, "properties": {"n": {"type_": 3}}, "required": ["n"]}
+    tools = [{"function_declarations": [{"name": "f", "description": "d", "parameters": parameters}]}]
+    (tool,) = gemini.read({"contents": [user("a")], "tools": tools}, TWO.origin).conversation.tools
+    assert (tool.name, tool.parameters) == (
+        "f",
+        {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+    )
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "properties": {"a": {"type": ["integer", "null"]}}},
+        {"type": "object", "properties": {"a": {"type": "integer", "enum": [1, 2]}}},
+        {
+            "type": "object",
+            "properties": {"a": {"enum": [1, "x", None]}, "b": {"type": "array", "items": {"type": "integer"}}},
+        },
+    ],
+)
+def test_integers_of_a_schema_arrive_as_they_are(schema: dict[str, Any]):
+    conversation = Conversation(tools=[ToolSpec("f", "", schema)])
+    conversation.add_user("a")
+    sent = encoded(conversation)["tools"][0]["functionDeclarations"][0]["parametersJsonSchema"]
+    assert sent == schema
+    assert encoded(Conversation("s"), output_schema=schema)["generationConfig"]["responseJsonSchema"] == schema
+
+
+def test_a_constant_says_more_than_the_enum_beside_it():
+    assert prepared({"properties": {"a": {"const": 1, "enum": [1, 2]}}})["properties"] == {"a": {"enum": [1]}}
+
+
+def test_an_alias_of_the_latest_model_is_judged_like_it():
+    unsigned = encoded(answered(("f", "x")), TWO)
+    assert [found.code for found in rules.check(unsigned, "gemini", "gemini-flash-latest")] == ["G4"]
+
+
 # Tools and schemas
 
 
@@ -665,6 +763,39 @@ def test_a_stream_is_the_same_as_the_whole_however_it_is_cut():
     assert reply == whole
     calls = [delta for delta in deltas if isinstance(delta, CallDelta)]
     assert calls == [CallDelta(0, "f", '{"a":"é"}'), CallDelta(1, "g", "{}")]
+
+
+ARRAY_RESPONSES = [json.loads(line[6:]) for line in STREAM.decode().splitlines() if line.startswith("data: {")]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_stream_that_is_one_array_is_the_same_however_it_is_cut(indent: int | None):
+    tricky = chunk({"text": 'a "}]\\" [{ \\\\'})
+    data = json.dumps([tricky, *ARRAY_RESPONSES], indent=indent, ensure_ascii=False).encode()
+    events = stream(tricky, *ARRAY_RESPONSES)
+    whole = streamed(events)
+    for cut in range(len(data)):
+        decoder = gemini.Decoder(THREE.origin)
+        deltas = decoder.feed(data[:cut]) + decoder.feed(data[cut:])
+        assert (decoder.reply(), deltas) == whole
+    assert streamed(b"\r\n " + data, 1) == whole
+    assert streamed(data + b"\n", 3) == whole
+
+
+def test_an_array_that_ends_early_is_a_cut_stream_and_an_error_in_it_is_one():
+    data = json.dumps([chunk({"text": "Hel"}), chunk({"text": "lo"}, finishReason="STOP")], indent=1).encode()
+    decoder = gemini.Decoder(THREE.origin)
+    decoder.feed(data[:-30])
+    with pytest.raises(StreamCut) as cut:
+        decoder.reply()
+    assert cut.value.partial == "Hel"
+    failing = json.dumps([chunk({"text": "a"}), {"error": {"code": 429, "message": "slow down"}}]).encode()
+    with pytest.raises(RateLimited, match="slow down"):
+        streamed(failing)
+
+
+def test_a_single_response_where_a_stream_was_asked_for_is_read():
+    assert streamed(json.dumps(WHOLE).encode(), 5)[0] == gemini.decode(WHOLE, THREE.origin)
 
 
 def test_the_last_event_needs_no_blank_line_and_done_is_ignored():
@@ -1073,9 +1204,9 @@ def recorded() -> Iterator[dict[str, Any]]:
                 yield exchange
 
 
-def recorded_target(exchange: dict[str, Any], **profile: Any) -> Target:
+def recorded_target(exchange: dict[str, Any]) -> Target:
     found = re.search(r"models/([^:]+)", exchange["uri"])
-    return Target("google", "gemini", found[1] if found else "gemini", Profile(**profile))
+    return Target("google", "gemini", found[1] if found else "gemini")
 
 
 def settled(body: dict[str, Any]) -> dict[str, Any]:
@@ -1113,7 +1244,7 @@ def test_recorded_answers_are_decoded_and_continued():
         if exchange["status"] != 200:
             assert gemini.error_text(exchange["response"]).message, exchange["id"]
             continue
-        target = recorded_target(exchange, signatures=True)
+        target = recorded_target(exchange)
         if exchange["stream"]:
             data = exchange["response"].encode()
             reply, deltas = streamed(data, target=target)
@@ -1130,3 +1261,20 @@ def test_recorded_answers_are_decoded_and_continued():
         conversation.add_user("Go on.")
         body = encoded(conversation, target, extra=reading.rest)
         assert rules.check(body, "gemini", target.model) == [], exchange["id"]
+
+
+def test_a_late_response_finds_its_call_by_its_id_though_an_earlier_one_had_it_too():
+    given = [
+        user("a"),
+        model(call("f", id="x")),
+        user(response("f", {"result": "1"}, id="x")),
+        model(call("f", id="x")),
+        model("Hm."),
+        user("wait"),
+        model("Go on."),
+        user(response("f", {"result": "2"}, id="x")),
+    ]
+    results = [
+        item for turn in gemini.read(given, TWO.origin).conversation.turns for item in getattr(turn, "results", ())
+    ]
+    assert [(item.call_id, item.text) for item in results] == [("x", "1"), ("call00001", "2")]

@@ -39,7 +39,9 @@ from antiphon.errors import (
     StreamCut,
 )
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Reply, Target, TextDelta, Usage, wire
+from antiphon.wire.openai_responses.terms import CLIENT_CALLS
 from antiphon.wire.rules import check
+from tests.wire.referee import judge
 
 WIRE = wire("openai-responses")
 TARGET = Target("openai", "openai-responses", "gpt-5")
@@ -293,14 +295,6 @@ def test_models_that_do_not_reason_are_not_asked_for_reasoning() -> None:
         assert "include" not in body(conversation, Target("openai", "openai-responses", model))
 
 
-def test_fields_of_extra_replace_the_encoders_own() -> None:
-    conversation = Conversation("Be brief.", [LOOKUP])
-    conversation.add_user("Hello")
-    raw = WIRE.encode(conversation, TARGET, Options(extra={"tools": [], "instructions": "Be long."}))
-    assert raw.count(b'"tools"') == raw.count(b'"instructions"') == 1
-    assert json.loads(raw)["instructions"] == "Be long."
-
-
 def test_functions_of_other_providers_are_declared_and_their_own_tools_are_not() -> None:
     own = ToolSpec("web_search", native=Native(ELSEWHERE, {"type": "web_search_20250305", "name": "web_search"}))
     theirs = ToolSpec("lookup", "", LOOKUP.parameters, Native(ELSEWHERE, {"name": "lookup", "strict": True}))
@@ -380,7 +374,7 @@ def test_a_foreign_call_without_its_output_becomes_text() -> None:
     output = {"type": "custom_tool_call_output", "call_id": "call_x", "output": "a.txt"}
     conversation = Conversation()
     conversation.add_user("Hello")
-    conversation.add_reply(reply(called).parts)
+    conversation.add_assistant([foreign(called, "[custom_tool_call: shell]")])
     unanswered = conversation.fork()
     unanswered.add_user("Never mind")
     assert middle(unanswered) == [{"role": "assistant", "content": "[custom_tool_call: shell]"}]
@@ -389,6 +383,221 @@ def test_a_foreign_call_without_its_output_becomes_text() -> None:
     orphan = Conversation()
     orphan.add_user(foreign(output, "[Result]"))
     assert items(orphan)[0]["content"][0]["text"] == "[Result]"
+
+
+SHELL = {"type": "shell_call", "id": "sh_1", "call_id": "call_s", "status": "completed"}
+OTHER_CALLS = [
+    (
+        {"type": "custom_tool_call", "id": "ctc_1", "call_id": "call_s", "name": "sql", "input": "select 1"},
+        ("sql", {"input": "select 1"}),
+        {"type": "custom_tool_call_output", "call_id": "call_s", "output": "done"},
+        {"type": "custom_tool_call_output", "call_id": "call_s", "output": "Error: done"},
+    ),
+    (
+        SHELL | {"action": {"commands": ["ls"], "max_output_length": 100}, "environment": {"type": "local"}},
+        ("shell", {"commands": ["ls"], "max_output_length": 100}),
+        {
+            "type": "shell_call_output",
+            "call_id": "call_s",
+            "output": [{"stdout": "done", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+            "max_output_length": 100,
+        },
+        {
+            "type": "shell_call_output",
+            "call_id": "call_s",
+            "output": [{"stdout": "", "stderr": "Error: done", "outcome": {"type": "exit", "exit_code": 1}}],
+            "max_output_length": 100,
+        },
+    ),
+    (
+        SHELL | {"type": "local_shell_call", "action": {"type": "exec", "command": ["ls"], "env": {}}},
+        ("local_shell", {"type": "exec", "command": ["ls"], "env": {}}),
+        {"type": "local_shell_call_output", "id": "call_s", "output": "done"},
+        {"type": "local_shell_call_output", "id": "call_s", "output": "Error: done"},
+    ),
+    (
+        SHELL | {"type": "apply_patch_call", "operation": {"type": "delete_file", "path": "a"}},
+        ("apply_patch", {"type": "delete_file", "path": "a"}),
+        {"type": "apply_patch_call_output", "call_id": "call_s", "status": "completed", "output": "done"},
+        {"type": "apply_patch_call_output", "call_id": "call_s", "status": "failed", "output": "Error: done"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("item", "read", "good", "bad"), OTHER_CALLS, ids=lambda value: str(value)[:40])
+def test_calls_that_are_no_functions_are_read_and_answered_in_their_own_form(
+    item: dict[str, Any], read: tuple[str, Any], good: dict[str, Any], bad: dict[str, Any]
+) -> None:
+    answer = reply(item)
+    assert answer.stop == "tool_calls"
+    [call] = answer.tool_calls
+    assert ((call.name, call.arguments), call.id, call.problem) == (read, "call_s", None)
+    for is_error, output in ((False, good), (True, bad)):
+        conversation = Conversation()
+        conversation.add_user("Hello")
+        conversation.add_reply(answer.parts)
+        conversation.add_tool_result("call_s", "done", is_error)
+        conversation.add_user("Go on")
+        assert middle(conversation) == [item, output]
+        # Elsewhere it is a function like any other.
+        elsewhere = items(conversation, Target("xai", "openai-responses", "grok"))[1:3]
+        assert [each["type"] for each in elsewhere] == ["function_call", "function_call_output"]
+        assert (elsewhere[0]["name"], json.loads(elsewhere[0]["arguments"])) == read
+
+
+def test_a_screen_and_a_search_are_answered_in_their_form_or_as_functions() -> None:
+    look = {"type": "computer_call", "call_id": "c", "id": "cu_1", "action": {"type": "screenshot"}}
+    search = {"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {"query": "mail"}}
+    image = Image(data="iVBORw0KGgo=", media_type="image/png")
+    cases: list[tuple[Any, Any, list[str]]] = [
+        (look, ["seen", image], ["computer_call", "computer_call_output"]),
+        (look, "no screen", ["function_call", "function_call_output"]),
+        (look | {"pending_safety_checks": [{"id": "x"}]}, [image], ["function_call", "function_call_output"]),
+        (search, '[{"type":"function","name":"f"}]', ["tool_search_call", "tool_search_output"]),
+        (search, "nothing found", ["function_call", "function_call_output"]),
+    ]
+    for item, content, kinds in cases:
+        conversation = Conversation()
+        conversation.add_user("Hello")
+        conversation.add_reply(reply(item).parts)
+        conversation.add_tool_result("c", content)
+        conversation.add_user("Go on")
+        assert [each["type"] for each in middle(conversation)] == kinds
+
+
+def test_calls_that_the_server_answers_or_has_answered_are_none_of_ours() -> None:
+    container = SHELL | {"action": {"commands": ["ls"]}, "environment": {"type": "container_reference"}}
+    answered = SHELL | {"action": {"commands": ["ls"]}}
+    output = {"type": "shell_call_output", "call_id": "call_s", "output": []}
+    for made in ([container, SAID], [answered, output, SAID]):
+        assert (reply(*made).stop, reply(*made).tool_calls) == ("end", ())
+        assert middle(asked(*reply(*made).parts))[:-1] == made[:-1]
+    grok = Target("xai", "openai-responses", "grok-4")
+    searched = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "xs_1", "name": "x_keyword_search", "input": "{}"}
+    parts = WIRE.decode({"status": "completed", "output": [searched, SAID]}, grok.origin).parts
+    body = json.loads(WIRE.encode(asked(*parts), grok, Options()))
+    assert body["input"][1] == searched
+    assert check(body, "openai-responses", provider="xai") == []
+
+
+def test_a_question_for_approval_is_no_end() -> None:
+    asking = {"type": "mcp_approval_request", "id": "mcpr_1", "name": "f", "arguments": "{}", "server_label": "s"}
+    answer = reply(asking)
+    assert (answer.stop, answer.stop_reason) == ("other", "mcp_approval_request")
+    assert middle(asked(*answer.parts)) == [asking]
+
+
+def test_every_item_of_the_sdk_is_read_as_a_call_or_kept() -> None:
+    from typing import get_args
+
+    from openai.types.responses import ResponseOutputItem
+
+    kinds = [get_args(cls.model_fields["type"].annotation)[0] for cls in get_args(get_args(ResponseOutputItem)[0])]
+    assert "custom_tool_call" in kinds
+    for kind in kinds:
+        item: dict[str, Any] = {"type": kind, "id": "x_1", "call_id": "call_s", "role": "assistant", "name": "f"}
+        if kind == "message":
+            item["content"] = [{"type": "output_text", "text": "a"}]
+        answer = reply(item)
+        [part] = answer.parts
+        assert isinstance(part, ToolCall | Foreign | Text | Reasoning)
+        assert (answer.stop == "tool_calls") == isinstance(part, ToolCall)
+        assert isinstance(part, ToolCall) == (kind == "function_call" or kind in CLIENT_CALLS), kind
+
+
+def test_a_call_of_a_history_that_nobody_answered_can_still_be_answered() -> None:
+    reading = WIRE.read([USER, OTHER_CALLS[0][0]], ORIGIN)
+    reading.conversation.add_tool_result("call_s", "1")
+    assert items(reading.conversation)[1:] == [OTHER_CALLS[0][0], OTHER_CALLS[0][2] | {"output": "1"}]
+
+
+@pytest.mark.parametrize("item", [case[0] for case in OTHER_CALLS], ids=lambda item: item["type"])
+@pytest.mark.parametrize("told", ["pieces", "end", "cut"])
+def test_a_streamed_call_that_is_no_functions_is_told_like_one(item: dict[str, Any], told: str) -> None:
+    bare = item | ({"input": ""} if "input" in item else {})
+    begun = {"type": "response.output_item.added", "output_index": 0, "item": bare}
+    piece = {"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": item.get("input", "")}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    ended = {"type": "response.completed", "response": {"status": "completed", "output": [item]}}
+    events = {"pieces": [begun, piece, done, ended], "end": [ended], "cut": [begun, piece, ended]}[told]
+    if told == "cut":
+        ended["response"]["output"] = []
+    decoder = WIRE.Decoder(ORIGIN)
+    deltas = decoder.feed("".join(f"data: {json.dumps(event)}\n\n" for event in events).encode())
+    answer = decoder.reply()
+    assert answer.tool_calls == reply(item).tool_calls
+    assert answer.stop == "tool_calls"
+    assert deltas[0] == CallDelta(0, answer.tool_calls[0].name, "")
+    if told != "cut":
+        assert json.loads("".join(delta.arguments for delta in deltas)) == answer.tool_calls[0].arguments
+
+
+def test_text_is_told_once_whatever_numbers_its_pieces_have() -> None:
+    def told(*numbers: int, texts: tuple[str, ...] = ("Hel", "lo")) -> list[Any]:
+        blocks = [{"type": "output_text", "text": text} for text in texts]
+        item = {"type": "message", "id": "msg_1", "role": "assistant", "content": blocks}
+        begun = {"type": "response.output_item.added", "output_index": 0, "item": item | {"content": []}}
+        pieces = [
+            {"type": "response.output_text.delta", "output_index": 0, "content_index": number, "delta": text}
+            for number, text in zip(numbers, filter(None, texts), strict=True)
+        ]
+        done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+        ended = {"type": "response.completed", "response": {"status": "completed", "output": [item]}}
+        decoder = WIRE.Decoder(ORIGIN)
+        events = [begun, *pieces, done, ended]
+        deltas = decoder.feed("".join(f"data: {json.dumps(event)}\n\n" for event in events).encode())
+        assert decoder.reply().text == "Hello"
+        return deltas
+
+    assert told(0, 1) == told(1, 2) == told(1, 1) == told(0, 0) == [TextDelta("Hel"), TextDelta("lo")]
+    assert (
+        told(1, texts=("", "Hello"))
+        == told(0, texts=("", "Hello"))
+        == told(3, texts=("Hello",))
+        == [TextDelta("Hello")]
+    )
+
+
+def test_thoughts_are_told_once_whatever_numbers_their_pieces_have() -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "Hm."}]}
+    piece = {"type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": 1, "delta": "Hm."}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    decoder = WIRE.Decoder(ORIGIN)
+    deltas = decoder.feed("".join(f"data: {json.dumps(event)}\n\n" for event in (piece, done)).encode())
+    assert deltas == [ReasoningDelta("Hm.")]
+
+
+def test_reasoning_whose_id_stands_twice_keeps_its_encrypted_content() -> None:
+    other = {**ENCRYPTED, "encrypted_content": "gBBB"}
+    parts = reply(ENCRYPTED, SAID, other, {**SAID, "id": "msg_other"}).parts
+    sent = [item for item in middle(asked(*parts)) if item.get("type") == "reasoning"]
+    assert [item["encrypted_content"] for item in sent] == [ENCRYPTED["encrypted_content"], "gBBB"]
+    assert not any("id" in item for item in sent)
+    grok = Target("xai", "openai-responses", "grok-4")
+    given = [ENCRYPTED, SAID, other]
+    parts = WIRE.decode({"status": "completed", "output": [*given, SAID]}, grok.origin).parts
+    sent = json.loads(WIRE.encode(asked(*parts), grok, Options()))["input"]
+    assert [item for item in sent if item.get("type") == "reasoning"] == [ENCRYPTED, other]
+
+
+@pytest.mark.parametrize(
+    ("body_", "said"),
+    [
+        ({"detail": "Unsupported model"}, "Unsupported model"),
+        (
+            {"detail": [{"loc": ["body", "input"], "msg": "Field required"}, {"msg": "No."}]},
+            "body.input: Field required; No.",
+        ),
+        ({"detail": {"message": "Slow down", "code": "rate"}}, "Slow down"),
+        ({"detail": {"error": "Slow down"}}, "Slow down"),
+        ({"code": "invalid-argument", "error": "Wrong key"}, "Wrong key"),
+        ({"detail": None}, ""),
+    ],
+)
+def test_errors_under_detail_are_read(body_: dict[str, Any], said: str) -> None:
+    assert WIRE.error_text(body_).message == said
+    if "error" not in body_:
+        assert wire("anthropic").error_text(body_).message == wire("gemini").error_text(body_).message == said
 
 
 def test_items_the_server_answers_itself_need_no_output() -> None:
@@ -823,7 +1032,7 @@ def test_the_sdk_knows_every_body() -> None:
     tool: TypeAdapter[Any] = TypeAdapter(ToolParam)
     for extra in ({}, STORED):
         sent = body(conversation, max_tokens=50, reasoning="low", tool_choice="lookup", extra=extra)
-        whole.validate_python(sent)
+        judge(whole, sent)
         for entry in sent["input"]:
             assert parsed(item, entry)
         for entry in sent["tools"]:

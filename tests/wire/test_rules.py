@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from pathlib import Path
@@ -13,7 +12,9 @@ from hypothesis import strategies as st
 
 import antiphon.wire.rules as rules
 from antiphon.errors import OptionError
-from antiphon.wire.rules import APIS, Violation, check
+from antiphon.wire.rules import APIS, RULES, Violation, check
+from antiphon.wire.rules.table import page
+from tests.recordings import compatible_exchanges, exchanges
 from tests.wire.rule_cases import (
     ASK,
     CASES,
@@ -50,7 +51,7 @@ def by_name(case: Case) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_a_broken_rule_is_told_in_the_providers_words(case: Case) -> None:
-    found = check(case.broken, case.api, case.model)
+    found = check(case.broken, case.api, case.model, provider=case.provider)
     same = [violation for violation in found if (violation.code, violation.message) == (case.code, case.message)]
     assert len(same) == 1, found
     assert case.param in (None, same[0].param)
@@ -59,13 +60,57 @@ def test_a_broken_rule_is_told_in_the_providers_words(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_the_sound_twin_breaks_no_rule(case: Case) -> None:
-    assert check(case.sound, case.api, case.model) == []
+    assert check(case.sound, case.api, case.model, provider=case.provider) == []
 
 
 def test_every_code_in_the_rules_has_a_case() -> None:
-    source = "".join(path.read_text() for path in Path(rules.__file__).parent.glob("*.py"))
+    checkers = [path for path in Path(rules.__file__).parent.glob("*.py") if path.name != "table.py"]
+    source = "".join(path.read_text() for path in checkers)
     reported = set(re.findall(r'"([AORG]\d+)"', source))
     assert reported == {case.code for case in CASES}
+
+
+def test_every_code_that_is_cited_anywhere_is_in_the_table() -> None:
+    root = Path(rules.__file__).parents[4]
+    pages = [*(root / "src").glob("**/*.py"), *(root / "docs").glob("**/*.md"), root / "README.md"]
+    cited = {code for page in pages for code in re.findall(r"\b[AORG]\d{1,2}\b", page.read_text(encoding="utf-8"))}
+    assert cited == RULES.keys()
+
+
+@pytest.mark.parametrize("case", CASES, ids=by_name)
+def test_the_table_has_the_words_of_every_violation(case: Case) -> None:
+    for found in check(case.broken, case.api, case.model, provider=case.provider):
+        patterns = [re.escape(wording).replace("…", ".*") for wording in RULES[found.code].wordings]
+        assert any(re.fullmatch(pattern, found.message, re.DOTALL) for pattern in patterns), found
+
+
+def test_the_page_of_the_rules_is_the_table() -> None:
+    published = (Path(rules.__file__).parents[4] / "docs" / "rules.md").read_text(encoding="utf-8")
+    assert published == page()
+    assert all(f"| {code} | " in published for code in RULES)
+
+
+@pytest.mark.parametrize(
+    ("api", "body", "owner", "others"),
+    [
+        ("openai-chat", chat(ASK, {"role": "assistant", "content": "x", "tool_calls": []}), ["O4"], []),
+        ("openai-chat", chat({"role": "user", "content": None}, tool_choice="auto"), ["O7", "O8"], []),
+        ("openai-chat", chat(ASK, {"role": "tool", "tool_call_id": "c", "content": ""}), ["O1"], ["O1"]),
+        ("openai-responses", respond(ASK, REASONING, SAID, ASK, REASONING, SAID), ["R9", "R9"], []),
+        ("openai-responses", respond(ASK, {"type": "custom_tool_call", "call_id": "c"}), ["R17"], []),
+        ("openai-responses", respond(ASK, item_call()), ["R1"], ["R1"]),
+        ("anthropic", claude(user(text(), text(""))), ["A9"], []),
+        ("gemini", generate(said(WORDS), said(WORDS, role="model")), ["G10"], []),
+    ],
+)
+def test_a_server_that_speaks_anothers_api_is_asked_only_what_it_wants(
+    api: str, body: dict[str, Any], owner: list[str], others: list[str]
+) -> None:
+    def codes(provider: str | None) -> list[str]:
+        return [found.code for found in check(body, api, provider=provider)]
+
+    assert codes(None) == codes({"anthropic": "anthropic", "gemini": "google"}.get(api, "openai")) == owner
+    assert codes("openrouter") == codes("xai") == codes("somebody") == others
 
 
 def test_every_violation_is_returned() -> None:
@@ -106,6 +151,8 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("anthropic", claude(user(text()), assistant(call()), user(result(content=[IMAGE, {"type": "tool_reference"}])))),
     ("anthropic", claude(user({"type": "a_new_block"}, text()), tools=[{"type": "web_search_20250305", "name": "w"}])),
     ("anthropic", claude({"role": "user", "content": "Hello"}, {"role": "assistant", "content": ""})),
+    ("anthropic", claude(user(text()), *(assistant(call()), user(result())) * 2)),
+    ("anthropic", claude(user(text()), assistant(thought(), text("\n\n"), call()), user(result(), text(" ")))),
     (
         "anthropic",
         claude(
@@ -336,14 +383,6 @@ def test_the_work_grows_with_the_length_of_the_body(api: str) -> None:
     assert calls(1600) < 5 * calls(400)
 
 
-def recordings(api: str) -> list[dict[str, Any]]:
-    directory = os.environ.get("ANTIPHON_RECORDINGS")
-    if not directory:
-        pytest.skip("ANTIPHON_RECORDINGS names no directory with recorded exchanges")
-    with (Path(directory) / f"{api}.jsonl").open(encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
-
-
 def checked(exchange: dict[str, Any], api: str) -> list[Violation]:
     model = exchange["uri"].rpartition("/models/")[2].partition(":")[0] if api == "gemini" else None
     return check(exchange["request"], api, model)
@@ -353,7 +392,7 @@ def checked(exchange: dict[str, Any], api: str) -> list[Violation]:
 def test_what_the_provider_accepted_breaks_no_rule(api: str) -> None:
     alarms = {
         exchange["id"]: found
-        for exchange in recordings(api)
+        for exchange in exchanges(api)
         if exchange["status"] == 200 and (found := checked(exchange, api))
     }
     assert alarms == {}
@@ -361,8 +400,27 @@ def test_what_the_provider_accepted_breaks_no_rule(api: str) -> None:
 
 @pytest.mark.parametrize("api", APIS)
 def test_a_rejection_for_pairing_is_foreseen_in_the_same_words(api: str) -> None:
-    for exchange in recordings(api):
+    for exchange in exchanges(api):
         answer = json.dumps(exchange["response"])
         if exchange["status"] == 400 and re.search("tool_use|tool_call|tool output|'reasoning'|function call", answer):
             message = exchange["response"]["error"]["message"]
             assert message in [violation.message for violation in checked(exchange, api)]
+
+
+def test_what_a_compatible_server_accepted_breaks_no_rule_of_it() -> None:
+    alarms = {
+        exchange["id"]: found
+        for exchange in compatible_exchanges()
+        if exchange["status"] == 200
+        and (found := check(exchange["request"], exchange["api"], provider=exchange["provider"]))
+    }
+    assert alarms == {}
+
+
+def test_a_compatible_servers_rejection_for_pairing_is_foreseen_in_the_same_words() -> None:
+    for exchange in compatible_exchanges():
+        error = exchange["response"].get("error") if exchange["status"] == 400 else None
+        message = error["message"] if isinstance(error, dict) else ""
+        if message.startswith("No tool output found"):
+            found = check(exchange["request"], exchange["api"], provider=exchange["provider"])
+            assert message in [violation.message for violation in found]

@@ -291,6 +291,12 @@ class ToolSpec:
             raise ContentError(f"the parameters of tool `{self.name}` are a JSON Schema of type object")
         _clean(self, "description")
         object.__setattr__(self, "parameters", well_formed(self.parameters, f"the parameters of tool `{self.name}`"))
+        native: object = self.native
+        if native is not None and not isinstance(native, Native):
+            raise ContentError(
+                f"the `native` of tool `{self.name}` is a `Native(Origin(provider, api, model), declaration)`,"
+                f" which says whose it is, not a {type(native).__name__}"
+            )
 
     @property
     def is_provider_defined(self) -> bool:

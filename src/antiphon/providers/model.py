@@ -48,8 +48,6 @@ class Model:
         transport: Any,
     ) -> None:
         profile = provider.profile
-        if provider.api == "gemini" and "gemini-3" in name:
-            profile = replace(profile, signatures=True)
         self.provider = provider
         self.target = Target(provider.name, provider.api, name, profile)
         self.options = options

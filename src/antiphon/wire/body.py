@@ -8,6 +8,7 @@ from typing import Any
 
 from antiphon._json import dumps, loads
 from antiphon.conversation import Conversation, ToolSpec, Turn
+from antiphon.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,48 @@ def tools_json(conversation: Conversation, key: str, encode_tool: Callable[[Tool
     return known[1]
 
 
-def assemble(fields: dict[str, object], lists: dict[str, Pieces], **raw: str) -> bytes:
-    """One JSON object from ordinary fields, from values that are JSON already, and from lists in pieces."""
+#: Where the assistant speaks first, this is said before it, where the API wants the user first. Recordings show that
+#: Anthropic and OpenAI take such a history as it is.
+_OPENINGS = {"gemini": "(The conversation begins with the assistant.)"}
+
+
+def opening(messages: Pieces, api: str) -> str:
+    """What the user is made to say before messages that begin with the assistant's, where the API wants it."""
+    start = next((piece for piece in messages if piece), b"")
+    return _OPENINGS.get(api, "") if start.startswith((b'{"role":"assistant"', b'{"role":"model"')) else ""
+
+
+def assemble(fields: dict[str, Any], lists: dict[str, Pieces], **raw: str) -> bytes:
+    """One JSON object from ordinary fields, from values that are JSON already, and from lists in pieces.
+
+    `extra` is among the fields. Tools in it are declared behind those of the conversation; anything else that the
+    conversation says must not be said in it a second time.
+    """
+    for name in sorted(fields.keys() & (raw.keys() | lists.keys())):
+        if name != "tools" or not isinstance(fields[name], list):
+            raise OptionError(
+                f"`extra` holds `{name}`, which the conversation says itself; {_INSTEAD.get(name, _LEAVE)}"
+            )
+        more = fields[name]
+        fields = {k: v for k, v in fields.items() if k != name}
+        if more:
+            raw[name] = f"{raw[name][:-1]},{dumps(more)[1:]}"
     texts = [f"{dumps(name)}:{dumps(value)}" for name, value in fields.items()]
     texts += [f'"{name}":{value}' for name, value in raw.items()]
     pieces: Pieces = [("{" + ",".join(texts)).encode()]
     for name, value in lists.items():
         pieces += [f'{"," if texts else ""}"{name}":['.encode(), *value, b"]"]
     return b"".join([*pieces, b"}"])
+
+
+_LEAVE = "leave it out, and add to the conversation what is to be sent"
+_SYSTEM = "leave one of them out; the system text is the conversation's `system`"
+_INSTEAD = {
+    "system": _SYSTEM,
+    "instructions": _SYSTEM,
+    "systemInstruction": _SYSTEM,
+    "tools": "there it is a list, whose tools are declared too",
+}
 
 
 def parsed(pieces: Pieces) -> list[Any]:

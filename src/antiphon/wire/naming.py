@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from antiphon.conversation import ToolCall, legal_id
 
@@ -10,6 +11,22 @@ from antiphon.conversation import ToolCall, legal_id
 def is_universal(id: str, name: str) -> bool:
     """Whether a call's id and name are legal everywhere, so that the call itself need not be kept for them."""
     return legal_id(id) == id and ToolCall.read("id", name, {}).name == name
+
+
+def own_name(name: str, theirs: str, legal: re.Pattern[str]) -> str:
+    """The name under which a provider knows a tool: its own if the API takes it from a client, else ours.
+
+    Calls, results, declarations and choices all ask here, so that one tool has one name in a request.
+    """
+    return theirs if legal.fullmatch(theirs) else name
+
+
+def with_own_name(declaration: dict[str, Any], name: str, legal: re.Pattern[str]) -> dict[str, Any]:
+    """A provider's own declaration of a tool, under a name that its API takes."""
+    theirs = declaration.get("name")
+    if not isinstance(theirs, str) or legal.fullmatch(theirs):
+        return declaration
+    return declaration | {"name": name}
 
 
 def own_id(call: ToolCall, theirs: str, legal: re.Pattern[str]) -> str:

@@ -81,8 +81,6 @@ class Profile:
     images: bool = True
     #: Whether `temperature` and `top_p` are taken.
     sampling: bool = True
-    #: Gemini: calls need a thought signature, and results may hold images (Gemini 3).
-    signatures: bool = False
     #: Tools that the history calls are declared even when none are in force (proxies that insist).
     declare_called_tools: bool = False
 

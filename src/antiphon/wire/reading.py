@@ -69,10 +69,13 @@ class Reader:
 
     def tool(self, name: str, description: str, parameters: dict[str, Any], native: Native | None) -> None:
         """A declared tool; what is not a plain function is kept for its own provider only."""
+        if name:
+            # The same that its calls get.
+            name = ToolCall.read("id", name, {}).name
         try:
             self.tools.append(ToolSpec(name, description, parameters, native))
         except ContentError:
-            self.tools.append(ToolSpec(self.new_name(), description, {}, native))
+            self.tools.append(ToolSpec(name or self.new_name(), description, {}, native))
 
     def new_name(self) -> str:
         """A name for a tool that has none, or none that is legal everywhere."""

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
-from antiphon.wire.shape import arr, obj
+from antiphon.wire.rules.strict_schema import schema_faults
+from antiphon.wire.shape import arr, obj, string
 
 #: What stands before a schema that is told to a model in words.
 INSTRUCTION = "Answer with JSON that fits this schema: "
 _DEPTH = 50
+_MAPS = ("properties", "$defs")
+_LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
+_COMMON = frozenset(
+    (
+        *("type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$ref", "$defs"),
+        *("title", "description", "format", "default"),
+    )
+)
+#: The words of JSON Schema that the documentation of structured answers has.
+_WORDS = {
+    "anthropic": _COMMON | {"const", "allOf"},
+    "gemini": _COMMON | {"const", "oneOf", "prefixItems", "minItems", "maxItems", "minimum", "maximum"},
+}
 
 
 def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -17,14 +31,47 @@ def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
     return _closed(dict(schema), _DEPTH)
 
 
-def is_strict(schema: object) -> bool:
-    """Whether a closed schema also requires every property it names, as OpenAI's strict mode wants."""
-    if items := arr(schema):
-        return all(is_strict(item) for item in items)
-    data = obj(schema)
-    if "properties" in data and sorted(obj(data["properties"])) != sorted(map(str, arr(data.get("required")))):
-        return False
-    return all(is_strict(value) for key, value in data.items() if key not in ("required", "enum", "default"))
+def strict_fits(schema: Mapping[str, Any], api: str) -> bool:
+    """Whether an API guarantees answers of this schema, in its closed form: nothing in it is refused, or ignored."""
+    form = closed(schema)
+    if api in ("openai-chat", "openai-responses"):
+        return not any(schema_faults(form, strict=True))
+    words = _WORDS[api]
+    nodes = list(_nodes(form))
+    known = all(words.issuperset(node) for node in nodes)
+    if api == "gemini":
+        return known
+    is_closed = all(node.get("additionalProperties") is False for node in nodes if node.get("type") == "object")
+    return known and is_closed and all(isinstance(node, dict) and node for node in nodes) and not _is_recursive(form)
+
+
+def _nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The schema and those inside of it."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        inner: list[object] = [value for key in _MAPS for value in obj(node.get(key)).values()]
+        inner += [value for key in _LISTS for value in arr(node.get(key))]
+        inner += [node[key] for key in ("items", "additionalProperties") if key in node]
+        waiting += [cast(dict[str, Any], value) for value in inner if isinstance(value, dict)]
+
+
+def _is_recursive(schema: dict[str, Any]) -> bool:
+    named = {f"#/$defs/{name}": obj(inner) for name, inner in obj(schema.get("$defs")).items()} | {"#": schema}
+    leads = {name: {string(each.get("$ref")) for each in _nodes(inner)} for name, inner in named.items()}
+    leads["#"] = {string(each.get("$ref")) for each in _nodes(schema | {"$defs": {}})}
+    return any(name in _reached(name, leads) for name in leads)
+
+
+def _reached(start: str, leads: dict[str, set[str]]) -> set[str]:
+    seen: set[str] = set()
+    waiting = list(leads[start])
+    while waiting:
+        if (name := waiting.pop()) not in seen:
+            seen.add(name)
+            waiting += leads.get(name, ())
+    return seen
 
 
 def _closed(schema: Any, depth: int) -> Any:

@@ -33,6 +33,20 @@ def total(*values: int | None) -> int | None:
     return sum(known) if known else None
 
 
+def detail(data: object) -> str:
+    """What an error body says under `detail`, where many servers have it: a text, an object, or a list of faults."""
+    found = obj(data).get("detail")
+    pieces: list[object] = arr(found) or [found]
+    return "; ".join(filter(None, map(_said, pieces)))
+
+
+def _said(fault: object) -> str:
+    told = obj(fault)
+    text = string(fault) or string(told.get("msg")) or string(told.get("message")) or string(told.get("error"))
+    where = ".".join(str(step) for step in arr(told.get("loc")))
+    return f"{where}: {text}" if where and text else text
+
+
 def reply_object(value: object, provider: str) -> dict[str, Any]:
     """A response body, which must be an object."""
     if not isinstance(value, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from antiphon.conversation import (
@@ -17,13 +16,11 @@ from antiphon.conversation import (
     ToolResult,
     UserPart,
 )
-from antiphon.wire.anthropic.request import ID
+from antiphon.wire.anthropic.request import ID, NAME
 from antiphon.wire.anthropic.response import is_plain, read_part
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
-
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
 def read(data: object, origin: Origin) -> Reading:
@@ -90,7 +87,7 @@ def _read_assistant(reader: Reader, where: str, block: dict[str, Any]) -> Assist
     part = read_part(block, reader.origin)
     if isinstance(part, ToolCall):
         id = string(block.get("id"))
-        part = reader.call(where, id, string(block.get("name")), block.get("input", {}), part.native, _NAME)
+        part = reader.call(where, id, string(block.get("name")), block.get("input", {}), part.native, NAME)
         if not ID.fullmatch(id):
             reader.note("bad-id", where, f"call id {id!r} is not legal", f"the call becomes {part.id!r}", id)
     return part

@@ -22,7 +22,7 @@ from antiphon.conversation import (
 )
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.naming import own_id
+from antiphon.wire.naming import own_id, own_name, with_own_name
 from antiphon.wire.options import Options, Target
 from antiphon.wire.rules.anthropic import model_version
 from antiphon.wire.schema import closed
@@ -31,6 +31,8 @@ from antiphon.wire.shape import arr, obj, string
 API = "anthropic"
 #: A6: what the API takes as the id of a call.
 ID = re.compile(r"[A-Za-z0-9_-]+")
+#: A8: what it takes as the name of a tool.
+NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: The API wants a limit in every request.
 DEFAULT_MAX_TOKENS = 16_000
 
@@ -64,7 +66,9 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
         form = {"type": "json_schema", "schema": closed(options.output_schema)}
         fields["output_config"] = {**obj(fields.get("output_config")), "format": form}
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
-    if tools and (choice := _tool_choice(options)):
+    if (tools or options.extra.get("tools")) and (
+        choice := _tool_choice(options, _declared_name(conversation, options, target))
+    ):
         fields["tool_choice"] = choice
     fields |= options.extra
     _drop_impossible_thinking(fields, conversation, target)
@@ -101,15 +105,23 @@ def _ask_for_reasoning(fields: dict[str, Any], options: Options) -> None:
         fields["output_config"] = {"effort": options.reasoning}
 
 
-def _tool_choice(options: Options) -> dict[str, Any] | None:
+def _tool_choice(options: Options, named: str) -> dict[str, Any] | None:
     kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
     if options.tool_choice is None and options.parallel_tool_calls is None:
         return None
     asked = options.tool_choice or "auto"
-    choice: dict[str, Any] = dict(kinds.get(asked, {"type": "tool", "name": asked}))
+    choice: dict[str, Any] = dict(kinds.get(asked, {"type": "tool", "name": named}))
     if options.parallel_tool_calls is not None and asked != "none":
         choice["disable_parallel_tool_use"] = not options.parallel_tool_calls
     return choice
+
+
+def _declared_name(conversation: Conversation, options: Options, target: Target) -> str:
+    """The name under which the tool that is to be called is declared."""
+    tool = next((tool for tool in conversation.tools if tool.name == options.tool_choice), None)
+    if tool is None or tool.native is None or not _is_ours(tool.native, target):
+        return options.tool_choice or ""
+    return own_name(tool.name, string(tool.native.data.get("name")), NAME)
 
 
 def _drop_impossible_thinking(fields: dict[str, Any], conversation: Conversation, target: Target) -> None:
@@ -146,7 +158,7 @@ def _native_block(part: AssistantPart, target: Target) -> bool:
 
 def _tool(tool: ToolSpec, target: Target) -> str | None:
     if tool.native and _is_ours(tool.native, target):
-        return dumps(tool.native.data)
+        return dumps(with_own_name(tool.native.data, tool.name, NAME))
     if tool.is_provider_defined:
         return None
     schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any](), **tool.parameters}
@@ -200,11 +212,12 @@ def _block(part: Image | AssistantPart, target: Target) -> str | None:
     """The part as a content block, or nothing where this target cannot have it."""
     match part:
         case Reasoning():
-            return dumps(part.native.data) if part.native and part.native.origin == target.origin else None
+            mine = part.native is not None and part.native.origin == target.origin and _is_signed(part.native.data)
+            return dumps(part.native.data) if mine and part.native else None
         case ToolCall():
             more = part.native.data if part.native and _is_ours(part.native, target) else {}
             rest = {k: v for k, v in more.items() if k not in ("type", "id", "name", "input")}
-            id, name = _id(part, target), string(more.get("name")) or part.name
+            id, name = _id(part, target), own_name(part.name, string(more.get("name")), NAME)
             tail = "," + dumps(rest)[1:-1] if rest else ""
             return f'{{"type":"tool_use","id":"{id}","name":{dumps(name)},"input":{part.arguments_json}{tail}}}'
         case Text() if not part.text.strip():
@@ -215,6 +228,11 @@ def _block(part: Image | AssistantPart, target: Target) -> str | None:
             return dumps({"type": "text", "text": part.text}) if part.text.strip() else None
         case Image():
             return dumps({"type": "image", "source": _source(part)})
+
+
+def _is_signed(thinking: dict[str, Any]) -> bool:
+    """A17: thinking without its signature, which proxies and broken streams lose, is refused for good."""
+    return bool(string(thinking.get("data" if thinking.get("type") == "redacted_thinking" else "signature")))
 
 
 def _source(image: Image) -> dict[str, str]:

@@ -9,7 +9,7 @@ from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reason
 from antiphon.errors import BadReply, MalformedJSONError, RateLimited, ServerFailed, StreamCut
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import CallDelta, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
-from antiphon.wire.shape import arr, number, obj, reply_object, string, total
+from antiphon.wire.shape import arr, detail, number, obj, reply_object, string, total
 from antiphon.wire.sse import Event, EventParser
 
 _STOPS: dict[str, Stop] = {
@@ -79,7 +79,9 @@ def _usage(usage: dict[str, Any]) -> Usage:
 def error_text(data: object) -> ErrorText:
     """What an error body says."""
     error = obj(obj(data).get("error"))
-    return ErrorText(string(error.get("message")), string(error.get("type")), string(obj(data).get("request_id")))
+    return ErrorText(
+        string(error.get("message")) or detail(data), string(error.get("type")), string(obj(data).get("request_id"))
+    )
 
 
 class Decoder:

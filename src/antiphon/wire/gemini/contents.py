@@ -20,18 +20,18 @@ from antiphon.conversation import (
 )
 from antiphon.wire import body
 from antiphon.wire.gemini.keys import kind_of
-from antiphon.wire.naming import own_id
+from antiphon.wire.naming import own_id, own_name
 from antiphon.wire.options import Target
+from antiphon.wire.rules.gemini import model_version
 from antiphon.wire.shape import obj, string
 
 API = "gemini"
 #: The word Google documents for calls that its model did not make itself (G6).
 DUMMY_SIGNATURE = "skip_thought_signature_validator"
 
-OPENING = b'{"role":"user","parts":[{"text":"(The conversation begins with the assistant.)"}]}'
 _NOTHING = b'{"text":"(Content that only another provider can show.)"}'
 #: What the API takes as the name of a called function.
-CALLED = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+CALLED = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _ID = re.compile(r".+", re.DOTALL)
 _SUFFIXES = {"png": "png", "webp": "webp", "gif": "gif", "heic": "heic", "heif": "heif"}
 #: Parts of the provider's own tools: they hold encrypted state, so no other model can take them up.
@@ -41,6 +41,15 @@ _SEALED = ("toolCall", "toolResponse")
 def is_ours(native: Native | None, target: Target) -> bool:
     """Whether this came from the same provider's Gemini API, of whatever model."""
     return native is not None and native.origin.api == API and native.origin.provider == target.provider
+
+
+def is_modern(model: str) -> bool:
+    """Whether calls need thought signatures, results may hold images, and thinking has levels: since Gemini 3.
+
+    A name that tells no version is an alias, or newer than this code.
+    """
+    version = model_version(model)
+    return "gemma" not in model and (version is None or version >= 3)
 
 
 def wrap(segment: body.Segment) -> bytes:
@@ -111,7 +120,7 @@ def _call(call: ToolCall, target: Target, first: bool) -> str:
         fields.append(f'"args":{call.arguments_json}')
     fields += [f"{dumps(k)}:{dumps(v)}" for k, v in theirs.items() if k not in ("id", "name", "args")]
     beside = {k: v for k, v in own.items() if k != "functionCall"}
-    if first and target.profile.signatures:
+    if first and is_modern(target.model):
         # G4: without a signature on the first call, Gemini 3 refuses the step.
         beside.setdefault("thoughtSignature", DUMMY_SIGNATURE)
     tail = "," + dumps(beside)[1:-1] if beside else ""
@@ -122,7 +131,7 @@ def _name(call: ToolCall, target: Target) -> str:
     """The name as the model wrote it: this API takes dots and colons, which others do not."""
     own = call.native.data if call.native and is_ours(call.native, target) else {}
     name = string(obj(own.get("functionCall")).get("name"))
-    return name if CALLED.fullmatch(name) else call.name
+    return own_name(call.name, name, CALLED)
 
 
 def _results(turn: AssistantTurn, target: Target) -> list[str]:
@@ -145,14 +154,14 @@ def _own_result(result: ToolResult, target: Target) -> dict[str, Any]:
     if result.native is None or not is_ours(result.native, target):
         return {}
     media = "parts" in obj(result.native.data.get("functionResponse"))
-    fits = not media or target.profile.signatures or _same_model(result.native, target)
+    fits = not media or is_modern(target.model) or _same_model(result.native, target)
     return result.native.data if fits else {}
 
 
 def _response(result: ToolResult, target: Target) -> dict[str, Any]:
     media = _media(result, target)
     text = result.text if result.text.strip() else "(see the image)" if media else "(no output)"
-    attached = {"parts": media} if media and target.profile.signatures else {}
+    attached = {"parts": media} if media and is_modern(target.model) else {}
     return {"response": {"error" if result.is_error else "result": text}} | attached
 
 
@@ -166,7 +175,7 @@ def _images_of_results(turn: AssistantTurn, target: Target) -> list[str]:
     """The images that results hold: before Gemini 3 a response has no place for them, so they follow it."""
     parts: list[str] = []
     calls = {call.id: call for call in turn.calls}
-    for result in () if target.profile.signatures else turn.results:
+    for result in () if is_modern(target.model) else turn.results:
         if result.call_id in calls and not _own_result(result, target) and (media := _media(result, target)):
             name = _name(calls[result.call_id], target)
             parts += [dumps({"text": f"[What `{name}` returned:]"}), *map(dumps, media)]

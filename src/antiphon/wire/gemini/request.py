@@ -8,11 +8,12 @@ from antiphon._json import dumps, loads
 from antiphon.conversation import Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.gemini.contents import API, OPENING, is_ours, segments, wrap
-from antiphon.wire.gemini.keys import camel, camel_keys, is_object, several
-from antiphon.wire.gemini.schema import prepared
+from antiphon.wire.gemini.contents import API, CALLED, is_modern, is_ours, segments, wrap
+from antiphon.wire.gemini.keys import camel, camel_keys, is_object
+from antiphon.wire.gemini.schema import prepared, prepared_answer
+from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.options import Options, Target
-from antiphon.wire.shape import obj
+from antiphon.wire.shape import obj, string
 
 __all__ = ["API", "declaration", "encode", "history", "path"]
 
@@ -38,22 +39,25 @@ def path(target: Target, stream: bool) -> str:
 
 def encode(conversation: Conversation, target: Target, options: Options) -> bytes:
     """The request body."""
-    extra = {camel(name): value for name, value in options.extra.items() if name != "contents"}
-    tools = _tools(conversation, target) + [dumps(tool) for tool in several(extra.pop("tools", None))]
+    extra = {camel(name): value for name, value in options.extra.items()}
+    if is_object(extra.get("tools")):
+        extra["tools"] = [extra["tools"]]
+    tools = _tools(conversation, target)
     fields: dict[str, Any] = {}
-    if options.output_schema is not None and tools and not target.profile.signatures:
+    declared = bool(tools or extra.get("tools"))
+    if options.output_schema is not None and declared and not is_modern(target.model):
         # G13: models before Gemini 3.
         raise OptionError(f"{target.model} cannot have `output_schema` and tools at once; leave one of them out")
     if config := _generation_config(target, options):
         fields["generationConfig"] = config
-    if tools and (choice := _tool_config(target, options)):
+    if declared and (choice := _tool_config(conversation, target, options)):
         fields["toolConfig"] = choice
     for name, value in extra.items():
         merge = name in _MERGED and is_object(value)
         fields[name] = obj(fields.get(name)) | camel_keys(value) if merge else value
-    if conversation.system and "systemInstruction" not in fields:
-        fields["systemInstruction"] = _system(conversation)
     raw: dict[str, str] = {"tools": f"[{','.join(tools)}]"} if tools else {}
+    if conversation.system:
+        raw["systemInstruction"] = dumps(_system(conversation))
     contents = _contents(conversation, target, bool(fields.get("cachedContent")))
     return body.assemble(fields, {"contents": contents}, **raw)
 
@@ -73,9 +77,11 @@ def _system(conversation: Conversation) -> dict[str, Any]:
 def _contents(conversation: Conversation, target: Target, cached: bool) -> body.Pieces:
     """The contents, separated by commas."""
     pieces = body.messages(conversation, target.key, lambda turn: segments(turn, target), wrap)
-    # G2: a history starts with the user, unless its start is in the cache.
-    start = next((piece for piece in pieces if piece), b"")
-    return [OPENING, b",", *pieces] if start.startswith(b'{"role":"model"') and not cached else pieces
+    # What is in the cache comes before.
+    opening = "" if cached else body.opening(pieces, API)
+    if not opening:
+        return pieces
+    return [wrap(body.Segment("user", dumps({"text": opening}).encode())), b",", *pieces]
 
 
 def _generation_config(target: Target, options: Options) -> dict[str, Any]:
@@ -91,7 +97,9 @@ def _generation_config(target: Target, options: Options) -> dict[str, Any]:
         "stopSequences": list(options.stop) or None,
         "thinkingConfig": _thinking(target, options),
         "responseMimeType": "application/json" if options.output_schema is not None else None,
-        "responseJsonSchema": options.output_schema,
+        "responseJsonSchema": prepared_answer(dict(options.output_schema))
+        if options.output_schema is not None
+        else None,
     }
     return {name: value for name, value in config.items() if value is not None}
 
@@ -102,14 +110,14 @@ def _thinking(target: Target, options: Options) -> dict[str, Any] | None:
             return None
         case int(budget):
             return {"thinkingBudget": budget}
-        case word if target.profile.signatures:
+        case word if is_modern(target.model):
             return {"thinkingLevel": _LEVELS.get(word, word)}
         case word:
             # Models before Gemini 3 refuse a level; all of them take a budget.
             return {"thinkingBudget": _BUDGETS[word]}
 
 
-def _tool_config(target: Target, options: Options) -> dict[str, Any] | None:
+def _tool_config(conversation: Conversation, target: Target, options: Options) -> dict[str, Any] | None:
     if options.parallel_tool_calls is False:
         raise OptionError(
             f"{target.provider} has no way to forbid `parallel_tool_calls`; leave the option out and run the calls one"
@@ -118,7 +126,9 @@ def _tool_config(target: Target, options: Options) -> dict[str, Any] | None:
     if options.tool_choice is None:
         return None
     mode = _MODES.get(options.tool_choice)
-    one = {"mode": "ANY", "allowedFunctionNames": [options.tool_choice]}
+    asked = (tool for tool in conversation.tools if tool.name == options.tool_choice and is_ours(tool.native, target))
+    theirs = next((string(tool.native.data.get("name")) for tool in asked if tool.native), "")
+    one = {"mode": "ANY", "allowedFunctionNames": [own_name(options.tool_choice, theirs, CALLED)]}
     return {"functionCallingConfig": {"mode": mode} if mode else one}
 
 
@@ -135,7 +145,7 @@ def _tools(conversation: Conversation, target: Target) -> list[str]:
 
 def _function(tool: ToolSpec, target: Target) -> str | None:
     if tool.native and is_ours(tool.native, target):
-        return dumps(tool.native.data) if "name" in tool.native.data else None
+        return dumps(with_own_name(tool.native.data, tool.name, CALLED)) if "name" in tool.native.data else None
     if tool.is_provider_defined:
         # A tool that another provider runs itself. What has parameters is a function and stays one everywhere.
         return None

@@ -11,7 +11,7 @@ from antiphon.errors import BadReply
 from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import arr, number, obj, reply_object, string, total
+from antiphon.wire.shape import arr, detail, number, obj, reply_object, string, total
 
 _DURATION = re.compile(r"\d{1,6}(\.\d{1,9})?s")
 _STOPS: dict[str, Stop] = {
@@ -112,4 +112,5 @@ def error_text(data: object) -> ErrorText:
     error = next(filter(None, errors), dict[str, Any]())
     delays = (string(obj(detail).get("retryDelay")) for detail in arr(error.get("details")))
     waits = [float(delay[:-1]) for delay in delays if _DURATION.fullmatch(delay)]
-    return ErrorText(string(error.get("message")), string(error.get("status")), retry_after=max(waits, default=None))
+    said = string(error.get("message")) or detail(data)
+    return ErrorText(said, string(error.get("status")), retry_after=max(waits, default=None))

@@ -21,11 +21,20 @@ _MAX_INLINED = 200
 _MAPS = ("properties", "$defs", "patternProperties", "dependentSchemas")
 _LISTS = ("anyOf", "oneOf", "prefixItems")
 _SINGLE = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
+#: Words that only Gemini's own kind of schema has.
+_OWN_WORDS = ("nullable", "propertyOrdering", "example")
+#: The types by their numbers.
+_TYPES = (None, "string", "number", "integer", "boolean", "array", "object", "null")
 _INTEGERS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 
 
 def prepared(schema: dict[str, Any]) -> dict[str, Any]:
     """The schema as `parametersJsonSchema` takes it; the same one where nothing is to be changed."""
+    return _Preparation({"type": "object"} | schema).root()
+
+
+def prepared_answer(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema as `responseJsonSchema` takes it, where the answer need not be an object."""
     return _Preparation(schema).root()
 
 
@@ -37,7 +46,7 @@ class _Preparation:
         self._inlined = 0
 
     def root(self) -> dict[str, Any]:
-        done = self._walk({"type": "object"} | _without_definitions(self._document), 0, ())
+        done = self._walk(_without_definitions(self._document), 0, ())
         if self._definitions:
             done["$defs"] = {name: self._walk(obj(inner), 1, ()) for name, inner in self._definitions.items()}
         return done
@@ -57,10 +66,10 @@ class _Preparation:
                 done[name] = [self._inner(value, depth, within) for value in arr(schema[name])]
             elif name in _SINGLE:
                 done[name] = self._inner(inner, depth, within)
-            elif name == "const" and isinstance(inner, str | int | float) and not isinstance(inner, bool):
-                done.setdefault("enum", [inner])
             elif name != "$schema":
                 done[name] = inner
+        if isinstance(done.get("const"), str | int | float) and not isinstance(done["const"], bool):
+            done["enum"] = [done.pop("const")]
         return done
 
     def _inner(self, value: Any, depth: int, within: tuple[str, ...]) -> Any:
@@ -138,24 +147,44 @@ def _unescaped(step: str) -> str:
 
 
 def to_json_schema(schema: object, depth: int = 0) -> dict[str, Any]:
-    """A schema of Gemini's own kind, with types in capitals and `nullable`, as JSON Schema for everybody else."""
+    """A schema of Gemini's own kind, its types in capitals or numbers, as JSON Schema for everybody else."""
     if depth > _MAX_DEPTH:
         return {}
-    done: dict[str, Any] = {}
-    given = {camel(name): value for name, value in obj(schema).items()}
-    for name, value in given.items():
-        if name == "properties":
-            done[name] = {key: to_json_schema(inner, depth + 1) for key, inner in obj(value).items()}
-        elif name == "anyOf":
-            done[name] = [to_json_schema(inner, depth + 1) for inner in arr(value)]
-        elif name == "items":
-            done[name] = to_json_schema(value, depth + 1)
-        elif name == "type":
-            done[name] = value.lower() if isinstance(value, str) else value
-        elif name in _INTEGERS and isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value):
-            done[name] = int(value)  # 64-bit numbers are text in Google's JSON
-        elif name not in ("nullable", "propertyOrdering", "example"):
-            done[name] = value
-    if given.get("nullable") is True and isinstance(done.get("type"), str):
-        done["type"] = [done["type"], "null"]
-    return done
+    given = {camel(name.rstrip("_")): value for name, value in obj(schema).items()}
+    done = {name: _field(name, value, depth) for name, value in given.items() if name not in _OWN_WORDS}
+    if done.get("type", "") is None:
+        del done["type"]
+    return _with_null(done) if given.get("nullable") is True else done
+
+
+def _field(name: str, value: Any, depth: int) -> Any:
+    if name in _MAPS or name == "defs":
+        return {key: to_json_schema(inner, depth + 1) for key, inner in obj(value).items()}
+    if name in _LISTS:
+        return [to_json_schema(inner, depth + 1) for inner in arr(value)]
+    if name in _SINGLE and is_object(value):
+        return to_json_schema(value, depth + 1)
+    if name == "type":
+        return [_type(each) for each in arr(value)] or _type(value)
+    if name in _INTEGERS and isinstance(value, str) and re.fullmatch("[0-9]{1,9}", value):
+        return int(value)  # 64-bit numbers are text in Google's JSON
+    return value
+
+
+def _type(value: Any) -> Any:
+    """The type's name; Google's libraries write the number of it too, and a word for none."""
+    if isinstance(value, int) and 0 <= value < len(_TYPES):
+        return _TYPES[value]
+    name = value.lower() if isinstance(value, str) else value
+    return None if name == "type_unspecified" else name
+
+
+def _with_null(schema: dict[str, Any]) -> dict[str, Any]:
+    kinds = schema.get("type")
+    if isinstance(kinds, str):
+        schema["type"] = [kinds, "null"] if kinds != "null" else kinds
+    elif isinstance(schema.get("anyOf"), list):
+        schema["anyOf"] = [*schema["anyOf"], {"type": "null"}]
+    if isinstance(schema.get("enum"), list) and None not in schema["enum"]:
+        schema["enum"] = [*schema["enum"], None]
+    return schema

@@ -1,4 +1,7 @@
-"""Streamed answers of Google's Gemini API: every event is a response of its own, with the next parts."""
+"""Streamed answers of Google's Gemini API: every event is a response of its own, with the next parts.
+
+A server that was not asked for events, or a proxy that drops the question, sends the same responses as one array.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, RateLimited, RequestRejected, ServerFailed, StreamCut
+from antiphon.wire.gemini.array import ArrayParser
 from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
 from antiphon.wire.gemini.pieces import put
 from antiphon.wire.gemini.response import decode, error_text, first_candidate
@@ -21,6 +25,8 @@ class Decoder:
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
         self._events = EventParser()
+        self._array: ArrayParser | None = None
+        self._begun = False
         self._response: dict[str, Any] = {}
         self._candidate: dict[str, Any] = {}
         self._parts: list[dict[str, Any]] = []
@@ -30,6 +36,12 @@ class Decoder:
 
     def feed(self, chunk: bytes) -> list[Delta]:
         """The deltas that these bytes complete."""
+        if not self._begun and (start := chunk.lstrip(b"\xef\xbb\xbf \t\r\n")):
+            self._begun = True
+            # No line of an event stream begins so.
+            self._array = ArrayParser() if start[:1] in b"[{" else None
+        if self._array is not None:
+            return [delta for text in self._array.feed(chunk) for delta in self._response_text(text)]
         return [delta for event in self._events.feed(chunk) for delta in self._event(event)]
 
     def reply(self) -> Reply:
@@ -46,8 +58,11 @@ class Decoder:
     def _event(self, event: Event) -> list[Delta]:
         if event.data.strip() == "[DONE]":
             return []
+        return self._response_text(event.data)
+
+    def _response_text(self, text: str | bytes) -> list[Delta]:
         try:
-            data = loads(event.data, "an event")
+            data = loads(text, "an event")
         except MalformedJSONError as error:
             raise self._cut(f"the stream is broken: {error}") from None
         return [delta for response in several(data) for delta in self._take(camel_keys(response))]

@@ -10,7 +10,7 @@ from antiphon.errors import OptionError
 from antiphon.wire import body
 from antiphon.wire.openai_chat.messages import API, is_ours, messages
 from antiphon.wire.options import Options, Target
-from antiphon.wire.schema import closed, is_strict
+from antiphon.wire.schema import closed, strict_fits
 
 __all__ = ["API", "encode", "history", "path", "plain_tool", "without_null_required"]
 
@@ -31,7 +31,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     _ask_for_reasoning(fields, target, options)
     if options.output_schema is not None:
         schema = closed(options.output_schema)
-        form = {"name": "answer", "schema": schema, "strict": is_strict(schema)}
+        form = {"name": "answer", "schema": schema, "strict": strict_fits(schema, API)}
         fields["response_format"] = {"type": "json_schema", "json_schema": form}
     if options.stream:
         fields["stream"] = True

@@ -10,10 +10,11 @@ from antiphon._json import dumps
 from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolResult, ToolSpec, legal_id
 from antiphon.errors import ContentError
 from antiphon.wire.naming import is_universal
+from antiphon.wire.openai_responses.calls import is_call
 from antiphon.wire.openai_responses.items import CALL_ID, NAME, is_content
 from antiphon.wire.openai_responses.request import tool_data
 from antiphon.wire.openai_responses.response import content_of, foreign, is_plain, read_item, text_of
-from antiphon.wire.openai_responses.terms import OUTPUTS, continues, kind_of
+from antiphon.wire.openai_responses.terms import CLIENT_CALLS, call_id, continues, kind_of
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
 
@@ -73,6 +74,7 @@ class _Reader(Reader):
     called: set[str] = field(default_factory=set[str])
     answered: set[str] = field(default_factory=set[str])
     called_otherwise: set[str] = field(default_factory=set[str])
+    answered_otherwise: set[str] = field(default_factory=set[str])
     hidden: bool = False
     #: Functions' calls seen so far whose outputs are still to come.
     open: set[str] = field(default_factory=set[str])
@@ -86,8 +88,10 @@ class _Reader(Reader):
                 self.called.add(id)
             elif kind == "function_call_output":
                 self.answered.add(id)
-            elif kind in OUTPUTS and id:
+            elif kind in CLIENT_CALLS and id:
                 self.called_otherwise.add(id)
+            elif kind.endswith("_output"):
+                self.answered_otherwise.add(call_id(item, self.origin.provider))
             self.hidden = self.hidden or kind in ("item_reference", "compaction")
 
     def read_item(self, where: str, item: dict[str, Any]) -> None:
@@ -103,10 +107,21 @@ class _Reader(Reader):
                 self.items.append(Item("assistant", where, (read_item(item, self.origin),)))
             case "":
                 self.note("unreadable", where, "no item: it has neither a type nor a role", "it is dropped")
+            case _ if self.is_open(item):
+                self.items.append(Item("assistant", where, (read_item(item, self.origin),)))
             case kind:
                 served = item.get("execution") == "server" or kind == "program_output"
                 client = kind in _CLIENT or (kind.endswith("_output") and not served)
                 self.take_foreign(where, foreign(item, self.origin), client)
+
+    def is_open(self, item: dict[str, Any]) -> bool:
+        """Whether this is a call, though no function's, that nobody has answered: it may still be."""
+        id = call_id(item, self.origin.provider)
+        return (
+            is_call(item, self.origin.provider)
+            and not self.hidden
+            and id not in self.answered | self.answered_otherwise
+        )
 
     def take_foreign(self, where: str, part: Foreign, client: bool) -> None:
         """Keep an item in its place. What the client wrote is the user's, unless functions' calls of the model are

@@ -20,7 +20,8 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.wire import body
-from antiphon.wire.naming import own_id
+from antiphon.wire.naming import own_id, own_name
+from antiphon.wire.openai_responses import calls
 from antiphon.wire.openai_responses.terms import Terms, kind_of
 from antiphon.wire.shape import arr, obj, string
 
@@ -35,9 +36,11 @@ def segments(turn: Turn, terms: Terms) -> list[body.Segment]:
     """A turn's items. Only what a user says in neighbouring turns becomes one message."""
     if isinstance(turn, UserTurn):
         return [_user_segment(part, terms) for part in turn.said if _has_form(part, terms)] or [_user(_NOTHING)]
-    ids = {call.id: _call_id(call, terms) for call in turn.calls}
-    results = [_result(result, ids[result.call_id], terms) for result in turn.results]
-    items = [*_assistant_items(turn, terms), *results]
+    called = {call.id: call for call in turn.calls}
+    results = [_result(result, called[result.call_id], terms) for result in turn.results]
+    # A call goes in its own form where its result has one too.
+    plain = {result.call_id for result, sent in zip(turn.results, results, strict=True) if _is_functions(sent)}
+    items = [*_assistant_items(turn, plain, terms), *results]
     return [body.Segment("", dumps(item).encode()) for item in items]
 
 
@@ -83,10 +86,15 @@ def _content(part: Text | Image | Foreign, terms: Terms) -> dict[str, Any]:
             return {"type": "input_text", "text": part.text}
 
 
-def _assistant_items(turn: AssistantTurn, terms: Terms) -> list[dict[str, Any]]:
+def _is_functions(output: dict[str, Any]) -> bool:
+    return kind_of(output) == "function_call_output"
+
+
+def _assistant_items(turn: AssistantTurn, plain: set[str], terms: Terms) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     for part in reversed(turn.parts):
-        item = _item(part, terms)
+        own = _own_call(part, terms) if isinstance(part, ToolCall) and part.id not in plain else None
+        item = own or _item(part, terms)
         if item is None:
             continue
         # R3: reasoning goes only with what it led to. Read from the end, that is the item found last.
@@ -128,8 +136,12 @@ def _reasoning(part: Reasoning, terms: Terms) -> dict[str, Any] | None:
         return None
     data = part.native.data
     # R11: what the server did not store must carry its content.
-    known = terms.stored or bool(data.get("encrypted_content"))
-    return data if known and string(data.get("id")) not in terms.repeated else None
+    if not data.get("encrypted_content") and not terms.stored:
+        return None
+    if string(data.get("id")) not in terms.repeated:
+        return data
+    # R9: two of the same id can only go without it, where that is not how the server finds them.
+    return None if terms.stored else {k: v for k, v in data.items() if k != "id"}
 
 
 def _said(part: Text, data: dict[str, Any], terms: Terms) -> dict[str, Any] | None:
@@ -145,13 +157,24 @@ def _said(part: Text, data: dict[str, Any], terms: Terms) -> dict[str, Any] | No
     return {k: v for k, v in data.items() if k not in ("id", "status")}
 
 
+def _own_call(call: ToolCall, terms: Terms) -> dict[str, Any] | None:
+    """A call that is no function's, as it came."""
+    data = terms.ours(call.native) or {}
+    if not calls.is_call(data, terms.target.provider):
+        return None
+    kept = {k: v for k, v in data.items() if k != "id" or string(v) not in terms.repeated}
+    return kept | {"call_id": _call_id(call, terms)}
+
+
 def _call(call: ToolCall, terms: Terms) -> dict[str, Any]:
     data = terms.ours(call.native) or {}
-    name = string(data.get("name"))
+    if kind_of(data) != "function_call":
+        data = {}
+    name = own_name(call.name, string(data.get("name")), NAME)
     item: dict[str, Any] = {
         "type": "function_call",
         "call_id": _call_id(call, terms),
-        "name": name if NAME.fullmatch(name) else call.name,
+        "name": name,
         "arguments": call.arguments_json,
     }
     left_out = ["id", "status"]
@@ -166,10 +189,15 @@ def _call_id(call: ToolCall, terms: Terms) -> str:
     return own_id(call, string((terms.ours(call.native) or {}).get("call_id")), CALL_ID)
 
 
-def _result(result: ToolResult, id: str, terms: Terms) -> dict[str, Any]:
+def _result(result: ToolResult, call: ToolCall, terms: Terms) -> dict[str, Any]:
+    id = _call_id(call, terms)
     if result.native and (data := terms.ours(result.native)) is not None:
         kept = data if terms.keeps_id(result.native, "fc") else {k: v for k, v in data.items() if k != "id"}
         return kept | {"call_id": id}
+    if called := _own_call(call, terms):
+        text = ("Error: " if result.is_error else "") + (result.text if result.text.strip() else _NO_OUTPUT)
+        if (own := calls.answer(called, id, result, text)) is not None:
+            return own
     return {"type": "function_call_output", "call_id": id, "output": _output(result, terms)}
 
 

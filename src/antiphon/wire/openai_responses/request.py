@@ -11,14 +11,15 @@ import re
 from typing import Any
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Conversation, ToolSpec
+from antiphon.conversation import Conversation, Native, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
+from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.openai_responses import items
 from antiphon.wire.openai_responses.terms import API, Terms, continues, terms_for
 from antiphon.wire.options import Options, Target
-from antiphon.wire.schema import closed, is_strict
-from antiphon.wire.shape import arr, obj
+from antiphon.wire.schema import closed, strict_fits
+from antiphon.wire.shape import arr, obj, string
 
 # These answer "Encrypted content is not supported with this model." to the question for it.
 _NO_REASONING = re.compile(r"(?:^|[/:])(?:chatgpt-|gpt-3|gpt-4|gpt-5-chat)")
@@ -35,12 +36,13 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     _answering(fields, target, options)
     if options.output_schema is not None:
         schema = closed(options.output_schema)
-        form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": is_strict(schema)}
+        form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict_fits(schema, API)}
         fields["text"] = {"format": form}
     tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
-    if tools and options.tool_choice:
-        fields["tool_choice"] = _tool_choice(options.tool_choice, conversation)
-    if tools and options.parallel_tool_calls is not None:
+    declared = tools or options.extra.get("tools")
+    if declared and options.tool_choice:
+        fields["tool_choice"] = _tool_choice(options.tool_choice, conversation, target)
+    if declared and options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
     if not continues(options.extra):
         fields["store"] = False
@@ -57,8 +59,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     # A stored prompt or response may be all there is to ask about.
     if conversation.turns:
         lists["input"] = _input(conversation, terms_for(conversation, target, fields))
-    raw = {name: value for name, value in raw.items() if name not in options.extra}
-    return body.assemble(fields, {} if "input" in options.extra else lists, **raw)
+    return body.assemble(fields, lists, **raw)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
@@ -95,17 +96,22 @@ def _answering(fields: dict[str, Any], target: Target, options: Options) -> None
         fields["stream"] = True
 
 
-def _tool_choice(asked: str, conversation: Conversation) -> str | dict[str, str]:
+def _tool_choice(asked: str, conversation: Conversation, target: Target) -> str | dict[str, str]:
     if asked in ("auto", "none", "required"):
         return asked
-    natives = [tool.native.data for tool in conversation.tools if tool.name == asked and tool.native]
-    custom = any(data.get("type") == "custom" for data in natives)
-    return {"type": "custom" if custom else "function", "name": asked}
+    ours = (tool.native for tool in conversation.tools if tool.name == asked and tool.native)
+    data = next((native.data for native in ours if _is_ours(native, target)), dict[str, Any]())
+    kind = "custom" if data.get("type") == "custom" else "function"
+    return {"type": kind, "name": own_name(asked, string(data.get("name")), items.NAME)}
+
+
+def _is_ours(native: Native, target: Target) -> bool:
+    return native.origin.api == API and native.origin.provider == target.provider
 
 
 def _tool(tool: ToolSpec, target: Target) -> str | None:
-    if tool.native and tool.native.origin.api == API and tool.native.origin.provider == target.provider:
-        return dumps(tool.native.data)
+    if tool.native and _is_ours(tool.native, target):
+        return dumps(with_own_name(tool.native.data, tool.name, items.NAME))
     # Another provider's own tool has nothing to call it with; another provider's function has.
     return None if tool.is_provider_defined else dumps(tool_data(tool))
 

@@ -7,10 +7,11 @@ from typing import Any
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import BadReply, RateLimited, RequestRejected, ServerFailed, StatusError
 from antiphon.wire.naming import is_universal
-from antiphon.wire.openai_responses.terms import kind_of
+from antiphon.wire.openai_responses.calls import is_call, read_call
+from antiphon.wire.openai_responses.terms import call_id, kind_of
 from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import arr, number, obj, reply_object, string
+from antiphon.wire.shape import arr, detail, number, obj, reply_object, string
 
 _RATE_LIMITS = ("rate_limit_exceeded", "rate_limit_error", "insufficient_quota")
 _SERVER_FAULTS = ("", "server_error", "internal_error", "server_is_overloaded", "vector_store_timeout")
@@ -28,8 +29,17 @@ def decode(response: object, origin: Origin) -> Reply:
     items = [item for item in map(obj, arr(data.get("output"))) if kind_of(item)]
     status, reason = string(data.get("status")), string(obj(data.get("incomplete_details")).get("reason"))
     cut = status == "incomplete" and reason == "max_output_tokens"
-    parts = tuple(read_item(item, origin, cut and item is items[-1]) for item in items)
+    answered = {call_id(item, origin.provider) for item in items if kind_of(item).endswith("_output")}
+    parts = tuple(
+        foreign(item, origin)
+        if call_id(item, origin.provider) in answered - {""}
+        else read_item(item, origin, cut and item is items[-1])
+        for item in items
+    )
     stop = _stop(status, reason, parts, any(map(_is_refusal, items)))
+    if stop == "end" and any(kind_of(item) == "mcp_approval_request" for item in items):
+        # The server waits for a word that no tool can give.
+        stop, reason = "other", "mcp_approval_request"
     usage = _usage(obj(data.get("usage")))
     return Reply(parts, stop, reason or status, usage, string(data.get("model")), string(data.get("id")))
 
@@ -70,6 +80,8 @@ def read_item(item: dict[str, Any], origin: Origin, cut: bool = False) -> Assist
             return ToolCall.read(
                 string(item.get("call_id")), string(item.get("name")), arguments, truncated=cut, native=native
             )
+        case _ if is_call(item, origin.provider):
+            return read_call(item, origin, cut)
         case _:
             return foreign(item, origin)
 
@@ -135,11 +147,11 @@ def error_text(data: object) -> ErrorText:
     """What an error body, a failed response or an error event says."""
     top = obj(data)
     if isinstance(top.get("error"), str):
-        return ErrorText(top["error"])
+        return ErrorText(top["error"], string(top.get("code")))
     error = obj(top.get("error")) or ({} if "output" in top else top)
     kinds = (string(error.get(name)) for name in ("code", "type"))
     kind = next((kind for kind in kinds if kind and kind != "error"), "")
-    return ErrorText(string(error.get("message")), kind, string(top.get("request_id")))
+    return ErrorText(string(error.get("message")) or detail(top), kind, string(top.get("request_id")))
 
 
 def failure(error: ErrorText, provider: str) -> StatusError:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon._json import loads
+from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
+from antiphon.wire.openai_responses.calls import arguments_of, is_call, name_of
 from antiphon.wire.openai_responses.response import content_of, decode, error_text, failure
 from antiphon.wire.openai_responses.terms import kind_of
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
@@ -20,6 +21,7 @@ _GROWING = {
     "response.output_text.delta": ("text", "content_index"),
     "response.refusal.delta": ("text", "content_index"),
     "response.function_call_arguments.delta": ("arguments", ""),
+    "response.custom_tool_call_input.delta": ("input", ""),
     "response.reasoning_summary_text.delta": ("summary", "summary_index"),
     "response.reasoning_text.delta": ("thought", "content_index"),
 }
@@ -98,18 +100,31 @@ class Decoder:
         if self._items or self._sent:
             return []
         self._items = {index: obj(item) for index, item in enumerate(arr(response.get("output")))}
+        self._done = set(self._items)
         return [delta for index, item in self._items.items() for delta in self._catch_up(index, item)]
 
     def _catch_up(self, index: int, item: dict[str, Any]) -> list[Delta]:
         """The deltas of what an item says and nobody was told yet."""
         deltas: list[Delta] = []
-        if kind_of(item) == "function_call" and index not in self._named:
+        if self._is_call(item) and index not in self._named:
             self._named.add(index)
-            deltas.append(CallDelta(self._call_number(index), string(item.get("name")), ""))
-        for place, whole in _pieces(index, item):
-            sent = self._sent.get(place, "")
-            if whole.startswith(sent):
-                deltas += self._grow(place, whole[len(sent) :])
+            name = name_of(item) if self._is_other_call(item) else string(item.get("name"))
+            deltas.append(CallDelta(self._call_number(index), name, ""))
+        for kind, texts in _pieces(item, self._is_other_call(item) and index in self._done).items():
+            deltas += self._catch_up_texts(index, kind, texts)
+        return deltas
+
+    def _catch_up_texts(self, index: int, kind: str, texts: list[str]) -> list[Delta]:
+        """What of these texts was not told, whatever numbers the server gave to those that were."""
+        places = sorted(place for place in self._sent if place[:2] == (index, kind))
+        sent = "".join(self._sent[place] for place in places)
+        if not "".join(texts).startswith(sent):
+            return []
+        deltas: list[Delta] = []
+        told = len(sent)
+        for number_, text in enumerate(texts):
+            deltas += self._grow((index, kind, number_), text[told:])
+            told = max(told - len(text), 0)
         return deltas
 
     def _grow(self, place: _Place, piece: str) -> list[Delta]:
@@ -120,6 +135,9 @@ class Decoder:
         if kind == "text":
             self._text.append(piece)
             return [TextDelta(piece)]
+        if kind == "input":
+            # The text becomes an argument, which is told when it is whole.
+            return []
         if kind == "arguments":
             return [CallDelta(self._call_number(index), "", piece)]
         gap = "\n\n" if self._thinking not in (None, place) else ""
@@ -127,7 +145,13 @@ class Decoder:
         return [ReasoningDelta(gap + piece)]
 
     def _call_number(self, index: int) -> int:
-        return sum(1 for n, item in self._items.items() if n < index and kind_of(item) == "function_call")
+        return sum(1 for n, item in self._items.items() if n < index and self._is_call(item))
+
+    def _is_call(self, item: dict[str, Any]) -> bool:
+        return kind_of(item) == "function_call" or self._is_other_call(item)
+
+    def _is_other_call(self, item: dict[str, Any]) -> bool:
+        return is_call(item, self._origin.provider)
 
     def _whole(self, index: int) -> dict[str, Any]:
         """An item, with what came in pieces where its end was never told."""
@@ -138,6 +162,8 @@ class Decoder:
         match kind_of(item):
             case "function_call":
                 return item | {"arguments": grown.get(("arguments", 0), "")}
+            case "custom_tool_call":
+                return item | {"input": grown.get(("input", 0), "")}
             case "message":
                 texts = [{"type": "output_text", "text": text} for (kind, _), text in grown.items() if kind == "text"]
                 return item | {"content": texts}
@@ -145,18 +171,19 @@ class Decoder:
                 return item
 
 
-def _pieces(index: int, item: dict[str, Any]) -> list[tuple[_Place, str]]:
+def _pieces(item: dict[str, Any], other_call: bool) -> dict[str, list[str]]:
+    """The texts of an item by their kind."""
+    if other_call:
+        return {"arguments": [dumps(arguments_of(item))]}
     match kind_of(item):
         case "message":
-            texts = [string(block.get("text") or block.get("refusal")) for block in content_of(item)]
-            return [((index, "text", n), text) for n, text in enumerate(texts)]
+            return {"text": [string(block.get("text") or block.get("refusal")) for block in content_of(item)]}
         case "function_call":
-            return [((index, "arguments", 0), string(item.get("arguments")))]
+            return {"arguments": [string(item.get("arguments"))]}
         case "reasoning":
-            return [
-                ((index, kind, n), string(obj(block).get("text")))
+            return {
+                kind: [string(obj(block).get("text")) for block in arr(item.get(name))]
                 for kind, name in (("summary", "summary"), ("thought", "content"))
-                for n, block in enumerate(arr(item.get(name)))
-            ]
+            }
         case _:
-            return []
+            return {}

@@ -9,12 +9,12 @@ from typing import Any
 
 from antiphon.conversation import AssistantTurn, Conversation, Foreign, Native, Turn
 from antiphon.wire.options import Target
-from antiphon.wire.shape import string
+from antiphon.wire.shape import obj, string
 
 API = "openai-responses"
 
 #: Calls that the client answers, besides functions, and what their answers are called.
-OUTPUTS = {
+CLIENT_CALLS = {
     "custom_tool_call": "custom_tool_call_output",
     "computer_call": "computer_call_output",
     "local_shell_call": "local_shell_call_output",
@@ -22,7 +22,11 @@ OUTPUTS = {
     "apply_patch_call": "apply_patch_call_output",
     "tool_search_call": "tool_search_output",
 }
-_ANSWERS = {*OUTPUTS.values(), "function_call_output"}
+_ANSWERS = {*CLIENT_CALLS.values(), "function_call_output"}
+#: Calls that some servers answer themselves: xAI's search of X looks like a custom tool.
+_SERVED = {("xai", "custom_tool_call")}
+#: Who refuses an item's id that stands twice (R9); xAI gives several items of its own the same one.
+_UNIQUE_IDS = ("openai", "azure")
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -67,7 +71,7 @@ class Terms:
             return False
         if kind_of(data) == "item_reference":
             return self.stored
-        return call_id(data) not in self.unpaired
+        return call_id(data, self.target.provider) not in self.unpaired
 
 
 def kind_of(item: Mapping[str, Any]) -> str:
@@ -77,10 +81,15 @@ def kind_of(item: Mapping[str, Any]) -> str:
     return "message" if "role" in item else "item_reference" if "id" in item else ""
 
 
-def call_id(item: Mapping[str, Any]) -> str:
+def call_id(item: Mapping[str, Any], provider: str) -> str:
     """What pairs a call and its output that the client gives; "" for what the server does by itself."""
-    paired = kind_of(item) in OUTPUTS or kind_of(item) in _ANSWERS
-    return string(item.get("call_id")) if paired and item.get("execution") != "server" else ""
+    kind = kind_of(item)
+    served = (provider, kind) in _SERVED or item.get("execution") == "server"
+    served = served or obj(item.get("environment")).get("type") == "container_reference"
+    if served or not (kind in CLIENT_CALLS or kind in _ANSWERS):
+        return ""
+    # The output of a local shell names its call by another field.
+    return string(item.get("call_id")) or (string(item.get("id")) if kind == "local_shell_call_output" else "")
 
 
 def continues(fields: Mapping[str, Any]) -> bool:
@@ -109,7 +118,7 @@ class _Facts:
                 data = terms.ours(native)
                 if data is None:
                     continue
-                if id := string(data.get("id")):
+                if (id := string(data.get("id"))) and terms.target.provider in _UNIQUE_IDS:
                     (self.repeated if id in self.ids else self.ids).add(id)
                 if isinstance(part, Foreign):
                     self.add_foreign(part, data, terms)
@@ -118,8 +127,8 @@ class _Facts:
         kind, item_id = kind_of(data), string(data.get("id"))
         if kind in ("item_reference", "compaction") and terms.sends(part):
             self.hints.add((kind, item_id))
-        if id := call_id(data):
-            (self.calls if kind in OUTPUTS else self.outputs).add((id, item_id))
+        if id := call_id(data, terms.target.provider):
+            (self.calls if kind in CLIENT_CALLS else self.outputs).add((id, item_id))
 
 
 def terms_for(conversation: Conversation, target: Target, fields: Mapping[str, Any]) -> Terms:

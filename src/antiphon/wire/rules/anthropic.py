@@ -8,7 +8,7 @@ another conversation) and whether a signature is genuine (A17). A25 is no rule o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -75,7 +75,9 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     yield from _empty_messages(request)
     for block in blocks:
         yield from _block(block)
-    yield from _unique_ids(blocks)
+    yield from _blank_messages(request)
+    for turn in turns:
+        yield from _unique_ids(turn.blocks)
     yield from _server_pairs(turns)
     for before, turn in zip([None, *turns], turns, strict=False):
         yield from _orphans(before, turn)
@@ -142,7 +144,7 @@ def _empty_messages(request: dict[str, object]) -> Iterator[Violation]:
 def _block(block: Block) -> Iterator[Violation]:
     match block.type:
         case "text":
-            yield from _text(block.data, block.path, "messages")
+            yield from _empty_text(block.data, block.path, "messages")
         case "tool_use":
             yield from _call(block)
         case "tool_result":
@@ -150,17 +152,30 @@ def _block(block: Block) -> Iterator[Violation]:
         case "thinking" if "signature" not in block.data:
             path = f"{block.path}.thinking.signature"
             yield Violation("A17", f"{path}: Field required", path)
+        case "thinking" if block.data["signature"] == "":
+            yield Violation("A17", f"{block.path}: Invalid `signature` in `thinking` block", block.path)
         case _:
             pass
 
 
-def _text(data: dict[str, object], path: str, where: str) -> Iterator[Violation]:
+def _empty_text(data: dict[str, object], path: str, where: str) -> Iterator[Violation]:
     """A9."""
-    text = data.get("text")
-    if text == "":
+    if data.get("text") == "":
         yield Violation("A9", f"{where}: text content blocks must be non-empty", path)
-    elif isinstance(text, str) and text.isspace():
+
+
+def _blank(content: Sequence[object], path: str, where: str) -> Iterator[Violation]:
+    # A9. Models write white space between thinking and calls, and it is taken back beside any other content.
+    texts = [string(mapping(block).get("text")) if kind(block) == "text" else "x" for block in content]
+    if texts and all(text.isspace() for text in texts):
         yield Violation("A9", f"{where}: text content blocks must contain non-whitespace text", path)
+
+
+def _blank_messages(request: dict[str, object]) -> Iterator[Violation]:
+    for index, message in enumerate(sequence(request.get("messages"))):
+        content = mapping(message).get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else sequence(content)
+        yield from _blank(blocks, f"messages.{index}.content", "messages")
 
 
 def _call(block: Block) -> Iterator[Violation]:
@@ -168,8 +183,15 @@ def _call(block: Block) -> Iterator[Violation]:
     yield from _id(block.data.get("id"), f"{path}.id")
     if "input" in block.data and not is_object(block.data["input"]):
         yield Violation("A7", f"{path}.input: Input should be a valid dictionary", f"{path}.input")
-    if block.data.get("name") == "":
-        yield Violation("A8", f"{path}.name: String should have at least 1 character", f"{path}.name")
+    yield from _name(block.data.get("name"), f"{path}.name", 200)
+
+
+def _name(name: object, path: str, most: int) -> Iterator[Violation]:
+    """A8."""
+    if name == "":
+        yield Violation("A8", f"{path}: String should have at least 1 character", path)
+    elif isinstance(name, str) and not (len(name) <= most and _ID.fullmatch(name)):
+        yield Violation("A8", f"{path}: String should match pattern '^[a-zA-Z0-9_-]{{1,{most}}}$'", path)
 
 
 def _id(value: object, path: str) -> Iterator[Violation]:
@@ -199,7 +221,7 @@ def _result(block: Block) -> Iterator[Violation]:
 
 
 def _unique_ids(blocks: list[Block]) -> Iterator[Violation]:
-    """A4."""
+    """A4, of the blocks of one turn: recordings show that later turns may use an id again."""
     seen: set[str] = set()
     for block in blocks:
         call_id = block.data.get("id")
@@ -350,8 +372,10 @@ def _thinking_at_the_end(request: dict[str, object], turns: list[Turn]) -> Itera
 
 
 def _tools(request: dict[str, object]) -> Iterator[Violation]:
-    """A23."""
+    """A8 and A23."""
     for index, tool in enumerate(sequence(request.get("tools"))):
+        if kind(tool) in ("", "custom"):
+            yield from _name(mapping(tool).get("name"), f"tools.{index}.custom.name", 128)
         schema = mapping(mapping(tool).get("input_schema"))
         if kind(tool) in ("", "custom") and not schema.keys().isdisjoint(("oneOf", "allOf", "anyOf")):
             path = f"tools.{index}.custom.input_schema"
@@ -361,7 +385,8 @@ def _tools(request: dict[str, object]) -> Iterator[Violation]:
 
 def _system(request: dict[str, object]) -> Iterator[Violation]:
     for index, block in enumerate(sequence(request.get("system"))):
-        yield from _text(mapping(block), f"system.{index}", "system")
+        yield from _empty_text(mapping(block), f"system.{index}", "system")
+    yield from _blank(sequence(request.get("system")), "system", "system")
 
 
 def _cache_markers(request: dict[str, object], blocks: list[Block]) -> Iterator[Violation]:

@@ -17,6 +17,7 @@ from antiphon.wire.rules.violation import Violation
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _OLDER_MODEL = re.compile(r"(?:^|[/:])(?:chatgpt-|gpt-3|gpt-4|o[134](?:-|$))")
+_SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _MAX_ID = 40
 _MAX_NAME = 64
 _MAX_TOOLS = 128
@@ -117,8 +118,8 @@ def _call(call: object, path: str) -> Iterator[Violation]:
     call_id = data.get("id")
     if not isinstance(call_id, str):
         yield missing("O0", f"{path}.id") if call_id is None else wrong_type("O0", f"{path}.id", "a string", call_id)
-    elif len(call_id) > _MAX_ID:
-        yield too_long("O5", f"{path}.id", _MAX_ID, len(call_id))
+    else:
+        yield from _call_id(call_id, f"{path}.id")
     if data.get("type", "function") != "function":
         return
     function = data.get("function")
@@ -131,6 +132,15 @@ def _call(call: object, path: str) -> Iterator[Violation]:
         yield missing("O12", f"{path}.function.arguments")
     elif not isinstance(arguments, str):
         yield wrong_type("O12", f"{path}.function.arguments", "a string", arguments)
+
+
+def _call_id(call_id: str, path: str) -> Iterator[Violation]:
+    """O5 and O14."""
+    if len(call_id) > _MAX_ID:
+        yield too_long("O5", path, _MAX_ID, len(call_id))
+    if not _SHORT_ID.fullmatch(call_id):
+        text = f"Tool call id was {call_id} but must be a-z, A-Z, 0-9, with a length of 9."
+        yield Violation("O14", text, path)
 
 
 def _name(function: dict[str, object], path: str) -> Iterator[Violation]:

@@ -16,6 +16,8 @@ from antiphon.wire.rules.reading import is_array, is_object, literal, mapping, s
 from antiphon.wire.rules.violation import Violation
 
 _VERSION = re.compile(r"gemini-(\d{1,3})(?!\d)")
+#: Names that lead to whatever is the latest of a kind: Gemini 3 or later.
+_ALIAS = re.compile(r"gemini-[a-z-]*latest\b")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _STRUCT = "type.googleapis.com/google.protobuf.Struct"
@@ -77,8 +79,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
         yield Violation("G0", 'Invalid JSON payload received. Unknown name "": Root element must be a message.')
         return
     request = mapping(body)
-    found = _VERSION.search(model or string(request.get("model")))
-    version = int(found[1]) if found else None
+    version = model_version(model or string(request.get("model")))
     contents = [_content(index, entry) for index, entry in enumerate(several(get(request, "contents")))]
     cached = bool(get(request, "cachedContent", "cached_content"))
     yield from _shape(request)
@@ -91,6 +92,12 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     if version is not None and version >= 3:
         yield from _signatures(contents)
     yield from _tools(request, version)
+
+
+def model_version(model: str) -> int | None:
+    """The number of the generation a model is of, at least; None where its name does not tell."""
+    found = _VERSION.search(model)
+    return int(found[1]) if found else 3 if _ALIAS.search(model) else None
 
 
 def get(data: dict[str, object], *keys: str) -> object:

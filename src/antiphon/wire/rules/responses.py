@@ -20,6 +20,7 @@ _NO_REASONING = re.compile(r"(?:^|[/:])(?:chatgpt-4|gpt-3|gpt-4)")
 _PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "web_search_call": "ws"}
 _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _MAX_CALL_ID = 64
+_MAX_NAME = 128
 _ORIGIN = 16
 _NOT_ASSISTANT_TEXT = ("input_text", "input_image", "input_file", "input_audio", "text", "image_url")
 _NOT_CONTENT = ("function_call", "function_call_output", "tool_call", "tool_calls", "tool_use", "tool_result")
@@ -66,6 +67,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     yield from _duplicates(items)
     yield from _reasoning_model(items, model)
     yield from _pairs(items, request)
+    yield from _interrupted(items)
     yield from _reasoning_followers(items, request)
     yield from _tools(request)
 
@@ -136,6 +138,7 @@ def _fields(item: Item) -> Iterator[Violation]:
         yield too_long("R8", path, _MAX_CALL_ID, len(call_id))
     if item.type == "function_call":
         yield from _call_strings(item)
+        yield from _name(item.data.get("name"), f"{item.path}.name")
     elif item.type.endswith("_output"):
         yield from _output(item)
 
@@ -147,6 +150,17 @@ def _call_strings(item: Item) -> Iterator[Violation]:
             yield missing(code, f"{item.path}.{key}")
         elif not isinstance(value, str):
             yield wrong_type(code, f"{item.path}.{key}", "a string", value)
+
+
+def _name(name: object, path: str) -> Iterator[Violation]:
+    """R18."""
+    if name == "":
+        yield empty_string("R18", path)
+    elif isinstance(name, str) and len(name) > _MAX_NAME:
+        yield too_long("R18", path, _MAX_NAME, len(name))
+    elif isinstance(name, str) and not _ITEM_ID.fullmatch(name):
+        text = f"Invalid '{path}': string does not match pattern. Expected a string that matches the pattern"
+        yield Violation("R18", f"{text} '^[a-zA-Z0-9_-]+$'.", path, "invalid_value")
 
 
 def _output(item: Item) -> Iterator[Violation]:
@@ -205,7 +219,7 @@ def _reasoning_model(items: list[Item], model: str) -> Iterator[Violation]:
 
 
 def _pairs(items: list[Item], request: dict[str, object]) -> Iterator[Violation]:
-    """R1 and R2. A call of any type counts: the output of a shell call may be a function's."""
+    """R1, R2 and R17. A call of any type counts: the output of a shell call may be a function's."""
     calls = {item.call_id for item in items if not item.type.endswith("_output")}
     outputs = {item.call_id for item in items if item.type.endswith("_output")}
     referenced = any(item.type == "item_reference" for item in items)
@@ -215,11 +229,27 @@ def _pairs(items: list[Item], request: dict[str, object]) -> Iterator[Violation]
         if not call or not item.call_id:
             continue
         if item.type in _CALLS and item.call_id not in outputs and not referenced:
-            yield Violation("R1", f"No tool output found for {call} {item.call_id}.", "input")
+            code = "R1" if item.type == "function_call" else "R17"
+            yield Violation(code, f"No tool output found for {call} {item.call_id}.", "input")
         hidden = referenced or compacted or _continues(request)
         if item.type not in _CALLS and item.call_id not in calls and not hidden:
             text = f"No tool call found for {call} output with call_id {item.call_id}."
             yield Violation("R2", text, "input")
+
+
+def _interrupted(items: list[Item]) -> Iterator[Violation]:
+    """R16."""
+    answered = {item.call_id for item in items if item.type == "function_call_output"}
+    open_: dict[str, None] = {}
+    for item in items:
+        if item.type == "function_call" and item.call_id in answered:
+            open_[item.call_id] = None
+        elif item.type == "function_call_output":
+            open_.pop(item.call_id, None)
+        elif item.type == "message":
+            for call_id in open_:
+                yield Violation("R16", f"No tool output found for tool call {call_id}.", "input")
+            open_ = {}
 
 
 def _reasoning_followers(items: list[Item], request: dict[str, object]) -> Iterator[Violation]:
@@ -270,3 +300,5 @@ def _tools(request: dict[str, object]) -> Iterator[Violation]:
             yield wrong_type("R0", f"tools[{index}]", "an object", tool)
         elif kind(mapping(tool)) == "function" and not isinstance(mapping(tool).get("name"), str):
             yield missing("R14", f"tools[{index}].name")
+        elif kind(mapping(tool)) == "function":
+            yield from _name(mapping(tool).get("name"), f"tools[{index}].name")

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, mapping, sequence
+from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, is_object, mapping, sequence
 
 _NAMED = ("properties", "$defs", "definitions")
 _LISTED = ("anyOf", "allOf", "oneOf", "prefixItems")
+
+#: Words of JSON Schema that strict mode refuses.
+_NOT_PERMITTED = frozenset(
+    (
+        *("allOf", "oneOf", "not", "if", "then", "else", "dependentRequired", "dependentSchemas"),
+        *("prefixItems", "contains", "uniqueItems", "patternProperties", "propertyNames", "unevaluatedProperties"),
+    )
+)
 
 Context = tuple[str, ...]
 
@@ -15,12 +23,14 @@ Context = tuple[str, ...]
 def schema_faults(schema: object, *, strict: bool) -> Iterator[tuple[str, str]]:
     """Yield the rule code and OpenAI's words for every fault of a schema and of those inside it."""
     waiting: list[tuple[Context, object]] = [((), schema)]
+    if strict and is_object(schema) and schema.get("type") != "object":
+        yield "O10", f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
     while waiting:
         context, node = waiting.pop()
         data = mapping(node)
         if "required" in data and data["required"] is None:
             yield "O12", "None is not of type 'array'."
-        elif strict:
+        elif strict and is_object(node):
             yield from (("O10", fault) for fault in _strict_faults(data, context))
         if len(context) < MAX_SCHEMA_DEPTH:
             waiting.extend(reversed([(context + step, inner) for step, inner in _inner(data)]))
@@ -33,10 +43,26 @@ def _inner(data: dict[str, object]) -> Iterator[tuple[Context, object]]:
     for key in _LISTED:
         for index, inner in enumerate(sequence(data.get(key))):
             yield (key, str(index)), inner
-    yield ("items",), data.get("items")
+    for key in ("items", "additionalProperties"):
+        if is_object(data.get(key)):
+            yield (key,), data[key]
+
+
+def _unknown_words(data: dict[str, object], context: Context) -> Iterator[str]:
+    """What strict mode has no words for, or too few words to know what is meant."""
+    where = f"In context={context!r}, "
+    yield from (f"{where}'{word}' is not permitted." for word in data if word in _NOT_PERMITTED)
+    beside = sorted(key for key in data if key not in ("$ref", "$defs", "definitions"))
+    if "$ref" in data and beside:
+        yield f"{where}$ref cannot have keywords {{{', '.join(map(repr, beside))}}}."
+    if data.keys().isdisjoint(("type", "$ref", "anyOf", "enum", "const", *_NOT_PERMITTED)):
+        yield f"{where}schema must have a 'type' key."
+    if data.get("type") == "array" and not is_object(data.get("items")):
+        yield f"{where}array schema missing items."
 
 
 def _strict_faults(data: dict[str, object], context: Context) -> Iterator[str]:
+    yield from _unknown_words(data, context)
     type_ = data.get("type")
     if type_ != "object" and "object" not in sequence(type_):
         return
