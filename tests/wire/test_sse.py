@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -30,7 +31,7 @@ def test_events_are_the_same_in_any_pieces(events: list[Any], end: str, bom: boo
     ]
     stream = ("\ufeff" if bom else "").encode() + "".join(line + end for line in lines).encode()
     cuts = sorted(data.draw(st.sets(st.integers(0, len(stream)))) | {0, len(stream)})
-    pieces = [stream[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    pieces = [stream[a:b] for a, b in pairwise(cuts)]
     wanted = [Event(name, "\n".join(texts)) for name, texts in events]
     assert parsed(pieces) == wanted
     assert parsed([stream[n : n + 1] for n in range(len(stream))]) == wanted

@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from antiphon.conversation import AssistantPart, Conversation, Image, Reasoning, Text, ToolCall, ToolResult
 from antiphon.errors import NotReadyError
+from antiphon.wire.wording import short
 
 Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause", "error", "other"]
 
@@ -137,3 +138,8 @@ class ErrorText:
     request_id: str = ""
     retry_after: float | None = None
     sizes: tuple[int | None, int | None] = (None, None)
+
+    def __post_init__(self) -> None:
+        # Servers that echo the request say megabytes.
+        for name in ("message", "kind", "request_id"):
+            object.__setattr__(self, name, short(getattr(self, name)))
