@@ -8,7 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from antiphon.conversation import Conversation
+from antiphon.conversation import Conversation, Image, UserTurn
 from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError
 from antiphon.providers import catalog
 from antiphon.providers.bounds import MAX_BYTES, MAX_SECONDS, Bounds
@@ -18,6 +18,7 @@ from antiphon.providers.registry import LOCAL, Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
 from antiphon.providers.secrets import secrets_in, user_secrets, without_user
 from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
+from antiphon.wire.images import refusal
 from antiphon.wire.shape import arr
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Model:
         if provider.api == "gemini" and "gemini-3" in name:
             profile = replace(profile, signatures=True)
         self.provider = provider
-        self.target = Target(provider.name, provider.api, name, profile)
+        self.target = Target(provider.name, provider.api, name, profile, lambda: self.capabilities.images)
         self.options = options
         self.retry = retry
         self._wire = wire(provider.api)
@@ -148,6 +149,7 @@ class Model:
             raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
         options = replace(changed(self.options, changes), stream=stream) if changes or stream else self.options
         _check_tool_choice(options, conversation)
+        _check_images(conversation, self.target)
         body = self._wire.encode(conversation, self.target, options)
         seen = conversation.turns
         return Exchange(
@@ -286,6 +288,19 @@ def _check_tool_choice(options: Options, conversation: Conversation) -> None:
         return
     known = ", ".join(tool.name for tool in conversation.tools) or "none"
     raise OptionError(f"`tool_choice` is 'auto', 'none', 'required' or a tool in force, not {choice!r}; tools: {known}")
+
+
+def _check_images(conversation: Conversation, target: Target) -> None:
+    """Refuse an image that is asked about and cannot be seen. Of earlier ones, and of a tool's, the model is told."""
+    for turn in reversed(conversation.turns):
+        if not isinstance(turn, UserTurn):
+            return
+        for part in turn.parts:
+            if isinstance(part, Image) and (reason := refusal(part, target)):
+                raise ContentError(
+                    f"an image cannot be sent to {target.provider}/{target.model}: {reason}"
+                    " (`conversation.undo()` takes it back)"
+                )
 
 
 def _check_settings(key: str, url: str, headers: object, retry: object, proxy: str | None) -> None:

@@ -11,6 +11,7 @@ from antiphon.wire import body
 from antiphon.wire.gemini.contents import API, OPENING, is_ours, segments, wrap
 from antiphon.wire.gemini.keys import camel, camel_keys, is_object, several
 from antiphon.wire.gemini.schema import prepared
+from antiphon.wire.images import shown
 from antiphon.wire.options import Options, Target
 from antiphon.wire.shape import obj
 
@@ -72,7 +73,7 @@ def _system(conversation: Conversation) -> dict[str, Any]:
 
 def _contents(conversation: Conversation, target: Target, cached: bool) -> body.Pieces:
     """The contents, separated by commas."""
-    pieces = body.messages(conversation, target.key, lambda turn: segments(turn, target), wrap)
+    pieces = body.messages(conversation, target.key, lambda turn: segments(shown(turn, target), target), wrap)
     # G2: a history starts with the user, unless its start is in the cache.
     start = next((piece for piece in pieces if piece), b"")
     return [OPENING, b",", *pieces] if start.startswith(b'{"role":"model"') and not cached else pieces

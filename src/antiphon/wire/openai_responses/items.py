@@ -74,8 +74,6 @@ def _content(part: UserPart, terms: Terms) -> dict[str, Any]:
     match part:
         case Chat():
             return {"type": "input_text", "text": part.attributed}
-        case Image() if not terms.target.profile.images:
-            return {"type": "input_text", "text": "[image]"}
         case Text() | Image() if is_content(data := terms.ours(part.native) or {}):
             return data
         case Image():
