@@ -56,6 +56,20 @@ def _header_secrets(headers: Mapping[str, str]) -> Iterator[str]:
             yield value
             # `Bearer …` and `Basic …` are also known without that word.
             yield value.rpartition(" ")[2]
+            yield from _basic_secrets(value)
+
+
+def _basic_secrets(value: str) -> tuple[str, ...]:
+    """The password in a `Basic …` header."""
+    if not value.lower().startswith("basic "):
+        return ()
+    from base64 import b64decode
+
+    try:
+        pair = b64decode(value[6:]).decode("utf-8", "replace")
+    except ValueError:
+        return ()
+    return pair, pair.partition(":")[2]
 
 
 def _forms(secret: str) -> tuple[str, ...]:
