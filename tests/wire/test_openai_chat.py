@@ -44,7 +44,7 @@ DEEPSEEK = Target("deepseek", "openai-chat", "deepseek-v4", Profile(send_reasoni
 MISTRAL = Target("mistral", "openai-chat", "mistral-large", Profile(short_ids=True, assistant_after_tool=True))
 REQUEST = TypeAdapter(completion_create_params.CompletionCreateParamsNonStreaming)
 PNG = Image(data="iVBORw0KGgo=", media_type="image/png")
-PNG_BLOCK = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+PNG_BLOCK = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
 
 def body(conversation: Conversation, target: Target = TARGET, **options: Any) -> dict[str, Any]:
