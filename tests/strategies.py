@@ -48,7 +48,7 @@ json_values = st.recursive(
     scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(any_text, inner, max_size=3), max_leaves=8
 )
 arguments = st.dictionaries(any_text, st.none() | st.booleans() | st.integers() | any_text, max_size=3)
-images = st.sampled_from([Image(data="aGk=", media_type="image/png"), Image(url="https://example.com/a.png")])
+images = st.sampled_from([Image(data="iVBORw0KGgo=", media_type="image/png"), Image(url="https://example.com/a.png")])
 
 
 def origin(api: str) -> Origin:
@@ -86,7 +86,7 @@ def foreign_parts(draw: st.DrawFn, side: str) -> Foreign:
     blocks: dict[str, dict[str, dict[str, Any]]] = {
         "user": {
             "anthropic": {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "doc"}},
-            "openai-chat": {"type": "input_audio", "input_audio": {"data": "aGk=", "format": "wav"}},
+            "openai-chat": {"type": "input_audio", "input_audio": {"data": "iVBORw0KGgo=", "format": "wav"}},
             "openai-responses": {"type": "input_file", "file_id": "file-1"},
             "gemini": {"fileData": {"fileUri": "https://example.com/f", "mimeType": "application/pdf"}},
         },

@@ -17,6 +17,7 @@ AntiphonError
     ├── ConnectionFailed     no connection, or it broke
     │   └── StreamCut        a stream ended before its reply was complete
     ├── TimedOut             the server was silent for too long
+    ├── AnswerTooLong        an answer of more bytes or seconds than `connect` allows
     ├── BadReply             an answer that is not what the API promises
     └── StatusError          an HTTP status that says no
         ├── RequestRejected  400, 413, 422: the request itself
@@ -116,6 +117,10 @@ class StreamCut(ConnectionFailed):
 
 class TimedOut(ProviderError):
     """The server was silent for longer than `timeout`; it may still be working, so it was not asked again."""
+
+
+class AnswerTooLong(ProviderError):
+    """An answer of more than `max_bytes`, or that took more than `max_seconds`; it was not asked for again."""
 
 
 class BadReply(ProviderError):

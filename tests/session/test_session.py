@@ -498,11 +498,11 @@ class TestEvents:
 
     def test_images_reach_the_model(self, fake: Fake):
         def photo() -> Any:
-            return ["Here it is", Image(data="aGk=", media_type="image/png")]
+            return ["Here it is", Image(data="iVBORw0KGgo=", media_type="image/png")]
 
         fake.play(call("photo"), "Nice.")
         session(fake, tools=[photo]).vibe("Go.")
-        assert "aGk=" in json.dumps(fake.requests[-1].body)
+        assert "iVBORw0KGgo=" in json.dumps(fake.requests[-1].body)
 
 
 class TestInterruption:

@@ -112,11 +112,11 @@ def test_results_and_human_input_are_one_user_message_results_first():
         (ToolResult("tool-1", ()), {"content": "(no output)"}),
         (ToolResult("tool-1", "no such file", True), {"content": "no such file", "is_error": True}),
         (
-            ToolResult("tool-1", (Text("see"), Image(data="aGk=", media_type="image/png"))),
+            ToolResult("tool-1", (Text("see"), Image(data="iVBORw0KGgo=", media_type="image/png"))),
             {
                 "content": [
                     {"type": "text", "text": "see"},
-                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}},
+                    {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}},
                 ]
             },
         ),

@@ -149,7 +149,8 @@ def test_images_of_users_by_bytes_and_by_address():
         {"fileData": {"fileUri": "https://x.test/a", "mimeType": "image/jpeg"}},
     ]
     blind = replace(TWO, profile=Profile(images=False))
-    assert contents(conversation, blind)[0]["parts"][1] == {"text": "[an image, which this model cannot be shown]"}
+    line = "[an image that is not shown: gemini-2.5-flash cannot see images; describe it, or ask a model that can]"
+    assert contents(conversation, blind)[0]["parts"][1] == {"text": line}
 
 
 def test_reasoning_goes_back_to_its_own_model_only():

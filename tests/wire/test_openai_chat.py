@@ -45,8 +45,8 @@ DEEPSEEK = Target("deepseek", "openai-chat", "deepseek-v4", PROVIDERS["deepseek"
 MISTRAL = Target("mistral", "openai-chat", "mistral-large", PROVIDERS["mistral"].profile)
 OPENROUTER = Target("openrouter", "openai-chat", "anthropic/claude-sonnet-5", PROVIDERS["openrouter"].profile)
 REQUEST = TypeAdapter(completion_create_params.CompletionCreateParamsNonStreaming)
-PNG = Image(data="aGk=", media_type="image/png")
-PNG_BLOCK = {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}}
+PNG = Image(data="iVBORw0KGgo=", media_type="image/png")
+PNG_BLOCK = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 
 
 def body(conversation: Conversation, target: Target = TARGET, **options: Any) -> dict[str, Any]:
@@ -178,9 +178,14 @@ def test_where_images_are_not_taken_they_are_lines_of_text():
     conversation.add_tool_result("t1", [PNG])
     conversation.add_user(["look", PNG, Image(url="https://example.com/x.png")])
     target = Target("deepseek", "openai-chat", "m", Profile(images=False))
+    reason = "m cannot see images; describe it, or ask a model that can"
     assert sent(conversation, target)[2:] == [
-        tool_message("t1", "[image: image/png]"),
-        {"role": "user", "content": "look\n\n[image: image/png]\n\n[image: https://example.com/x.png]"},
+        tool_message("t1", f"[an image that is not shown: {reason}]"),
+        {
+            "role": "user",
+            "content": f"look\n\n[an image that is not shown: {reason}]"
+            f"\n\n[an image at https://example.com/x.png that is not shown: {reason}]",
+        },
     ]
 
 

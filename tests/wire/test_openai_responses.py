@@ -152,7 +152,7 @@ def test_images_go_into_messages_and_outputs() -> None:
     conversation = Conversation()
     conversation.add_user(["Look:", Image(url="https://example.org/cat.png")])
     conversation.add_assistant(ToolCall("call_a", "lookup"))
-    conversation.add_tool_result("call_a", ["A dog:", Image(data="aGk=", media_type="image/png")])
+    conversation.add_tool_result("call_a", ["A dog:", Image(data="iVBORw0KGgo=", media_type="image/png")])
     said, _, output = items(conversation)
     assert said["content"][1] == {
         "type": "input_image",
@@ -161,10 +161,13 @@ def test_images_go_into_messages_and_outputs() -> None:
     }
     assert output["output"] == [
         {"type": "input_text", "text": "A dog:"},
-        {"type": "input_image", "image_url": "data:image/png;base64,aGk=", "detail": "auto"},
+        {"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo=", "detail": "auto"},
     ]
     blind = Target("openai", "openai-responses", "gpt-5", Profile(images=False))
-    assert items(conversation, blind)[2]["output"][1] == {"type": "input_text", "text": "[image]"}
+    assert items(conversation, blind)[2]["output"][1] == {
+        "type": "input_text",
+        "text": "[an image that is not shown: gpt-5 cannot see images; describe it, or ask a model that can]",
+    }
 
 
 def test_arguments_are_sent_as_the_model_wrote_them() -> None:
@@ -902,7 +905,7 @@ CUSTOM_OUTPUT = {"type": "custom_tool_call_output", "call_id": "call_x", "output
         [USER, CALLED, ANSWERED | {"output": ""}, {"type": "additional_tools", "role": "developer", "tools": []}],
         [USER, CALLED, ANSWERED | {"output": [{"type": "input_file", "file_id": "file_1"}]}],
         [{"role": "user", "content": [{"type": "input_image", "image_url": "https://x/y.png", "detail": "low"}]}],
-        [{"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,aGk="}]}],
+        [{"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="}]}],
         [{"role": "user", "content": [{"type": "input_file", "filename": "a.pdf", "file_data": "data:..."}]}],
         [{"role": "user", "content": [{"type": "brand_new", "x": 1}]}],
         [{"role": "user", "content": ""}],
@@ -1021,7 +1024,7 @@ def parsed(adapter: TypeAdapter[Any], value: object) -> Any:
 
 def test_the_sdk_knows_every_body() -> None:
     conversation = Conversation("Be brief.", [LOOKUP, ToolSpec("now")])
-    conversation.add_user(["Hello", Chat("@coder-2", "Hi"), Image(data="aGk=", media_type="image/png")])
+    conversation.add_user(["Hello", Chat("@coder-2", "Hi"), Image(data="iVBORw0KGgo=", media_type="image/png")])
     conversation.add_reply(reply(ENCRYPTED, SAID, CALLED, CALLED | {"call_id": "call_2"}).parts)
     conversation.add_tool_result("call_1", ["See:", Image(url="https://example.org/cat.png")])
     conversation.add_tool_result("call_2", "It broke", is_error=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from antiphon.errors import ProviderError
+from antiphon.providers.decompression import ACCEPTED, unpacking
 from antiphon.providers.exchange import Answer, Emit, Exchange, Outcome, Read, Send, Sleep
 from antiphon.providers.failures import transport_error
 from antiphon.wire import Delta
@@ -33,10 +34,10 @@ def _tls() -> SSLContext:
 
 @cache
 def _failures() -> tuple[type[Exception], ...]:
-    """What httpx2 raises when a request fails."""
+    """What is raised when a request fails: by httpx2, and by unpacking."""
     import httpx2
 
-    return httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError
+    return httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ProviderError
 
 
 @dataclass(slots=True)
@@ -45,13 +46,16 @@ class Client:
 
     provider: str
     url: str
-    headers: Mapping[str, str]
+    # Keys stand in the headers, and may stand in the proxy's address.
+    headers: Mapping[str, str] = field(repr=False)
     timeout: float | None = 600.0
-    proxy: str | None = None
-    transport: Any = None
-    _client: httpx2.Client | None = None
+    proxy: str | None = field(default=None, repr=False)
+    transport: Any = field(default=None, repr=False)
+    _client: httpx2.Client | None = field(default=None, repr=False)
     # Connections belong to the event loop that opened them: a second `asyncio.run` must not meet the first one's.
-    _async_clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = field(default_factory=lambda: WeakKeyDictionary())
+    _async_clients: WeakKeyDictionary[Any, httpx2.AsyncClient] = field(
+        default_factory=lambda: WeakKeyDictionary(), repr=False
+    )
 
     def drive(self, exchange: Exchange, path: str) -> Generator[Delta, None, None]:
         """Do what the exchange says, and yield what it emits."""
@@ -135,7 +139,7 @@ class Client:
 
     def failed(self, error: Exception) -> ProviderError:
         """The error in our own words."""
-        return transport_error(self.provider, self.url, error)
+        return error if isinstance(error, ProviderError) else transport_error(self.provider, self.url, error)
 
     def _options(self) -> dict[str, Any]:
         import httpx2
@@ -146,6 +150,7 @@ class Client:
             "timeout": httpx2.Timeout(self.timeout, connect=connecting, pool=None),
             "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             "proxy": self.proxy,
+            "headers": {"accept-encoding": ACCEPTED},
         }
         return options if self.transport is None else options | {"transport": self.transport}
 
@@ -164,11 +169,9 @@ class _Channel:
         client = self._client.http()
         try:
             request = client.build_request("POST", self._address, content=step.body, headers=self._client.headers)
-            response = client.send(request, stream=step.stream)
-            if step.stream and response.status_code < 300:
-                self._response, self._chunks = response, response.iter_bytes()
-                return Answer(response.status_code, response.headers, b"")
-            return Answer(response.status_code, response.headers, response.read())
+            response = self._response = client.send(request, stream=True)
+            self._chunks = self._unpacked(response)
+            return Answer(response.status_code, response.headers)
         except _failures() as error:
             return self._client.failed(error)
 
@@ -182,6 +185,18 @@ class _Channel:
         if self._response is not None:
             self._response.close()
             self._response = None
+
+    def _unpacked(self, response: httpx2.Response) -> Iterator[bytes]:
+        if response.is_stream_consumed:
+            # A transport that has no stream hands over the whole, unpacked.
+            yield response.content
+            return
+        unpack = unpacking(response.headers.get("content-encoding", ""), self._client.provider)
+        for chunk in response.iter_raw():
+            if unpack is None:
+                yield chunk
+            else:
+                yield from unpack(chunk)
 
 
 class _AsyncChannel:
@@ -198,11 +213,9 @@ class _AsyncChannel:
         client = self._client.ahttp()
         try:
             request = client.build_request("POST", self._address, content=step.body, headers=self._client.headers)
-            response = await client.send(request, stream=step.stream)
-            if step.stream and response.status_code < 300:
-                self._response, self._chunks = response, response.aiter_bytes()
-                return Answer(response.status_code, response.headers, b"")
-            return Answer(response.status_code, response.headers, await response.aread())
+            response = self._response = await client.send(request, stream=True)
+            self._chunks = self._unpacked(response)
+            return Answer(response.status_code, response.headers)
         except _failures() as error:
             return self._client.failed(error)
 
@@ -217,3 +230,15 @@ class _AsyncChannel:
         if self._response is not None:
             await self._response.aclose()
             self._response = None
+
+    async def _unpacked(self, response: httpx2.Response) -> AsyncIterator[bytes]:
+        if response.is_stream_consumed:
+            yield response.content
+            return
+        unpack = unpacking(response.headers.get("content-encoding", ""), self._client.provider)
+        async for chunk in response.aiter_raw():
+            if unpack is None:
+                yield chunk
+            else:
+                for piece in unpack(chunk):
+                    yield piece

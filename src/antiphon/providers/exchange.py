@@ -6,40 +6,54 @@ Written once as a generator, it is driven by an ordinary client or by an asynchr
 from __future__ import annotations
 
 import logging
+import re
 import time
-from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from antiphon._json import loads
-from antiphon.conversation import Conversation, Turn
-from antiphon.errors import BadReply, MalformedJSONError, NotReadyError, ProviderError, StreamCut, TimedOut
-from antiphon.providers.failures import redact, refused_reply, request_id, status_error
+from antiphon.conversation import Conversation, Reasoning, Text, Turn
+from antiphon.errors import (
+    BadReply,
+    ConnectionFailed,
+    MalformedJSONError,
+    NotReadyError,
+    ProviderError,
+    StatusError,
+    StreamCut,
+)
+from antiphon.providers.bounds import ERROR_BYTES, ERROR_SECONDS, Bounds, Meter
+from antiphon.providers.failures import refused_reply, request_id, status_error
 from antiphon.providers.retry import Retry
-from antiphon.wire import Decoder, Delta, Reply, Target, Wire
+from antiphon.providers.secrets import Secrets
+from antiphon.wire import CallDelta, Decoder, Delta, ReasoningDelta, Reply, Target, TextDelta, Wire
+from antiphon.wire.wording import is_page, page_text
 
 log = logging.getLogger("antiphon.providers")
+
+#: How a stream of events may begin, and how many bytes tell.
+_EVENTS = re.compile(rb"(?:data|event|id|retry)\b|:")
+_TELLING = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the server answered; the content of a stream that went well is still to be read."""
+    """How an answer begins; its content is still to be read."""
 
     status: int
     headers: Mapping[str, str]
-    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
     """Send the request. The driver answers with an Answer, or with the error that came instead."""
 
-    body: bytes
-    stream: bool
+    body: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read on in the stream. The driver answers with bytes, with `None` at the end, or with an error."""
+    """Read on in the answer. The driver answers with bytes, with `None` at the end, or with an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +82,13 @@ class Exchange:
     wire: Wire
     target: Target
     retry: Retry
-    secrets: tuple[str, ...]
-    conversation: Conversation
-    seen: tuple[Turn, ...]
-    body: bytes
+    bounds: Bounds
+    secrets: Secrets
+    conversation: Conversation = field(repr=False)
+    seen: tuple[Turn, ...] = field(repr=False)
+    body: bytes = field(repr=False)
     stream: bool
-    _reply: Reply | None = None
+    _reply: Reply | None = field(default=None, repr=False)
 
     @property
     def reply(self) -> Reply:
@@ -89,13 +104,13 @@ class Exchange:
         while True:
             attempt += 1
             self._log("sent", self.body)
-            emitted = False
+            meter = Meter(self.bounds, self.target.provider)
             try:
-                answer = yield Send(self.body, self.stream)
-                emitted = yield from self._receive(answer)
+                answer = yield Send(self.body)
+                yield from self._receive(answer, meter)
                 return
             except _Failed as failure:
-                error, emitted = failure.error, failure.emitted
+                error, emitted = self._without_secrets(failure.error), failure.emitted
             # What somebody has seen is not said again.
             wait = None if emitted else self.retry.wait(attempt, error, time.monotonic() - began)
             if wait is None:
@@ -103,46 +118,93 @@ class Exchange:
             log.info("%s: try %d failed (%s); the next in %.1f s", self.target.model, attempt, error, wait)
             yield Sleep(wait)
 
-    def _receive(self, answer: Outcome) -> Generator[Step, Outcome, bool]:
+    def _receive(self, answer: Outcome, meter: Meter) -> Steps:
         if isinstance(answer, ProviderError):
-            raise _Failed(answer)
+            raise _Failed(meter.silence(answer))
         assert isinstance(answer, Answer)
-        provider = self.target.provider
         if answer.status >= 300:
-            if refused := refused_reply(self.wire, answer.content):
-                self._finish(refused, answer.headers)
-                return False
-            raise _Failed(
-                status_error(self.wire, provider, answer.status, answer.headers, answer.content, self.secrets)
-            )
+            if (refused := (yield from self._refusal(answer))) is not None:
+                raise _Failed(refused)
+            return
         emitted = False
         try:
-            if not self.stream:
-                self._log("received", answer.content)
-                self._finish(self._decoded(answer.content), answer.headers)
-                return emitted
-            decoder = self.wire.Decoder(self.target.origin)
-            broken: ProviderError | None = None
-            while (chunk := (yield Read())) is not None:
-                if isinstance(chunk, ProviderError):
-                    broken = chunk
-                    break
-                assert isinstance(chunk, bytes)
-                self._log("received", chunk)
-                for delta in decoder.feed(chunk):
+            chunk = (yield from self._head(meter)) if self.stream else b""
+            if self.stream and self._is_stream(chunk, answer.headers):
+                decoder = self.wire.Decoder(self.target.origin)
+                while chunk is not None:
+                    for delta in decoder.feed(chunk):
+                        emitted = True
+                        yield Emit(delta)
+                    chunk = yield from self._read(meter)
+                reply = self._whole(decoder, meter.broken)
+            else:
+                reply = self._decoded((yield from self._rest(chunk, meter)))
+                for delta in _deltas(reply) if self.stream else ():
                     emitted = True
                     yield Emit(delta)
-            self._finish(self._whole(decoder, broken), answer.headers)
+            self._finish(reply, answer.headers)
         except ProviderError as error:
             raise _Failed(error, emitted) from None
-        return emitted
+
+    def _read(self, meter: Meter) -> Generator[Step, Outcome, bytes | None]:
+        """The next bytes, or nothing at the end; where that came too early, `meter.broken` says why."""
+        chunk = None if meter.broken else (yield Read())
+        if isinstance(chunk, bytes):
+            self._log("received", chunk)
+            return chunk if meter.add(len(chunk)) else None
+        if isinstance(chunk, ProviderError):
+            meter.broken = meter.silence(chunk)
+        return None
+
+    def _head(self, meter: Meter) -> Generator[Step, Outcome, bytes]:
+        """The first bytes that are no white space, as many as tell a stream from something else."""
+        head = b""
+        while len(head) < _TELLING and (chunk := (yield from self._read(meter))) is not None:
+            head = (head + chunk).lstrip()
+        return head
+
+    def _rest(self, head: bytes, meter: Meter) -> Generator[Step, Outcome, bytes]:
+        content = bytearray(head)
+        while (chunk := (yield from self._read(meter))) is not None:
+            content += chunk
+        if meter.broken:
+            raise meter.broken
+        return bytes(content)
+
+    def _refusal(self, answer: Answer) -> Generator[Step, Outcome, ProviderError | None]:
+        """The error that a status means, in the server's words as far as they came; none, where they hold a reply."""
+        meter = Meter(Bounds(ERROR_BYTES, ERROR_SECONDS), self.target.provider)
+        content = bytearray()
+        while (chunk := (yield from self._read(meter))) is not None:
+            content += chunk
+        if reply := refused_reply(self.wire, bytes(content)):
+            self._finish(reply, answer.headers)
+            return None
+        return status_error(
+            self.wire, self.target.provider, answer.status, answer.headers, bytes(content), self.secrets
+        )
+
+    def _is_stream(self, head: bytes, headers: Mapping[str, str]) -> bool:
+        """Whether an answer is the stream that was asked for. Gateways and simple servers answer with something else,
+        and some of them call it what it is not."""
+        head = head.removeprefix(b"\xef\xbb\xbf")
+        if head.startswith(b"["):
+            # What Gemini sends where `alt=sse` is lost on the way.
+            return self.wire.API == "gemini"
+        if head.startswith((b"{", b"<")):
+            return False
+        return not head or bool(_EVENTS.match(head)) or "event-stream" in headers.get("content-type", "")
 
     def _decoded(self, content: bytes) -> Reply:
         provider = self.target.provider
         try:
             return self.wire.decode(loads(content, "the answer"), self.target.origin)
         except MalformedJSONError as error:
-            raise BadReply(f"{provider} answered 200, but {error}", provider=provider) from None
+            said = page_text(content)
+            what = "a web page, and no reply; check the base URL" if is_page(content) else f"200, but {error}"
+            raise BadReply(
+                f"{provider} answered {what}{f' (it says: {said[:300]})' if said else ''}", provider=provider
+            ) from None
 
     def _whole(self, decoder: Decoder, broken: ProviderError | None) -> Reply:
         """The reply, even if the connection broke after its end; else what had come of it."""
@@ -151,9 +213,16 @@ class Exchange:
         except StreamCut as cut:
             if broken is None:
                 raise
-            kind = TimedOut if isinstance(broken, TimedOut) else StreamCut
-            more = {} if kind is TimedOut else {"partial": cut.partial}
-            raise kind(str(broken), provider=broken.provider, **more) from None
+            if not isinstance(broken, ConnectionFailed):
+                raise broken from None
+            raise StreamCut(str(broken), provider=broken.provider, partial=cut.partial) from None
+
+    def _without_secrets(self, error: ProviderError) -> ProviderError:
+        """Servers echo what they were sent."""
+        error.args = (self.secrets.hide(str(error)),)
+        if isinstance(error, StatusError):
+            error.text = self.secrets.hide(error.text)
+        return error
 
     def _finish(self, reply: Reply, headers: Mapping[str, str]) -> None:
         reply.request_id = request_id(headers)
@@ -169,8 +238,19 @@ class Exchange:
 
     def _log(self, direction: str, content: bytes) -> None:
         if log.isEnabledFor(logging.DEBUG):
-            text = redact(content.decode("utf-8", "replace"), self.secrets)
+            text = self.secrets.hide(content.decode("utf-8", "replace"))
             log.debug("%s/%s %s %s", self.target.provider, self.target.model, direction, text)
+
+
+def _deltas(reply: Reply) -> Iterator[Delta]:
+    """The pieces of a reply that came whole, for those who watch it come."""
+    for part in reply.parts:
+        if isinstance(part, Reasoning) and part.text:
+            yield ReasoningDelta(part.text)
+        elif isinstance(part, Text) and part.text:
+            yield TextDelta(part.text)
+    for index, call in enumerate(reply.tool_calls):
+        yield CallDelta(index, call.name, call.arguments_json)
 
 
 class _Failed(Exception):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from antiphon._json import loads
@@ -20,36 +19,26 @@ from antiphon.errors import (
     TimedOut,
 )
 from antiphon.providers.retry import retry_after
+from antiphon.providers.secrets import Secrets
 from antiphon.wire import ErrorText, Reply, Wire
 from antiphon.wire.overflow import overflow
+from antiphon.wire.wording import page_text, short
 
-#: What keys look like; any of them is taken out of logs and messages, whosever it is.
-_KEY = re.compile(
-    r"\b(?:sk|gsk|pk|rk|xai|key)-[A-Za-z0-9_-]{8,}|\bgsk_[A-Za-z0-9]{8,}|\bAIza[A-Za-z0-9_-]{20,}|\bBearer\s+\S+"
-)
 #: The statuses with which servers say that a conversation is too long, besides those that have a code for it.
 _TOO_LONG = (400, 413, 422, 500)
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
 
 
-def redact(text: str, secrets: Iterable[str] = ()) -> str:
-    """The text without these secrets and without anything that looks like a key."""
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, "[redacted]")
-    return _KEY.sub("[redacted]", text)
-
-
 def status_error(
-    wire: Wire, provider: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Iterable[str]
+    wire: Wire, provider: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets
 ) -> StatusError:
     """The error for an HTTP status that says no."""
+    content = secrets.hide(content.decode("utf-8", "replace")).encode()
     try:
         said = wire.error_text(loads(content))
     except MalformedJSONError:
         said = None
-    text = said.message if said and said.message else content[:500].decode("utf-8", "replace").strip()
-    text = redact(text, secrets)
+    text = said.message if said and said.message else page_text(content)
     id = request_id(headers) or (said.request_id if said else "")
     message = f"{provider} answered {status}: {text or 'no reason given'}"
     if id:
@@ -98,7 +87,7 @@ def transport_error(provider: str, url: str, error: Exception) -> ProviderError:
     """The error for a connection that failed or took too long."""
     import httpx2
 
-    reason = redact(str(error)) or type(error).__name__
+    reason = short(str(error)) or type(error).__name__
     if isinstance(error, httpx2.ConnectTimeout | httpx2.PoolTimeout):
         return ConnectionFailed(f"no connection to {provider} at {url} in time", provider=provider)
     if isinstance(error, httpx2.TimeoutException):

@@ -8,14 +8,17 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from antiphon.conversation import Conversation
+from antiphon.conversation import Conversation, Image, UserTurn
 from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError
 from antiphon.providers import catalog
+from antiphon.providers.bounds import MAX_BYTES, MAX_SECONDS, Bounds
 from antiphon.providers.client import Client
 from antiphon.providers.exchange import Exchange
 from antiphon.providers.registry import LOCAL, Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
+from antiphon.providers.secrets import secrets_in, user_secrets, without_user
 from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
+from antiphon.wire.images import refusal
 from antiphon.wire.shape import arr
 
 if TYPE_CHECKING:
@@ -46,18 +49,25 @@ class Model:
         timeout: float | None,
         proxy: str | None,
         transport: Any,
+        bounds: Bounds,
     ) -> None:
         profile = provider.profile
         self.provider = provider
-        self.target = Target(provider.name, provider.api, name, profile)
+        self.target = Target(provider.name, provider.api, name, profile, lambda: self.capabilities.images)
         self.options = options
         self.retry = retry
         self._wire = wire(provider.api)
-        self._key = key
+        self._bounds = bounds
+        url, user = without_user(url)
         header = _KEY_HEADERS.get(provider.api, "authorization")
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
-        sent = {"content-type": "application/json", **provider.headers, **auth, **headers}
-        self._client = Client(provider.name, url.rstrip("/"), sent, timeout, proxy, transport)
+        auth |= {"authorization": user} if user else {}
+        given = {**provider.headers, **auth, **headers}
+        self._secrets = secrets_in(given, key, *user_secrets(proxy or ""))
+        sent = {"content-type": "application/json", **given}
+        # No single silence may last longer than the whole.
+        silence = min((each for each in (timeout, bounds.seconds) if each is not None), default=None)
+        self._client = Client(provider.name, url.rstrip("/"), sent, silence, proxy, transport)
 
     @cached_property
     def capabilities(self) -> catalog.Capabilities:
@@ -137,9 +147,12 @@ class Model:
             raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
         options = replace(changed(self.options, changes), stream=stream) if changes or stream else self.options
         _check_tool_choice(options, conversation)
+        _check_images(conversation, self.target)
         body = self._wire.encode(conversation, self.target, options)
         seen = conversation.turns
-        return Exchange(self._wire, self.target, self.retry, (self._key,), conversation, seen, body, stream)
+        return Exchange(
+            self._wire, self.target, self.retry, self._bounds, self._secrets, conversation, seen, body, stream
+        )
 
 
 class Stream:
@@ -203,6 +216,8 @@ def connect(
     headers: Mapping[str, str] | None = None,
     retry: Retry | None = None,
     timeout: float | None = 600.0,
+    max_seconds: float | None = MAX_SECONDS,
+    max_bytes: int | None = MAX_BYTES,
     proxy: str | None = None,
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
     record: str | PathLike[str] | None = None,
@@ -212,11 +227,12 @@ def connect(
     """A model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its server.
 
     The key comes from `key` or from the provider's usual environment variable, proxies from `proxy` or the environment.
-    `timeout` is how long the server may be silent, in seconds. `options` are those of `Options` and hold for every
-    request unless it says otherwise. `record` names a file for all exchanges, which `replay` answers from later, with
-    no key and no network.
+    `timeout` is how long the server may be silent, in seconds; `max_seconds` and `max_bytes` bound a whole answer, for
+    which `None` is no bound. `options` are those of `Options` and hold for every request unless it says otherwise.
+    `record` names a file for all exchanges, which `replay` answers from later, with no key and no network.
     """
     place, name = resolve(model, provider, url)
+    address = url or place.address()
     found = key if key is not None else place.key()
     if replay is not None or record is not None:
         from antiphon.providers.recording import Recorder, Replayer
@@ -228,14 +244,15 @@ def connect(
             f"no key for {place.name}: set {' or '.join(place.key_env)}, or pass `key`; to try things out without one,"
             " see `antiphon fake`"
         )
-    _check_settings(found, headers or {}, retry or Retry(), timeout, proxy)
+    _check_settings(found, address, headers or {}, retry or Retry(), proxy)
+    _check_bounds(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
     kind = Model
     if place.name == LOCAL and url is None:
         from antiphon.providers.local.model import LocalModel as kind
     return kind(
         place,
         name,
-        url=url or place.address(),
+        url=address,
         key=found,
         headers=headers or {},
         options=changed(Options(), options),
@@ -243,6 +260,7 @@ def connect(
         timeout=timeout,
         proxy=proxy,
         transport=transport,
+        bounds=Bounds(max_bytes, max_seconds),
     )
 
 
@@ -270,15 +288,38 @@ def _check_tool_choice(options: Options, conversation: Conversation) -> None:
     raise OptionError(f"`tool_choice` is 'auto', 'none', 'required' or a tool in force, not {choice!r}; tools: {known}")
 
 
-def _check_settings(key: str, headers: object, retry: object, timeout: object, proxy: str | None) -> None:
-    """What httpx2 would tell only later, or in words of its own."""
+def _check_images(conversation: Conversation, target: Target) -> None:
+    """Refuse an image that is asked about and cannot be seen. Of earlier ones, and of a tool's, the model is told."""
+    for turn in reversed(conversation.turns):
+        if not isinstance(turn, UserTurn):
+            return
+        for part in turn.parts:
+            if isinstance(part, Image) and (reason := refusal(part, target)):
+                raise ContentError(
+                    f"an image cannot be sent to {target.provider}/{target.model}: {reason}"
+                    " (`conversation.undo()` takes it back)"
+                )
+
+
+def _check_settings(key: str, url: str, headers: object, retry: object, proxy: str | None) -> None:
+    """What httpx2 would tell only later, or in words of its own. No message quotes what may hold a secret."""
     if not key.isascii() or not key.isprintable():
         raise ConfigurationError("the key holds characters that no HTTP header takes; was it copied whole?")
+    if "?" in url or "#" in url:
+        raise ConfigurationError(
+            "a base URL ends with its path: what stands after `?` or `#` would reach nobody; a key goes into `key`,"
+            " anything else into `headers`"
+        )
     if not isinstance(headers, Mapping):
         raise OptionError(f"`headers` is an object of texts, not {type(headers).__name__}")
     if not isinstance(retry, Retry):
         raise OptionError(f"`retry` is a Retry, such as Retry(attempts=3), not {retry!r}")
-    if timeout is not None and not isinstance(timeout, int | float):
-        raise OptionError(f"`timeout` is a number of seconds or None, not {timeout!r}")
     if proxy is not None and "://" not in proxy:
-        raise OptionError(f"`proxy` is a URL such as 'http://localhost:3128', not {proxy!r}")
+        raise OptionError("`proxy` is a URL such as 'http://localhost:3128', with its scheme")
+
+
+def _check_bounds(**bounds: object) -> None:
+    for name, value in bounds.items():
+        if value is not None and (not isinstance(value, int | float) or isinstance(value, bool) or not value > 0):
+            unit = "bytes" if name == "max_bytes" else "seconds"
+            raise OptionError(f"`{name}` is a number of {unit} above 0 or None, not {value!r:.60}")

@@ -5,18 +5,24 @@ from __future__ import annotations
 import asyncio
 import difflib
 import json
+import os
+import stat
 import threading
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import contextmanager
+from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from weakref import WeakKeyDictionary
 
 import httpx2
 
 from antiphon._json import dumps, loads
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
-
-_SECRET_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
+from antiphon.providers.decompression import unpacking
+from antiphon.providers.secrets import secrets_in
+from antiphon.wire.wording import short
 
 
 class ReplayMismatch(AntiphonError):
@@ -29,7 +35,7 @@ class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def __init__(self, path: str | PathLike[str], **settings: Any) -> None:
         self._path = Path(path)
         try:
-            self._path.write_bytes(b"")
+            _opened(self._path, os.O_TRUNC).close()
         except OSError as error:
             raise FormatError(f"cannot write {path}: {error.strerror or error}") from None
         self._settings = settings
@@ -41,19 +47,17 @@ class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         self.inner: Any = None
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send, and write down what came."""
-        response = (self.inner or self._sync).handle_request(request)
-        response.read()
-        return self._noted(request, response)
+        """Send, and write down what comes."""
+        request.headers["accept-encoding"] = "identity"
+        return self._noted(request, (self.inner or self._sync).handle_request(request))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Send, and write down what came."""
+        """Send, and write down what comes."""
+        request.headers["accept-encoding"] = "identity"
         loop = asyncio.get_running_loop()
         if loop not in self._async:
             self._async[loop] = httpx2.AsyncHTTPTransport(**self._settings)
-        response = await (self.inner or self._async[loop]).handle_async_request(request)
-        await response.aread()
-        return self._noted(request, response)
+        return self._noted(request, await (self.inner or self._async[loop]).handle_async_request(request))
 
     def close(self) -> None:
         """Close the ordinary connections."""
@@ -66,19 +70,78 @@ class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             await transport.aclose()
 
     def _noted(self, request: httpx2.Request, response: httpx2.Response) -> httpx2.Response:
+        def note(content: bytes) -> None:
+            unpack = unpacking(response.headers.get("content-encoding", ""), request.url.host)
+            text = (b"".join(unpack(content)) if unpack else content).decode("utf-8", "replace")
+            self._write(request, response.status_code, text)
+
+        return httpx2.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_Copied(response.stream, note),
+            extensions=response.extensions,
+        )
+
+    def _write(self, request: httpx2.Request, status: int, text: str) -> None:
+        hide = secrets_in(request.headers).hide
         entry = {
             "path": request.url.path,
-            "request": loads(request.content, "the request"),
-            "status": response.status_code,
-            "response": response.text,
+            "request": loads(hide(request.content.decode()), "the request"),
+            "status": status,
+            "response": hide(text),
         }
-        line = dumps(entry)
-        for name in _SECRET_HEADERS:
-            if secret := request.headers.get(name, "").removeprefix("Bearer "):
-                line = line.replace(secret, "(key)")
-        with self._lock, self._path.open("a", encoding="utf-8", newline="\n") as file:
-            file.write(line + "\n")
-        return httpx2.Response(response.status_code, headers=_plain(response.headers), content=response.content)
+        line = dumps(entry) + "\n"
+        with self._lock, _opened(self._path, os.O_APPEND) as file:
+            file.write(line.encode())
+
+
+class _Copied(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+    """An answer on its way to whoever reads it. What was read is noted when it ends or is left, unless it broke."""
+
+    def __init__(self, stream: Any, note: Callable[[bytes], None]) -> None:
+        self._stream = stream
+        self._note = note
+        self._copy: bytearray | None = bytearray()
+
+    def __iter__(self) -> Iterator[bytes]:
+        with self._kept():
+            for chunk in self._stream:
+                self._keep(chunk)
+                yield chunk
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with self._kept():
+            async for chunk in self._stream:
+                self._keep(chunk)
+                yield chunk
+
+    def close(self) -> None:
+        self._done()
+        self._stream.close()
+
+    async def aclose(self) -> None:
+        self._done()
+        await self._stream.aclose()
+
+    def _keep(self, chunk: bytes) -> None:
+        if self._copy is not None:
+            self._copy += chunk
+
+    @contextmanager
+    def _kept(self) -> Generator[None]:
+        try:
+            yield
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self._copy = None
+            raise
+        self._done()
+
+    def _done(self) -> None:
+        copy, self._copy = self._copy, None
+        if copy is not None:
+            self._note(bytes(copy))
 
 
 class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
@@ -120,8 +183,10 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         if not self._left:
             return ReplayMismatch(f"{self._path} has no more exchanges, but another request was made")
         recorded, new = _lines({key: self._left[0][key] for key in asked}), _lines(asked)
-        changes = [line for line in difflib.ndiff(recorded, new) if line[:1] in "+-"]
-        shown = "\n".join(changes[:12]) + ("\n…" if len(changes) > 12 else "")
+        # The first two lines name the sides. `ndiff` would look into the lines, of which an image is a very long one.
+        changes = [line for line in islice(difflib.unified_diff(recorded, new, n=0), 2, None) if line[0] != "@"]
+        shown = "\n".join(f"{line[0]} {short(line[1:])}" for line in changes[:12])
+        shown += "\n…" if len(changes) > 12 else ""
         return ReplayMismatch(f"a request differs from the one in {self._path} (- recorded, + now):\n{shown}")
 
 
@@ -138,6 +203,10 @@ def _lines(value: Any) -> list[str]:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False).splitlines()
 
 
-def _plain(headers: httpx2.Headers) -> dict[str, str]:
-    """The headers that still hold for content that is no longer compressed or chunked."""
-    return {k: v for k, v in headers.items() if k not in ("content-encoding", "content-length", "transfer-encoding")}
+def _opened(path: Path, flags: int) -> BinaryIO:
+    """The file for writing, which nobody but its owner can read, also where it was there before."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_BINARY", 0) | flags, 0o600)
+    file = os.fdopen(descriptor, "wb")
+    if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fchmod(descriptor, 0o600)
+    return file

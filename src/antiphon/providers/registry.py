@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from antiphon.errors import ConfigurationError
+from antiphon.providers.secrets import without_user
 from antiphon.wire import APIS, Profile
 
 
@@ -22,6 +23,10 @@ class Provider:
     url_env: tuple[str, ...] = ()
     profile: Profile = field(default_factory=Profile)
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __repr__(self) -> str:
+        # Headers may hold keys, and an address a password.
+        return f"<Provider {self.name} ({self.api}) at {without_user(self.url)[0]}>"
 
     def key(self, environment: Mapping[str, str] | None = None) -> str:
         """The key from the first of its environment variables that is set, else from `key_sources`, or nothing."""

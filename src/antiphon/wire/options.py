@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -77,7 +77,7 @@ class Profile:
     stream_usage: bool = True
     #: Chat: the system text's role.
     system_role: str = "system"
-    #: Chat: whether images may be sent; otherwise a line of text takes their place.
+    #: Whether images may be sent; otherwise a line of text takes their place.
     images: bool = True
     #: Whether `temperature` and `top_p` are taken.
     sampling: bool = True
@@ -93,6 +93,12 @@ class Target:
     api: str
     model: str
     profile: Profile = field(default_factory=Profile)
+    #: Asked when there is an image to send: whether the model can see, or nothing where that is not known.
+    sees: Callable[[], bool | None] | None = field(default=None, compare=False, repr=False)
+
+    def sees_images(self) -> bool:
+        """Whether images may be sent, as far as is known."""
+        return self.profile.images and (self.sees is None or self.sees() is not False)
 
     @cached_property
     def origin(self) -> Origin:

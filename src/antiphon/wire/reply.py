@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from antiphon.conversation import AssistantPart, Conversation, Image, Reasoning, Text, ToolCall, ToolResult
 from antiphon.errors import NotReadyError
+from antiphon.wire.wording import short
 
 Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause", "error", "other"]
 
@@ -139,6 +140,11 @@ class ErrorText:
     retry_after: float | None = None
     sizes: tuple[int | None, int | None] = (None, None)
     calls: tuple[ToolCall, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Servers that echo the request say megabytes.
+        for name in ("message", "kind", "request_id"):
+            object.__setattr__(self, name, short(getattr(self, name)))
 
     def reply(self) -> Reply | None:
         """The reply that the refused calls are, so that the model is told what is wrong with them."""

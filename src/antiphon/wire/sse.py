@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+_BOM = b"\xef\xbb\xbf"
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -16,28 +18,39 @@ class Event:
 class EventParser:
     """Splits a byte stream into events as the HTML standard says: lines end in LF, CR or CRLF, a blank line ends an
     event. Written here because the decoders must work on bytes without a connection, which the client's own does not.
+
+    Every byte is looked at once, however the stream is cut into pieces.
     """
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
+        # A CR ends its line at once; an LF that follows belongs to it, also in the next piece.
+        self._after_cr = False
+        self._start = True
         self._name = ""
         self._data: list[str] = []
-        self._start = True
 
     def feed(self, chunk: bytes) -> list[Event]:
         """The events that these bytes complete."""
-        buffer = self._rest + chunk
-        if self._start and len(buffer) >= 3:
-            buffer, self._start = buffer.removeprefix(b"\xef\xbb\xbf"), False
-        lines = buffer.split(b"\n") if b"\r" not in buffer else _lines(buffer)
-        self._rest = lines.pop()
+        if self._after_cr and chunk:
+            chunk, self._after_cr = chunk.removeprefix(b"\n"), False
+        if b"\r" in chunk:
+            self._after_cr = chunk.endswith(b"\r")
+            chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        first, end, more = chunk.partition(b"\n")
+        self._rest.extend(first)
+        if not end:
+            return []
+        lines = [bytes(self._rest), *more.split(b"\n")]
+        self._rest[:] = lines.pop()
+        if self._start:
+            lines[0], self._start = lines[0].removeprefix(_BOM), False
         return [event for line in lines if (event := self._line(line)) is not None]
 
     def end(self) -> list[Event]:
         """The event left unfinished at the end of the stream, which lenient servers do not close with a blank line."""
-        tail = self.feed(b"\n\n")
-        self._rest = b""
-        return tail
+        self._after_cr = False
+        return self.feed(b"\n\n")
 
     def _line(self, raw: bytes) -> Event | None:
         line = raw.decode("utf-8", "replace")
@@ -52,12 +65,3 @@ class EventParser:
         elif field == "event":
             self._name = value
         return None
-
-
-def _lines(buffer: bytes) -> list[bytes]:
-    # A CR at the very end may be the first half of a CRLF: it waits for the next chunk.
-    held = b"\r" if buffer.endswith(b"\r") else b""
-    body = buffer.removesuffix(b"\r") if held else buffer
-    lines = body.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-    lines[-1] += held
-    return lines

@@ -22,6 +22,7 @@ from antiphon.conversation import (
 )
 from antiphon.errors import OptionError
 from antiphon.wire import body
+from antiphon.wire.images import shown
 from antiphon.wire.naming import own_id, own_name, with_own_name
 from antiphon.wire.options import Options, Target
 from antiphon.wire.rules.anthropic import model_version
@@ -82,7 +83,7 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
 
 
 def _messages(conversation: Conversation, target: Target) -> body.Pieces:
-    return body.messages(conversation, target.key, lambda turn: _segments(turn, target), _message)
+    return body.messages(conversation, target.key, lambda turn: _segments(shown(turn, target), target), _message)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:

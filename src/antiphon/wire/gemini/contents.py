@@ -166,7 +166,7 @@ def _response(result: ToolResult, target: Target) -> dict[str, Any]:
 
 
 def _media(result: ToolResult, target: Target) -> list[dict[str, Any]]:
-    if isinstance(result.content, str) or not target.profile.images:
+    if isinstance(result.content, str):
         return []
     return [_image(part, target) for part in result.content if isinstance(part, Image)]
 
@@ -183,8 +183,6 @@ def _images_of_results(turn: AssistantTurn, target: Target) -> list[str]:
 
 
 def _image(image: Image, target: Target) -> dict[str, Any]:
-    if not target.profile.images:
-        return {"text": "[an image, which this model cannot be shown]"}
     if image.native and is_ours(image.native, target):
         return image.native.data
     if image.data:

@@ -11,6 +11,7 @@ from antiphon.wire import body
 from antiphon.wire.gemini.contents import API, CALLED, is_modern, is_ours, segments, wrap
 from antiphon.wire.gemini.keys import camel, camel_keys, is_object
 from antiphon.wire.gemini.schema import prepared, prepared_answer
+from antiphon.wire.images import shown
 from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.options import Options, Target
 from antiphon.wire.shape import obj, string
@@ -76,7 +77,7 @@ def _system(conversation: Conversation) -> dict[str, Any]:
 
 def _contents(conversation: Conversation, target: Target, cached: bool) -> body.Pieces:
     """The contents, separated by commas."""
-    pieces = body.messages(conversation, target.key, lambda turn: segments(turn, target), wrap)
+    pieces = body.messages(conversation, target.key, lambda turn: segments(shown(turn, target), target), wrap)
     # What is in the cache comes before.
     opening = "" if cached else body.opening(pieces, API)
     if not opening:

@@ -23,6 +23,7 @@ from antiphon.conversation import (
     short_id,
 )
 from antiphon.wire import body
+from antiphon.wire.images import shown
 from antiphon.wire.naming import own_id
 from antiphon.wire.openai_chat.reasoning import sent_back
 from antiphon.wire.options import Target
@@ -52,7 +53,7 @@ def messages(conversation: Conversation, target: Target) -> body.Pieces:
     """The messages, the system text first, separated by commas."""
     marks = target.profile.assistant_after_tool
     wrap = _marked_message if marks else _message
-    pieces = body.messages(conversation, target.key, lambda turn: _segments(turn, target), wrap)
+    pieces = body.messages(conversation, target.key, lambda turn: _segments(shown(turn, target), target), wrap)
     if marks:
         joined = b"".join(pieces).replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _BETWEEN + b",")
         pieces: body.Pieces = [joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")]
@@ -127,10 +128,8 @@ def _said(part: Text | Image | Foreign, target: Target) -> body.Segment | None:
             return _native_segment(part.native.data, target)
         case Text() | Foreign():
             return _text_segment(part.text) if part.text.strip() else None
-        case Image() if target.profile.images:
-            return body.Segment("user", _image_block(part, target).encode())
         case Image():
-            return _text_segment(_image_line(part))
+            return body.Segment("user", _image_block(part, target).encode())
 
 
 def _native_segment(data: dict[str, Any], target: Target) -> body.Segment:
@@ -155,11 +154,6 @@ def _image_block(image: Image, target: Target) -> str:
         return dumps(image.native.data)
     url = image.url or f"data:{image.media_type};base64,{image.data}"
     return dumps({"type": "image_url", "image_url": {"url": url}})
-
-
-def _image_line(image: Image) -> str:
-    what = image.url if image.url and not image.url.startswith("data:") else image.media_type or "no longer shown"
-    return f"[image: {what}]"
 
 
 # The model's side
@@ -270,11 +264,7 @@ def _result(result: ToolResult, id: str, target: Target) -> tuple[str, list[Imag
     # Models that take images in a tool message do not see them there.
     if native and not images and is_ours(native, target):
         return dumps(native.data | {"tool_call_id": id}), []
-    if target.profile.images:
-        text = result.text
-    else:
-        text = "\n".join(_image_line(part) if isinstance(part, Image) else part.text for part in result.parts)
-        images = []
+    text = result.text
     if not text.strip():
         text = "(The images follow in the next message.)" if images else "(no output)"
     if result.is_error and not text.startswith("Error: "):

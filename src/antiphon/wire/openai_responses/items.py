@@ -73,8 +73,6 @@ def _user_segment(part: Text | Image | Foreign, terms: Terms) -> body.Segment:
 def _content(part: Text | Image | Foreign, terms: Terms) -> dict[str, Any]:
     """A part as a piece of a user's message or of a function's output."""
     match part:
-        case Image() if not terms.target.profile.images:
-            return {"type": "input_text", "text": "[image]"}
         case Text() | Image() if is_content(data := terms.ours(part.native) or {}):
             return data
         case Image():

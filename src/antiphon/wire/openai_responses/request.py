@@ -11,9 +11,10 @@ import re
 from typing import Any
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Conversation, Native, ToolSpec
+from antiphon.conversation import Conversation, Native, ToolSpec, Turn
 from antiphon.errors import OptionError
 from antiphon.wire import body
+from antiphon.wire.images import shown
 from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.openai_responses import items
 from antiphon.wire.openai_responses.terms import API, Terms, continues, terms_for
@@ -72,7 +73,10 @@ def history(conversation: Conversation, target: Target) -> dict[str, Any]:
 
 
 def _input(conversation: Conversation, terms: Terms) -> body.Pieces:
-    return body.messages(conversation, terms.key, lambda turn: items.segments(turn, terms), items.message)
+    def encode(turn: Turn) -> list[body.Segment]:
+        return items.segments(shown(turn, terms.target), terms)
+
+    return body.messages(conversation, terms.key, encode, items.message)
 
 
 def _answering(fields: dict[str, Any], target: Target, options: Options) -> None:

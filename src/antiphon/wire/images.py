@@ -1,0 +1,123 @@
+"""Which images a model can be shown. One that it cannot would make its provider refuse the whole conversation."""
+
+from __future__ import annotations
+
+import binascii
+from dataclasses import dataclass, replace
+from typing import Any
+
+from antiphon.conversation import AssistantTurn, Image, Text, ToolResult, Turn, UserTurn
+from antiphon.wire.options import Target
+
+_USUAL = ("image/png", "image/jpeg", "image/gif", "image/webp")
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """The types a provider takes, all if none are named, and the most megabytes of base64."""
+
+    types: tuple[str, ...]
+    megabytes: float
+
+
+_ANTHROPIC, _GEMINI = _Limits(_USUAL, 5), _Limits((*_USUAL[:2], "image/webp", "image/heic", "image/heif"), 100)
+#: By provider, else by API; other servers are left to say for themselves.
+_LIMITS = {
+    "anthropic": _ANTHROPIC,
+    "google": _GEMINI,
+    "gemini": _GEMINI,
+    "openai": _Limits(_USUAL, 50),
+    "openai-responses": _Limits(_USUAL, 50),
+    "groq": _Limits((), 4),
+    "mistral": _Limits((), 10),
+}
+#: How files of these types begin, and where.
+_BEGINNINGS = (
+    (0, b"\x89PNG\r\n\x1a\n", "image/png"),
+    (0, b"\xff\xd8\xff", "image/jpeg"),
+    (0, b"GIF8", "image/gif"),
+    (8, b"WEBP", "image/webp"),
+    (4, b"ftyphei", "image/heic"),
+    (4, b"ftyphev", "image/heic"),
+    (4, b"ftypmif1", "image/heif"),
+    (4, b"ftypmsf1", "image/heif"),
+    (4, b"ftypavif", "image/avif"),
+    (0, b"BM", "image/bmp"),
+    (0, b"II*\0", "image/tiff"),
+    (0, b"MM\0*", "image/tiff"),
+)
+_KNOWN = frozenset(kind for _, _, kind in _BEGINNINGS)
+#: A file of the one is called the other as well.
+_SAME = {"image/heif": "image/heic"}
+
+
+def refusal(image: Image, target: Target) -> str:
+    """Why the model cannot be shown an image, and what to do; nothing where it can."""
+    if not target.sees_images():
+        return f"{target.model} cannot see images; describe it, or ask a model that can"
+    if not image.data:
+        return ""
+    # What this API gave itself goes back as it came.
+    theirs = image.native is not None and image.native.origin.api == target.api
+    return ("" if theirs else _false_type(image)) or _over_limits(image, target)
+
+
+def _false_type(image: Image) -> str:
+    kind, actual = image.media_type.lower(), _actual_type(image.data)
+    if _SAME.get(kind, kind) == _SAME.get(actual, actual) or not (actual or kind in _KNOWN):
+        return ""
+    found = f"are {actual}; give it that type" if actual else "are none; was it read whole, as bytes?"
+    return f"it is called {kind}, but its bytes {found}"
+
+
+def _over_limits(image: Image, target: Target) -> str:
+    kind = image.media_type.lower()
+    # Chat Completions is spoken by all kinds of servers: there only OpenAI's own name tells.
+    limits = _LIMITS.get("openai" if target.provider == "openai-chat" else target.provider) or _LIMITS.get(target.api)
+    if limits and limits.types and kind not in limits.types:
+        taken = ", ".join(each.removeprefix("image/") for each in limits.types)
+        return f"{target.provider} takes {taken}, and not {kind}; convert it"
+    if limits and len(image.data) > limits.megabytes * 2**20:
+        size = len(image.data) / 2**20
+        return f"it has {size:.1f} MB as base64, and {target.provider} takes {limits.megabytes:g} MB; make it smaller"
+    return ""
+
+
+def shown(turn: Turn, target: Target) -> Turn:
+    """The turn as the model can be shown it: a line of text takes the place of an image that it cannot."""
+    if isinstance(turn, UserTurn):
+        parts = _shown_parts(turn.parts, target)
+        return turn if parts is turn.parts else UserTurn(parts)
+    results = tuple(_shown_result(result, target) for result in turn.results)
+    same = all(new is old for new, old in zip(results, turn.results, strict=True))
+    return turn if same else AssistantTurn(turn.parts, results)
+
+
+def _shown_result(result: ToolResult, target: Target) -> ToolResult:
+    theirs = result.native is not None and result.native.origin.api == target.api and target.sees_images()
+    if isinstance(result.content, str) or theirs:
+        return result
+    parts = _shown_parts(result.content, target)
+    return result if parts is result.content else replace(result, content=parts, native=None)
+
+
+def _shown_parts(parts: tuple[Any, ...], target: Target) -> tuple[Any, ...]:
+    if not any(isinstance(part, Image) and refusal(part, target) for part in parts):
+        return parts
+    return tuple(_line(part, target) if isinstance(part, Image) else part for part in parts)
+
+
+def _line(image: Image, target: Target) -> Image | Text:
+    reason = refusal(image, target)
+    if not reason:
+        return image
+    address = f" at {image.url[:500]}" if image.url and not image.url.startswith("data:") else ""
+    return Text(f"[an image{address} that is not shown: {reason}]")
+
+
+def _actual_type(data: str) -> str:
+    try:
+        head = binascii.a2b_base64(data[:64].encode())
+    except (binascii.Error, UnicodeEncodeError):
+        return ""
+    return next((kind for place, start, kind in _BEGINNINGS if head.startswith(start, place)), "")
