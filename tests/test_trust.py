@@ -309,8 +309,8 @@ class TestCommand:
                     chat.expect("Trust this project? [y]es, [n]o: ")
                     chat.send(f"{answer}\n")
                 chat.expect(said)
-                chat.expect("Ctrl-D leaves")
-                chat.send("\x04")
+                chat.expect("› ")
+                chat.send("/quit\n")
                 chat.ends()
         assert not (repository / "started").exists()
         assert decisions()[str(repository)]["trusted"] is False
@@ -415,7 +415,8 @@ class TestUntrusted:
         for name in (".env", ".hidden", "keys/id_rsa"):
             (repository / name).write_text("hunter2")
         (repository / "x.vibe").write_text(
-            f'import {{ readFile, grepFiles }} from "system/tools"\nprint(grepFiles("hunter2"))\nprint(readFile("{path}"))'
+            f'import {{ readFile, grepFiles }} from "system/tools"\nprint(grepFiles("hunter2"))\n'
+            f'print(readFile("{path}"))'
         )
         ran = antiphon("run", "x.vibe", "--untrusted")
         assert ran.code in (1, 3)
@@ -502,7 +503,8 @@ def test_a_hostile_repository_starts_nothing_whatever_is_run_in_it(
     (repository / "conftest.py").write_text("open('made', 'w')")
     (repository / "antiphon.py").write_text("open('made', 'w')")
     (repository / "x.vibe").write_text(
-        f'model m = {{ name: "m", provider: "{url}" }}\ntest "t" {{ print(py() {{ open("made", "w") }}) }}\nprint(do "x" m)'
+        f'model m = {{ name: "m", provider: "{url}" }}\n'
+        'test "t" { print(py() { open("made", "w") }) }\nprint(do "x" m)'
     )
     (repository / "history.json").write_text("[]")
     for place in (repository, repository / "inner"):

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult
+from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
+from antiphon.results import Result
 from antiphon.tools import Policy, Rule, ToolContext, ToolDefinitionError, as_tool, execute, tool
 
 
@@ -192,3 +193,16 @@ class TestRules:
             "allow"
         ]
         assert decide(Rule("deny", "remove", {"depth": "9"}), path="x") == "deny"
+
+
+def test_an_error_shows_the_model_no_picture():
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+    def shot(fails: bool) -> Result:
+        return Result("image", {"base64": pixel}, summary="a pixel", is_error=fails)
+
+    for fails in (False, True):
+        call = ToolCall("c", "shot", {"fails": fails})
+        result, _ = asyncio.run(execute(as_tool(shot), call, Conversation()))
+        assert result.is_error is fails
+        assert any(isinstance(part, Image) for part in result.parts) is not fails

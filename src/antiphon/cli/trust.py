@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,7 +87,8 @@ def ask(project: Project, programs: dict[str, list[str]]) -> bool:
     from antiphon.config import trust as kept
 
     click.echo("Trust this project? [y]es, [n]o: ", nl=False, err=True)
-    trusted = sys.stdin.readline().strip().lower() in ("y", "yes")
+    # Not through the stream: whoever reads from it later wants it as it was.
+    trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
     kept.decide(project, trusted, programs)
     if not trusted:
         click.echo("It is not trusted: its files are ignored. `antiphon trust` asks again.", err=True)
