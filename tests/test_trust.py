@@ -299,7 +299,7 @@ class TestCommand:
             assert antiphon(*command).err.count("`antiphon trust` shows what it does") == 1
         assert antiphon("explain", "V0603").err == ""
 
-    def test_in_a_terminal_it_is_asked_once(self, repository: Path, tmp_path: Path) -> None:
+    def test_in_a_terminal_it_is_asked_once(self, repository: Path) -> None:
         (repository / "antiphon.toml").write_text('[mcp.evil]\ncommand = "touch"\nargs = ["started"]')
         env = {**os.environ, "TERM": "xterm", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"}
         for answer, said in (("n", "It is not trusted"), (None, "not trusted, and ignored")):
@@ -369,7 +369,7 @@ class TestPrograms:
         (repository / "x.vibe").write_text('print("hello")')
         assert antiphon("run", "x.vibe").out == "hello\n"
 
-    def test_trust_holds_until_it_reaches_further(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_trust_holds_until_it_reaches_further(self, repository: Path) -> None:
         path = repository / "x.vibe"
         path.write_text('print(env("HOME"))')
         refused = antiphon("run", "x.vibe")

@@ -198,11 +198,10 @@ class TestRules:
 def test_an_error_shows_the_model_no_picture():
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-    def shot(fails: bool) -> Result:
-        return Result("image", {"base64": pixel}, summary="a pixel", is_error=fails)
+    def shot(kind: str) -> Result:
+        return Result(kind, {"base64": pixel, "message": "it broke"}, summary="a pixel")
 
-    for fails in (False, True):
-        call = ToolCall("c", "shot", {"fails": fails})
-        result, _ = asyncio.run(execute(as_tool(shot), call, Conversation()))
-        assert result.is_error is fails
-        assert any(isinstance(part, Image) for part in result.parts) is not fails
+    for kind in ("image", "error"):
+        result = run(shot, kind=kind)
+        assert result.is_error is (kind == "error")
+        assert any(isinstance(part, Image) for part in result.parts) is (kind == "image")

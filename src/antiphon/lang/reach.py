@@ -1,4 +1,4 @@
-"""What a program reaches beyond the models its user has: what somebody should know before they run another's program."""
+"""What a program reaches beyond the models its user has: what one should know before one runs another's program."""
 
 from __future__ import annotations
 

@@ -137,8 +137,8 @@ class _Entry:
             variable, default = found[1], found[2]
             if variable in self.withheld:
                 raise ConfigurationError(
-                    f"{place} of MCP server `{self.name}` uses ${{{variable}}}, the key of a provider, which a project's "
-                    "file does not get; the server needs a variable of its own, or belongs into your own configuration"
+                    f"{place} of MCP server `{self.name}` uses ${{{variable}}}, the key of a provider, which a "
+                    "project's file does not get; it needs a variable of its own, or belongs into your own configuration"
                 )
             if self.environ.get(variable) or (default is None and variable in self.environ):
                 return self.environ[variable]
