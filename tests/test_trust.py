@@ -464,6 +464,17 @@ class TestUntrusted:
         antiphon("run", "x.vibe", "--untrusted")
         assert len(listener[1]) == 1
 
+    @pytest.mark.parametrize("setting", ['provider: "URL"', 'url: "URL"', 'apiKey: "sk-theirs"'])
+    def test_a_key_of_the_users_opens_no_other_way(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch, listener: tuple[str, list[str]], setting: str
+    ) -> None:
+        monkeypatch.setenv("OPENAI_BASE_URL", listener[0])
+        monkeypatch.setenv("OPENAI_API_KEY", "mine")
+        own = setting.replace("URL", listener[0])
+        (repository / "x.vibe").write_text(f'model m = {{ name: "openai/gpt-5", {own} }}\nprint(do "x" m)')
+        ran = antiphon("run", "x.vibe", "--untrusted")
+        assert (ran.code, listener[1]) == (3, [])
+
     def test_in_a_terminal_the_address_is_named_and_a_no_is_a_no(
         self, repository: Path, listener: tuple[str, list[str]]
     ) -> None:
