@@ -138,7 +138,7 @@ class _Entry:
             if variable in self.withheld:
                 raise ConfigurationError(
                     f"{place} of MCP server `{self.name}` uses ${{{variable}}}, the key of a provider, which a "
-                    "project's file does not get; it needs a variable of its own, or belongs into your own configuration"
+                    "project's file does not get; it needs a variable of its own, or belongs into your configuration"
                 )
             if self.environ.get(variable) or (default is None and variable in self.environ):
                 return self.environ[variable]
