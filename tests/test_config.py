@@ -16,6 +16,7 @@ from antiphon.config import default_model, keys, load_config, load_environment
 from antiphon.config.choice import LOCAL, MODELS
 from antiphon.config.environment import parse
 from antiphon.config.places import project_directories
+from antiphon.config.trust import decide, find_project
 from antiphon.errors import ConfigurationError, MalformedJSONError
 from antiphon.providers.local import weights
 from antiphon.providers.registry import PROVIDERS, resolve
@@ -47,6 +48,10 @@ def user(tmp_path: Path) -> Path:
     return tmp_path / "config" / "antiphon" / "config.toml"
 
 
+def trusted(directory: Path | None = None) -> None:
+    decide(find_project(directory), True)
+
+
 class TestOrder:
     STEPS = ("flag", "program", "project", "user", "environment", "key", "local")
 
@@ -57,6 +62,7 @@ class TestOrder:
             path.write_text(f'model = "x/{name}"' if name in given_by else "")
         os.environ["ANTIPHON_MODEL"] = "x/environment" if "environment" in given_by else ""
         os.environ["MISTRAL_API_KEY"] = "k" if "key" in given_by else ""
+        trusted()
         arguments = {name: f"x/{name}" for name in ("flag", "program") if name in given_by}
         choice = default_model(**arguments)
         first = next(name for name in self.STEPS if name in given_by or name == "local")
@@ -67,6 +73,7 @@ class TestOrder:
 
     def test_what_decides_first_hides_mistakes_behind_it(self, project: Path) -> None:
         (project / "antiphon.toml").write_text("not toml")
+        trusted()
         assert default_model(flag="gpt-5").model == "gpt-5"
         with pytest.raises(ConfigurationError, match="is not valid TOML"):
             default_model()
@@ -88,12 +95,15 @@ class TestFiles:
         inner = project / "a" / "b"
         inner.mkdir(parents=True)
         (project / "a" / "pyproject.toml").write_text("[tool.other]\nx = 1")
+        trusted(inner)
         assert load_config(inner).model == "top"
         (project / "a" / "antiphon.toml").write_text('model = "nearer"')
+        trusted(inner)
         assert load_config(inner).model == "nearer"
 
     def test_outside_of_a_repository_and_of_home_nothing_is_searched_above(self, project: Path) -> None:
         (project.parent / "antiphon.toml").write_text('model = "planted"')
+        trusted(project)
         assert load_config(project).model == ""
 
     def test_within_home_the_search_ends_there(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,6 +131,7 @@ class TestFiles:
     def test_a_mistake_names_the_file_and_the_cure(self, project: Path, text: str, said: str) -> None:
         path = project / "antiphon.toml"
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
+        trusted()
         with pytest.raises(ConfigurationError) as raised:
             load_config(project)
         assert str(raised.value).startswith(str(path))
@@ -135,6 +146,7 @@ class TestFiles:
         (project / "antiphon.toml").write_text(
             "[mcp.b]\ncommand = 'own'\nargs = ['-v']\n[mcp.c]\nurl = 'https://example.com/mcp'"
         )
+        trusted()
         servers = {server.name: server.command or server.url for server in load_config(project).mcp_servers()}
         assert servers == {"a": "json", "b": "own", "c": "https://example.com/mcp", "e": "user"}
 
@@ -144,12 +156,14 @@ class TestFiles:
         (project / "antiphon.toml").write_text(
             "[mcp.a]\ncommand = 'x'\n[mcp.a.env]\nT = '${WEATHER_TOKEN}'\nO = '${OTHER}'"
         )
+        trusted()
         (server,) = load_config(project).mcp_servers()
         assert server.env == {"T": "from-file", "O": "real"}
         assert "from-file" not in repr(load_config(project))
 
     def test_an_unset_variable_is_told_when_servers_are_wanted(self, project: Path) -> None:
         (project / "antiphon.toml").write_text("model = 'm'\n[mcp.a]\ncommand = '${NOT_SET_ANYWHERE}'")
+        trusted()
         config = load_config(project)
         assert config.model == "m"
         with pytest.raises(ConfigurationError, match=r"antiphon\.toml: .*NOT_SET_ANYWHERE"):
@@ -158,6 +172,7 @@ class TestFiles:
     @pytest.mark.parametrize("text", ["[]", '{"mcpServers": []}', "{"])
     def test_a_broken_mcp_json_is_an_error(self, project: Path, text: str) -> None:
         (project / "mcp.json").write_text(text)
+        trusted()
         with pytest.raises((ConfigurationError, MalformedJSONError), match=r"mcp\.json"):
             load_config(project)
 
@@ -165,6 +180,7 @@ class TestFiles:
 class TestDotenv:
     def test_keys_and_the_model_are_taken_and_nothing_else(self, project: Path) -> None:
         (project / ".env").write_text("ANTHROPIC_API_KEY=k\nANTIPHON_MODEL=m\nPATH=/evil\nPIP_INDEX_URL=x\nFOO=1\n")
+        trusted()
         path, foo = os.environ["PATH"], os.environ.get("FOO")
         assert load_environment() == []
         assert (os.environ["ANTHROPIC_API_KEY"], os.environ["ANTIPHON_MODEL"]) == ("k", "m")
@@ -175,6 +191,7 @@ class TestDotenv:
     def test_the_real_environment_is_stronger(self, project: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", value)
         (project / ".env").write_text("OPENAI_API_KEY=file")
+        trusted()
         load_environment()
         assert os.environ["OPENAI_API_KEY"] == value
 
@@ -187,6 +204,7 @@ class TestDotenv:
             "GOOGLE_GEMINI_BASE_URL=http://evil\nGOOGLE_API_KEY=bait\nANTHROPIC_BASE_URL=http://evil\n"
             "OPENAI_BASE_URL=http://localhost:1\nOPENAI_API_KEY=own\nLITELLM_BASE_URL=http://localhost:2"
         )
+        trusted()
         notes = load_environment()
         assert "GOOGLE_GEMINI_BASE_URL" not in os.environ
         assert "ANTHROPIC_BASE_URL" not in os.environ
@@ -197,6 +215,7 @@ class TestDotenv:
 
     def test_a_line_that_is_none_is_told_without_its_content(self, project: Path) -> None:
         (project / ".env").write_text("# keys\nANTHROPIC_API_KEY sk-secret\nOPENAI_API_KEY='open\n")
+        trusted()
         assert load_environment() == [
             f"line {number} of {project / '.env'} is not NAME=value; it is ignored" for number in (2, 3)
         ]

@@ -198,14 +198,15 @@ def test_there_must_be_something_to_continue() -> None:
 
 def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path) -> None:
     (tmp_path / "antiphon.toml").write_text(f'[mcp.evil]\ncommand = "touch"\nargs = ["{tmp_path}/started"]\n')
-    shown = chat("hi", arguments=("--tools", "all"))
-    assert "MCP server `evil` is not started" in shown
+    result = CliRunner().invoke(cli, ["chat", "--tools", "all", "-y"], input="hi")
+    assert "antiphon.toml" in result.stderr
+    assert "not trusted, and ignored; `antiphon trust`" in result.stderr
     assert not (tmp_path / "started").exists()
 
 
 def test_the_name_of_an_argument_cannot_pass_for_a_question_of_ours() -> None:
     forged = ToolCall("c1", "run_shell", {"command": "true", "a\n  path": "x", "body": "one\ntwo"})
-    assert described(forged) == "May `run_shell` run?\n  command: true\n  a\\n  path: x\n  body:\n    one\n    two"
+    assert described(forged)[0] == "May `run_shell` run?\n  command: true\n  a\\n  path: x\n  body:\n    one\n    two"
 
 
 def test_an_answer_cannot_take_over_the_terminal(fake: Fake) -> None:

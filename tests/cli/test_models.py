@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
+from antiphon.config.trust import decide, find_project
 from antiphon.errors import WeightsError
 from antiphon.providers.local import weights
 from tests.providers.tiny_weights import TINY, WHOLE, Machine, machine
@@ -21,6 +22,8 @@ KEYS = ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     for name in (*KEYS, "DEEPSEEK_API_KEY", "GROQ_API_KEY", "OPENROUTER_API_KEY"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     with machine(tmp_path, monkeypatch) as found:
         monkeypatch.chdir(tmp_path)
         yield found
@@ -70,7 +73,11 @@ def test_json_is_for_programs(here: Machine, own: Path) -> None:
 def test_why_tells_which_step_decided_and_which_were_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = invoke("--why").splitlines()
     assert lines[4] == "5. ANTIPHON_MODEL: not set"
-    assert lines[6:] == ["7. local: local/0.5b (the model that runs on this machine)", "So the model is local/0.5b."]
+    assert lines[6:] == [
+        "7. local: local/0.5b (the model that runs on this machine)",
+        "So the model is local/0.5b.",
+        "Requests go to this machine (it runs here), without a key.",
+    ]
     monkeypatch.setenv("ANTIPHON_MODEL", "gpt-5")
     lines = invoke("--why").splitlines()
     assert lines[4:] == [
@@ -78,14 +85,18 @@ def test_why_tells_which_step_decided_and_which_were_empty(tmp_path: Path, monke
         "6. a provider with a key: not asked",
         "7. local: not asked",
         "So the model is gpt-5.",
+        "Requests go to https://api.openai.com/v1 (the provider's own), without a key.",
     ]
     (tmp_path / "antiphon.toml").write_text('model = "claude-sonnet-5"')
+    assert invoke("--why").splitlines()[2].endswith("antiphon.toml is not trusted (`antiphon trust`)")
+    decide(find_project(), True)
     explained = json.loads(invoke("--why", "--json"))
     assert (explained["model"], explained["source"], len(explained["steps"])) == ("claude-sonnet-5", "project", 3)
 
 
 def test_a_mistake_is_told_in_a_line(tmp_path: Path) -> None:
     (tmp_path / "antiphon.toml").write_text("modle = 1")
+    decide(find_project(), True)
     done = subprocess.run([sys.executable, "-m", "antiphon", "models"], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == (

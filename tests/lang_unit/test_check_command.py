@@ -48,7 +48,7 @@ def test_check_as_data(here: Path):
         "V0201": "a.vibe",
         "V0601": "nosuch.vibe",
     }
-    assert antiphon("check", "-", "--no-python", input="print(py() { return 1 })").code == 2
+    assert antiphon("check", "-", "--untrusted", input="print(py() { return 1 })").code == 2
 
 
 def test_modules_that_import_each_other_are_told(here: Path):

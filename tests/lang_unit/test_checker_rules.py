@@ -226,7 +226,7 @@ def test_labels_point_to_the_first_declaration() -> None:
 
 def test_without_python_blocks_and_modules_are_refused() -> None:
     text = "import { sqrt } from 'py:math'\nimport { f } from './f.py'\nprint(sqrt(2), f(1), py() { return 1 })"
-    assert codes(text, allow_python=False) == ["V0603", "V0603", "V0603"]
+    assert codes(text, untrusted=True) == ["V0603", "V0603", "V0603"]
     assert codes(text) == []
 
 

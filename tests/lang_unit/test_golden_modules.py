@@ -18,7 +18,7 @@ PROGRAMS = sorted(GOLDEN.glob("V*.vibe"))
 
 def shown(path: Path) -> str:
     """All that is said of a program, by the checker or when it runs; files by their bare names."""
-    modules = Modules(allow_python=path.stem != "V0603")
+    modules = Modules(untrusted=path.stem == "V0603")
     try:
         main = modules.load(path)
         said = [each.render(source) for source, each in modules.problems()]

@@ -159,9 +159,9 @@ def test_calls_that_need_a_human_block_unless_all_are_allowed(write: Any, fake: 
 
 
 def test_a_program_that_is_not_trusted_has_no_python_and_asks_before_it_changes_things(write: Any):
-    assert "Python" in antiphon("run", write("print(py() { return 1 })"), "--no-python").err
+    assert "Python" in antiphon("run", write("print(py() { return 1 })"), "--untrusted").err
     ran = antiphon(
-        "run", write('import { runShell } from "system/tools"\nprint(runShell("touch made"))'), "--no-python"
+        "run", write('import { runShell } from "system/tools"\nprint(runShell("touch made"))'), "--untrusted"
     )
     assert (ran.code, Path("made").exists()) == (3, False)
 
@@ -180,10 +180,13 @@ def test_a_program_that_is_not_trusted_asks_before_it_could_give_secrets_away(
 ):
     monkeypatch.setenv("SECRET", "hunter2")
     write('{"mcpServers": {"docs": {"command": "sh", "args": ["-c", "touch made-${SECRET}"]}}}', "mcp.json")
-    ran = antiphon("run", write(SECRETS[way]), "--no-python")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path("config").resolve()))
+    assert antiphon("trust", "--yes").code == 0
+    ran = antiphon("run", write(SECRETS[way]), "--untrusted")
     assert (ran.code, ran.out, list(Path().glob("made*"))) == (3, "", [])
     assert "hunter2" not in ran.err
-    assert "V0923" not in antiphon("run", "program.vibe", "--no-python", "--yes").err
+    assert "V0923" not in antiphon("run", "program.vibe").err
+    assert antiphon("run", "program.vibe", "--untrusted", "--yes").code == 2
 
 
 def test_show_prompt_sends_nothing_and_needs_no_key(write: Any, fake: Fake, monkeypatch: pytest.MonkeyPatch):
@@ -330,10 +333,14 @@ def test_a_program_without_models_loads_nothing_heavy(write: Any):
         assert f"'{name}'" not in loaded
 
 
-def test_a_configured_server_is_started_when_it_is_imported_from(write: Any):
+def test_a_configured_server_is_started_when_it_is_imported_from(write: Any, monkeypatch: pytest.MonkeyPatch):
     serve = "from antiphon.cli.mcp import mcp; mcp()"
     write(json.dumps({"mcpServers": {"files": {"command": sys.executable, "args": ["-c", serve]}}}), ".mcp.json")
     write("what is in it", "a.txt")
+    refused = antiphon("run", write('import { read_file } from "mcp:files"\nprint(read_file("a.txt"))'))
+    assert (refused.code, "`antiphon trust`" in refused.err) == (1, True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(Path("config").resolve()))
+    assert antiphon("trust", "--yes").code == 0
     ran = antiphon("run", write('import { read_file } from "mcp:files"\nprint(read_file("a.txt"))'))
     assert (ran.code, ran.err) == (0, "")
     assert "what is in it" in ran.out

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from antiphon.conversation import Conversation, ToolCall
+from antiphon.tools import Policy, execute
 from antiphon.tools.builtin import file_tools
 from tests.tools.calls import Failed, call
 
@@ -17,6 +20,27 @@ def ask(root: Path, name: str, /, **arguments: object) -> str:
 
 
 class TestReading:
+    @pytest.mark.parametrize(
+        "name", [".env", ".env.local", "prod.env", ".ssh/config", ".netrc", "ID_RSA", "a.pem", ".git/config", "link"]
+    )
+    def test_what_looks_like_a_secret_is_asked_about(self, tmp_path: Path, name: str) -> None:
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        (tmp_path / ".env").write_text("KEY=hunter2")
+        if name == "link":
+            path.symlink_to(".env")
+        else:
+            path.write_text("KEY=hunter2")
+        (tmp_path / "a.txt").write_text("KEY=harmless")
+        tools = {each.name: each for each in file_tools([tmp_path])}
+        for tool in ("read_file", "grep_files"):
+            call = ToolCall("1", tool, {"path": name, "pattern": "KEY"})
+            assert Policy().decide(call, tools[tool]) == "ask"
+            assert Policy().decide(ToolCall("1", tool, {"path": "a.txt"}), tools[tool]) == "allow"
+        call_all = ToolCall("1", "grep_files", {"pattern": "KEY"})
+        result, _ = asyncio.run(execute(tools["grep_files"], call_all, Conversation()))
+        assert result.text == "a.txt:1:KEY=harmless"
+
     def test_a_small_file_is_its_text_and_nothing_else(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("one\ntwo\n")
         assert ask(tmp_path, "read_file", path="a.txt") == "one\ntwo\n"

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult
+from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
+from antiphon.results import Result
 from antiphon.tools import Policy, Rule, ToolContext, ToolDefinitionError, as_tool, execute, tool
 
 
@@ -192,3 +193,15 @@ class TestRules:
             "allow"
         ]
         assert decide(Rule("deny", "remove", {"depth": "9"}), path="x") == "deny"
+
+
+def test_an_error_shows_the_model_no_picture():
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+    def shot(kind: str) -> Result:
+        return Result(kind, {"base64": pixel, "message": "it broke"}, summary="a pixel")
+
+    for kind in ("image", "error"):
+        result = run(shot, kind=kind)
+        assert result.is_error is (kind == "error")
+        assert any(isinstance(part, Image) for part in result.parts) is (kind == "image")

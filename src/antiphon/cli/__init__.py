@@ -15,10 +15,13 @@ from antiphon.errors import AntiphonError
 _SECTIONS = {
     "Talk": ("chat", "ask", "logs"),
     "Programs": ("run", "check", "fmt", "repl", "test", "explain"),
-    "Models": ("models", "keys"),
+    "Models": ("models", "keys", "trust"),
     "Histories and tools": ("show", "doctor", "convert", "mcp", "fake"),
     "Shell": ("completion",),
 }
+#: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
+_CONFIGURED = ("chat", "ask", "run", "repl", "models", "keys", "test")
+_ASKING = ("chat", "ask", "run", "repl")
 _COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names))
 
 
@@ -42,13 +45,22 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, message="antiphon %(version)s")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Ask language models, give them tools, and keep every call with its result.
 
     Begin with `antiphon chat`, or `antiphon run examples/extract.vibe`: a small model runs right here, without a key.
     """
+    command = context.invoked_subcommand
+    if command not in _CONFIGURED:
+        return
     from antiphon.config import load_environment
+    from antiphon.config.trust import find_project
 
+    if command in _ASKING:
+        from antiphon.cli.trust import settle
+
+        settle(find_project())
     for note in load_environment():
         click.echo(f"antiphon: {printable(note)}", err=True)
 

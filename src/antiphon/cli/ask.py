@@ -117,7 +117,7 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
     with ExitStack() as stack:
         opened = open_talk(wishes, stack, tell)
         talk, person = opened.talk, _person(stack)
-        talk.session.tools = Toolbox(stack, person, wishes.allow_all, tell).tools(wanted.tools)
+        talk.session.tools = Toolbox(stack, tell).tools(wanted.tools)
         if is_terminal(sys.stderr):
             click.echo(click.style(printable(f"model: {talk.session.model.name} ({opened.why})"), dim=True), err=True)
         return _answered(talk, wanted, person)

@@ -61,7 +61,7 @@ def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
     reader = Reader([*COMMANDS], history)
     # Lines that come from a file are messages; nobody is there who could be asked.
     display.person = Person(reader.line, sys.stdin) if reader.is_terminal else None
-    toolbox = Toolbox(stack, display.person, wishes.allow_all, display.note)
+    toolbox = Toolbox(stack, display.note)
     talk = Chat(opened.talk, display, reader, toolbox)
     _greet(talk, opened)
     talk.use_tools(tools)

@@ -16,14 +16,14 @@ from antiphon.lang.source import Source
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--no-python", is_flag=True, help="Refuse Python code, as `run --no-python` does.")
-def check(paths: tuple[str, ...], as_json: bool, no_python: bool) -> None:
+@click.option("--untrusted", is_flag=True, help="Refuse what `run --untrusted` refuses.")
+def check(paths: tuple[str, ...], as_json: bool, untrusted: bool) -> None:
     """Check programs, and the modules they import, without running them.
 
     All that is wrong is told at once. Directories are searched for `*.vibe`. Exit code: 0 nothing is wrong (warnings do
     not count), 2 something is.
     """
-    found, unread, files = _check(paths, no_python)
+    found, unread, files = _check(paths, untrusted)
     errors = len(unread) + sum(each.severity == "error" for _, each in found)
     warnings = len(found) + len(unread) - errors
     if as_json:
@@ -34,12 +34,12 @@ def check(paths: tuple[str, ...], as_json: bool, no_python: bool) -> None:
 
 
 def _check(
-    paths: tuple[str, ...], no_python: bool
+    paths: tuple[str, ...], untrusted: bool
 ) -> tuple[list[tuple[Source, Diagnostic]], list[tuple[str, VibeError]], int]:
     """What was found, the files that could not be read, and how many files there were."""
     from antiphon.lang.modules import Modules
 
-    modules = Modules(allow_python=not no_python)
+    modules = Modules(untrusted)
     too_deep: list[tuple[Source, Diagnostic]] = []
     unread: list[tuple[str, VibeError]] = []
     files = 0

@@ -101,32 +101,32 @@ def leave_pipe() -> None:
 class ConfiguredServers:
     """The MCP servers of the configuration: each is started when a program first imports from it.
 
-    `allow` is told what is about to happen, and raises where it may not: whoever wrote a program that is not trusted
-    may have written the configuration beside it.
+    The host is told what is about to happen, and raises where it may not. A program that is not trusted asks before
+    each call of what it finds there.
     """
 
-    def __init__(self, allow: Callable[[str, str], None]) -> None:
-        self._allow = allow
+    def __init__(self, host: Host) -> None:
+        self._host = host
         self._open = ExitStack()
 
     def __call__(self, name: str) -> dict[str, Any]:
         """The tools of a server, by their own names."""
         from antiphon.config import load_config
+        from antiphon.config.trust import advice, find_project
         from antiphon.session import entered
+        from antiphon.tools import requiring_approval
         from antiphon.tools.mcp import McpTools
 
         known = {server.name: server for server in load_config().mcp_servers()}
         if name not in known:
-            there = (
-                f"there are: {', '.join(known)}" if known else "there are none; `mcp.json` or `antiphon.toml` has them"
-            )
-            raise ImportFailed("V0606", f"no MCP server `{name}` is configured", there)
+            there = f"there are: {', '.join(known)}" if known else "`mcp.json` or `antiphon.toml` has them"
+            raise ImportFailed("V0606", f"no MCP server `{name}` is configured", advice(find_project()) or there)
         server = known[name]
-        self._allow(
+        self._host.allow(
             f"use the MCP server `{name}`", f" ({' '.join([server.command, *server.args]).strip() or server.url})"
         )
-        found = self._open.enter_context(entered(McpTools([server], prefix=False)))
-        return {tool.name: tool for tool in found.tools}
+        found = self._open.enter_context(entered(McpTools([server], prefix=False))).tools
+        return {tool.name: tool for tool in (requiring_approval(found) if self._host.untrusted else found)}
 
     def close(self) -> None:
         """Stop them."""

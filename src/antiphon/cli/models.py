@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon.cli.output import printable
-from antiphon.errors import WeightsError
+from antiphon.errors import ConfigurationError, WeightsError
 
 # Other commands start sooner because the weights are imported by those that need them.
 if TYPE_CHECKING:
+    from antiphon.config import Destination
     from antiphon.providers.local.weights import Status, Weights
 
 
@@ -153,8 +154,9 @@ def _explain(as_json: bool) -> None:
     from antiphon.config import default_model
 
     choice = default_model()
+    place = _destination(choice.model)
     if as_json:
-        click.echo(json.dumps(asdict(choice), indent=2))
+        click.echo(json.dumps(asdict(choice) | (asdict(place) if place else {}), indent=2))
         return
     for number, step in enumerate(choice.steps, 1):
         result = f"{step.model} ({step.found})" if step.model else step.found
@@ -162,3 +164,19 @@ def _explain(as_json: bool) -> None:
     for number, name in enumerate(list(_TITLES)[len(choice.steps) :], len(choice.steps) + 1):
         click.echo(f"{number}. {_TITLES[name]}: not asked")
     click.echo(f"So the model is {printable(choice.model)}.")
+    if place is not None:
+        click.echo(printable(f"Requests go to {place.address} ({place.address_from}), {_key(place.key_from)}."))
+
+
+def _key(place: str) -> str:
+    return f"with the key {place}" if place else "without a key"
+
+
+def _destination(model: str) -> Destination | None:
+    """Where it is asked; nothing if nobody serves such a model, which is told when it is."""
+    from antiphon.config import destination
+
+    try:
+        return destination(model)
+    except ConfigurationError:
+        return None

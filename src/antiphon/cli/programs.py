@@ -89,6 +89,11 @@ def _programs(directory: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
 
 
+def directory(path: str) -> str:
+    """The directory a program is in, by the name it was given."""
+    return os.path.realpath(os.path.dirname(path) or ".")
+
+
 def read(path: str) -> Source:
     """The text of a file, or of standard input for `-`; a `VibeError` says why there is none."""
     from antiphon.lang.modules import MOST_BYTES, read_source, source_of

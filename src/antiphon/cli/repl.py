@@ -34,8 +34,8 @@ _DELIMITERS = " \t\n()[]{},;+-*/%=<>!\"'`$|&?"
 @click.argument("file", required=False)
 @click.option("--model", metavar="NAME", help="The model that serves where none is named.")
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
-@click.option("--no-python", is_flag=True, help="Refuse `py` blocks and Python modules.")
-def repl(file: str | None, model: str | None, yes: bool, no_python: bool) -> None:
+@click.option("--untrusted", is_flag=True, help="Hold FILE, and what is typed, within bounds, as `run` does.")
+def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> None:
     """Write a program piece by piece, and see what comes of each.
 
     FILE is run first; its names are there then. `:help` lists what else can be done.
@@ -44,22 +44,40 @@ def repl(file: str | None, model: str | None, yes: bool, no_python: bool) -> Non
     from antiphon.lang.interactive import NAME, Interactive
 
     prepare_output()
-    settings: dict[str, Any] = {}
+    if untrusted and yes:
+        raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
+    settings: dict[str, Any] = {"directory": programs.directory(file or "")}
     if yes:
         from antiphon.tools import ALLOW_ALL
 
         settings["policy"] = ALLOW_ALL
-    host = TerminalHost(has_human=True, model=model, write=write_line, untrusted=no_python, **settings)
-    servers = ConfiguredServers(host.allow)
+    host = TerminalHost(has_human=True, model=model, write=write_line, untrusted=untrusted, **settings)
+    servers = ConfiguredServers(host)
     try:
         name = str(Path(file).resolve()) if file else NAME
-        session = Interactive(host, name=name, allow_python=not no_python, servers=servers)
+        session = Interactive(host, name=name, untrusted=untrusted, servers=servers)
+        if file is not None and not untrusted:
+            _check_trust(file)
         if file is not None and not _tried(lambda: _feed(session, programs.read(file).text)):
             sys.exit(2)
         _Repl(session).loop()
     finally:
         host.close()
         servers.close()
+
+
+def _check_trust(file: str) -> None:
+    from antiphon.cli.trust import check_program
+    from antiphon.lang.modules import Modules
+
+    modules = Modules()
+    try:
+        modules.load(file)
+    except (VibeError, ProgramErrors):
+        # Whoever runs it will tell.
+        return
+    if refused := check_program(modules.compiled, file):
+        raise AntiphonError(f"{refused}; `antiphon trust` shows all of it and allows it")
 
 
 class _Repl:

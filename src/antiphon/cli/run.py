@@ -46,16 +46,17 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
 @click.option("--max-parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
               help="How many rounds of an `async for` run at once.")  # fmt: skip
 @click.option(
-    "--no-python",
+    "--untrusted",
     is_flag=True,
-    help="For programs that are not trusted: refuse Python, and ask before anything is changed or given away.",
+    help="For programs that you do not trust: no Python, nothing outside of their directory, and no address, variable, "
+    "server or command that you were not asked about.",
 )
 @click.option("--show", type=click.Choice(["prompt"]), help="Show what the first request would say; send nothing.")
 def run(
     file: str,
     args: tuple[str, ...],
     as_json: bool,
-    no_python: bool,
+    untrusted: bool,
     show: str | None,
     record: str | None,
     replay: str | None,
@@ -75,11 +76,17 @@ def run(
     """
     given = programs.pairs(sets)
     _check_recordings(record, replay)
-    program = _load(file, no_python, as_json)
+    if untrusted and limits["yes"]:
+        raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
+    program = _load(file, untrusted, as_json)
+    if not untrusted and file != "-":
+        _check_trust(program, file, as_json)
     if not as_json:
         for each in program.warnings:
             click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
-    settings = {"record": record, "replay": replay, "show_prompt": show is not None, "untrusted": no_python, **limits}
+    settings = {"record": record, "replay": replay, "show_prompt": show is not None, "untrusted": untrusted, **limits}
+    if file != "-":
+        settings["directory"] = programs.directory(file)
     outcome = _run(program, args, _inputs(program, given), as_json, file != "-", settings)
     if outcome is None:
         return
@@ -95,13 +102,29 @@ def run(
     sys.exit(EXIT_CODES[ending])
 
 
-def _load(file: str, no_python: bool, as_json: bool) -> Program:
+def _check_trust(program: Program, file: str, as_json: bool) -> None:
+    """A program of somebody else's repository is not run before its user has seen what it reaches."""
+    from antiphon.cli.trust import check_program
+
+    refused = check_program(program.modules.compiled, file)
+    if not refused:
+        return
+    hint = "`antiphon trust` shows all of it and allows it; `run --untrusted` runs it within bounds"
+    error = VibeError("V0923", refused, hint)
+    if as_json:
+        _print_report("blocked", [programs.unplaced(error, file)])
+    else:
+        click.echo(programs.rendered_error(error, sys.stderr), err=True)
+    sys.exit(EXIT_CODES["blocked"])
+
+
+def _load(file: str, untrusted: bool, as_json: bool) -> Program:
     from antiphon.lang.program import load, loads
 
     try:
         if file == "-":
-            return loads(programs.read(file).text, programs.STDIN, allow_python=not no_python)
-        return load(file, allow_python=not no_python)
+            return loads(programs.read(file).text, programs.STDIN, untrusted=untrusted)
+        return load(file, untrusted=untrusted)
     except ProgramErrors as errors:
         if as_json:
             _print_report("invalid", [each.to_json(source) for source, each in errors.found])
@@ -136,7 +159,7 @@ def _run(
         settings["policy"] = ALLOW_ALL
     write = _write_aside if is_shown else _write_nothing if as_json else write_line
     host = TerminalHost(has_human=has_human, write=write, **settings)
-    servers = ConfiguredServers(host.allow)
+    servers = ConfiguredServers(host)
     try:
         return program.attempt(host, arguments=args, servers=servers, inputs=inputs)
     except PromptShown as shown:

@@ -46,6 +46,7 @@ def test(paths: tuple[str, ...], wanted: str, as_json: bool, replay: str | None)
 
 def _run_file(path: str, is_named: bool, wanted: str, replay: str | None, report: _Report) -> None:
     from antiphon.cli.scripted import Scripted
+    from antiphon.cli.trust import check_program
     from antiphon.lang.testing import load_tests, may_have_tests
 
     if not is_named and not may_have_tests(path):
@@ -57,6 +58,10 @@ def _run_file(path: str, is_named: bool, wanted: str, replay: str | None, report
             report.refuse(programs.rendered(source, each, sys.stderr), each.to_json(source))
         return
     except VibeError as error:
+        report.refuse(programs.rendered_error(error, sys.stderr), programs.unplaced(error, path))
+        return
+    if refused := check_program(suite.modules.compiled, path, named=is_named):
+        error = VibeError("V0923", refused, "`antiphon trust` shows all of it and allows it")
         report.refuse(programs.rendered_error(error, sys.stderr), programs.unplaced(error, path))
         return
     chosen = [each for each in suite.tests if wanted.lower() in each.name.lower()]

@@ -10,7 +10,8 @@ from pathlib import Path
 from antiphon.config import keys
 from antiphon.config.files import Settings, project_settings, user_settings
 from antiphon.config.places import config_directory
-from antiphon.providers.registry import PROVIDERS
+from antiphon.config.trust import find_project
+from antiphon.providers.registry import PROVIDERS, resolve
 
 #: What is used of a provider whose key is there, in this order.
 MODELS = {
@@ -43,6 +44,25 @@ class Choice:
     steps: tuple[Step, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where requests for a model go, who says so, and where the key comes from that goes along; nothing if none."""
+
+    address: str
+    address_from: str
+    key_from: str
+
+
+def destination(model: str) -> Destination:
+    """Where a model is asked, as things are now."""
+    provider = resolve(model)[0]
+    if provider.name == "local":
+        return Destination("this machine", "it runs here", "")
+    variable = next((name for name in provider.url_env if os.environ.get(name, "").strip()), "")
+    source = f"{variable} in {keys.read_from.get(variable, 'the environment')}" if variable else "the provider's own"
+    return Destination(provider.address(), source, keys.where(provider))
+
+
 def default_model(flag: str | None = None, program: str | None = None, *, cwd: Path | None = None) -> Choice:
     """The model to use: the flag, the program, project, user, `ANTIPHON_MODEL`, a provider with a key, or local.
 
@@ -51,7 +71,7 @@ def default_model(flag: str | None = None, program: str | None = None, *, cwd: P
     asked: list[tuple[str, Callable[[], tuple[str, str]]]] = [
         ("flag", lambda: _given(flag)),
         ("program", lambda: _given(program)),
-        ("project", lambda: _file(project_settings(cwd), "no antiphon.toml and no [tool.antiphon] in pyproject.toml")),
+        ("project", lambda: _file(project_settings(cwd), _no_project(cwd))),
         ("user", lambda: _file(user_settings(), f"no {config_directory() / 'config.toml'}")),
         ("environment", _variable),
         ("key", _key),
@@ -75,6 +95,14 @@ def _file(settings: Settings | None, missing: str) -> tuple[str, str]:
     if settings is None:
         return "", missing
     return settings.model, f"{settings.path}" if settings.model else f"{settings.path} sets no `model`"
+
+
+def _no_project(cwd: Path | None) -> str:
+    project = find_project(cwd)
+    names = [name for name in project.files if name.endswith(".toml")]
+    if not names or project.state == "trusted":
+        return "no antiphon.toml and no [tool.antiphon] in pyproject.toml"
+    return f"{project.root / names[0]} is not trusted (`antiphon trust`)"
 
 
 def _variable() -> tuple[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from antiphon.config import keys
 from antiphon.config.places import nearest, read_text
+from antiphon.config.trust import advice, find_project, is_trusted
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS
 
@@ -17,23 +18,25 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
 def load_environment(cwd: Path | None = None) -> list[str]:
-    """Take over the project's `.env` and make stored keys known; returns what the user should be told.
+    """Take over the project's `.env` if it is trusted, and make stored keys known; returns what to tell the user.
 
-    Of `.env`, only providers' keys and addresses and `ANTIPHON_MODEL` go into the environment. A file that comes with
-    somebody's repository must not choose programs, proxies or where a key of yours is sent: an address is taken only
-    with a key from the same file, or where there is no key at all.
+    Of `.env`, only providers' keys and addresses and `ANTIPHON_MODEL` go into the environment, and only where the user
+    has none: not in the environment, and not stored. An address is taken only with a key from the same file, or where
+    there is no key at all.
     """
     keys.activate()
     notes = [note] if (note := keys.protect()) else []
-    path = nearest(cwd, ".env")
-    if path is None:
-        return notes
     try:
+        project = find_project(cwd)
+        path = nearest(cwd, ".env")
+        if project.state != "trusted" or path is None:
+            return [*notes, ignored] if (ignored := advice(project)) else notes
         values, bad = parse(read_text(path))
     except ConfigurationError as error:
         return [*notes, f"{error}; it is ignored"]
     notes += [f"line {number} of {path} is not NAME=value; it is ignored" for number in bad]
-    _take(values, {"ANTIPHON_MODEL", *(name for each in PROVIDERS.values() for name in each.key_env)}, path)
+    own = {name for each in PROVIDERS.values() if keys.where(each) for name in each.key_env}
+    _take(values, {"ANTIPHON_MODEL", *provider_keys()} - own, path)
     for name in dict.fromkeys(name for each in PROVIDERS.values() for name in each.url_env):
         if name in values and name not in os.environ and (elsewhere := _key_from_elsewhere(name)):
             notes.append(
@@ -43,6 +46,11 @@ def load_environment(cwd: Path | None = None) -> list[str]:
         else:
             _take(values, {name}, path)
     return notes
+
+
+def provider_keys() -> frozenset[str]:
+    """The variables that hold providers' keys."""
+    return frozenset(name for each in PROVIDERS.values() for name in each.key_env)
 
 
 def _take(values: dict[str, str], names: set[str], path: Path) -> None:
@@ -61,9 +69,9 @@ def _key_from_elsewhere(url_name: str) -> str:
 
 
 def dotenv(cwd: Path | None = None) -> dict[str, str]:
-    """Everything the project's `.env` says, for texts that name variables."""
+    """Everything the project's `.env` says, if it is trusted, for texts that name variables."""
     path = nearest(cwd, ".env")
-    return parse(read_text(path))[0] if path else {}
+    return parse(read_text(path))[0] if path and is_trusted(cwd) else {}
 
 
 def parse(text: str) -> tuple[dict[str, str], list[int]]:

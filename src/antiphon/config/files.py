@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.config.environment import dotenv
+from antiphon.config.environment import dotenv, provider_keys
 from antiphon.config.places import config_directory, nearest, project_directories, read_text
+from antiphon.config.trust import is_trusted
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -47,41 +48,68 @@ class Config:
     def mcp_servers(self, environ: Mapping[str, str] | None = None) -> list[McpServer]:
         """All servers by name; the project's own file comes before its `mcp.json`, and that before the user's.
 
-        `${VAR}` in their texts is replaced from the environment and from `.env`. A server is a program that somebody
-        else may have named in a repository: ask before the first start.
+        `${VAR}` in their texts is replaced from the environment, and in the project's also from its `.env`; but the
+        key of a provider goes to no server that a project names.
         """
-        variables = environ if environ is not None else {**dotenv(self.cwd), **os.environ}
-        entries: dict[str, tuple[Path, object]] = {}
+        own = environ if environ is not None else os.environ
+        shared = environ if environ is not None else {**dotenv(self.cwd), **os.environ}
+        entries: dict[str, tuple[Settings, object]] = {}
         for settings in (self.user, self.servers, self.project):
-            entries.update({name: (settings.path, entry) for name, entry in settings.mcp.items()} if settings else {})
-        return [server for name, (path, entry) in entries.items() for server in _server(path, name, entry, variables)]
+            entries.update({name: (settings, entry) for name, entry in settings.mcp.items()} if settings else {})
+        servers: list[McpServer] = []
+        for name, (settings, entry) in entries.items():
+            if settings is self.user:
+                servers += _server(settings.path, name, entry, own)
+            else:
+                servers += _server(settings.path, name, entry, shared, provider_keys())
+        return servers
 
 
-def _server(path: Path, name: str, entry: object, variables: Mapping[str, str]) -> list[McpServer]:
+def _server(
+    path: Path, name: str, entry: object, variables: Mapping[str, str], withheld: Collection[str] = ()
+) -> list[McpServer]:
     """The server, or none if the entry says that it is disabled."""
     from antiphon.tools.mcp.config import McpServer
 
     try:
-        return McpServer.from_config({"mcpServers": {name: entry}}, variables)
+        return McpServer.from_config({"mcpServers": {name: entry}}, variables, withheld)
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
 
 
 def load_config(cwd: Path | None = None) -> Config:
-    """Read the configuration that holds in a directory; a file with a mistake in it is an error, not ignored."""
-    return Config(cwd, project_settings(cwd), _mcp_json(cwd), user_settings())
+    """Read the configuration that holds in a directory; a file with a mistake in it is an error, not ignored.
+
+    The files of a project that is not trusted are left out.
+    """
+    if not is_trusted(cwd):
+        return Config(cwd, user=user_settings())
+    return Config(cwd, _project_settings(cwd), _mcp_json(cwd), user_settings())
 
 
 def project_settings(cwd: Path | None = None) -> Settings | None:
+    """What a trusted project says of its own."""
+    return _project_settings(cwd) if is_trusted(cwd) else None
+
+
+def _project_settings(cwd: Path | None) -> Settings | None:
     """The nearest `antiphon.toml`, or `pyproject.toml` with a `[tool.antiphon]`, going upwards."""
     for directory in project_directories(cwd):
-        if (path := directory / "antiphon.toml").is_file():
-            return _settings(path, _toml(path))
-        if (path := directory / "pyproject.toml").is_file():
-            table = _table(path, _toml(path).get("tool", {}), "`tool`").get("antiphon")
-            if table is not None:
-                return _settings(path, _table(path, table, "`tool.antiphon`"))
+        for name in ("antiphon.toml", "pyproject.toml"):
+            if (path := directory / name).is_file() and (found := read_settings(path)) is not None:
+                return found
     return None
+
+
+def read_settings(path: Path) -> Settings | None:
+    """What a file of a project says, whether it is trusted or not; nothing if it is not about us."""
+    if path.suffix == ".json":
+        return _json_settings(path)
+    table = _toml(path)
+    if path.name == "pyproject.toml":
+        own = _table(path, table.get("tool", {}), "`tool`").get("antiphon")
+        return None if own is None else _settings(path, _table(path, own, "`tool.antiphon`"))
+    return _settings(path, table)
 
 
 def user_settings() -> Settings | None:
@@ -127,11 +155,13 @@ def _check_keys(path: Path, table: Iterable[str], allowed: tuple[str, ...], pref
 
 
 def _mcp_json(cwd: Path | None) -> Settings | None:
+    path = nearest(cwd, *_MCP_FILES)
+    return None if path is None else _json_settings(path)
+
+
+def _json_settings(path: Path) -> Settings:
     from antiphon._json import loads
 
-    path = nearest(cwd, *_MCP_FILES)
-    if path is None:
-        return None
     data = loads(read_text(path), str(path))
     servers = cast("dict[str, Any]", data).get("mcpServers", {}) if isinstance(data, dict) else data
     return Settings(path, mcp=_table(path, servers, "`mcpServers`"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon.config.places import config_directory
+from antiphon.config.places import config_directory, write_private
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS, Provider, key_sources
 
@@ -73,7 +73,7 @@ def set_key(name: str, key: str) -> str:
             f"that is no key for {name}: a key is one line of letters, digits and signs, not empty"
         )
     kept = _to_keyring(variable, key)
-    _write({**_read(), variable: "" if kept else key})
+    write_private(keys_file(), {**_read(), variable: "" if kept else key})
     return "the system's keyring" if kept else str(keys_file())
 
 
@@ -85,7 +85,7 @@ def remove_key(name: str) -> bool:
         return False
     if not names.pop(variable):
         _forget_in_keyring(variable)
-    _write(names)
+    write_private(keys_file(), names)
     return True
 
 
@@ -142,21 +142,6 @@ def _read() -> dict[str, str]:
     ):
         raise ConfigurationError(f"{path} is not the JSON that `antiphon keys` writes; mend or delete it")
     return cast("dict[str, str]", data)
-
-
-def _write(names: Mapping[str, str]) -> None:
-    path = keys_file()
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)
-        # Made with its mode: there is no moment at which others could read it.
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(names, file, indent=2)
-        os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _keyring() -> Any:

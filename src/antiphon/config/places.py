@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from antiphon.errors import ConfigurationError
+
+_LARGEST = 5_000_000
 
 
 def config_directory() -> Path:
@@ -44,14 +49,39 @@ def nearest(cwd: Path | None, *names: str) -> Path | None:
     return next((path for path in candidates if path.is_file()), None)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file that a person wrote, or an error that says what is wrong with it."""
+def read_bytes(path: Path) -> bytes:
+    """What is in a file that a person wrote; one that nobody would write by hand is an error."""
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
     except OSError as error:
         raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
+    if len(data) > _LARGEST:
+        raise ConfigurationError(f"{path} is larger than {_LARGEST // 1_000_000} MB; that is no configuration")
+    return data
+
+
+def read_text(path: Path) -> str:
+    """The text of such a file, or an error that says what is wrong with it."""
+    try:
+        return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8: byte {error.start} is no text") from None
+
+
+def write_private(path: Path, data: Mapping[str, Any]) -> None:
+    """Write JSON as a whole or not at all, to a file that nobody else can read."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
+        # Made with its mode: there is no moment at which others could read it.
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(data, file, indent=2)
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _home() -> Path:

@@ -6,11 +6,12 @@ for `Host.perform`.
 
 from __future__ import annotations
 
+import json
 import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -144,15 +145,17 @@ class Host:
     max_turns: int | None = None
     max_parallel: int = 8
     show_prompt: bool = False
-    #: The program is somebody else's: it asks before it changes things, and before it could give secrets away.
+    #: The program is somebody else's: it reaches no address, file or process that the human was not asked about.
     untrusted: bool = False
+    #: Where the program is; the only files that one that is not trusted may read unasked.
+    directory: str | None = None
     environment: Mapping[str, str] | None = None
     #: Takes the answers that a test gives to its models.
     play: Callable[[list[Any]], None] | None = None
     record: str | None = None
     replay: str | None = None
     spending: Spending = field(init=False)
-    _allowed: set[str] = field(default_factory=set[str], init=False)
+    _decided: dict[str, bool] = field(default_factory=dict[str, bool], init=False)
     _transport: Any = field(default=None, init=False)
     _lock: Any = field(default_factory=threading.Lock, init=False)
 
@@ -174,7 +177,7 @@ class Host:
             case ReadClock():
                 return datetime.now(UTC).isoformat(timespec="seconds")
             case ReadEnvironment():
-                self.allow(f"read the environment variable `{effect.name}`")
+                self.allow(f"read the environment variable {_named(effect.name)}")
                 return (os.environ if self.environment is None else self.environment).get(effect.name)
             case Sleep():
                 return time.sleep(effect.seconds)
@@ -184,47 +187,42 @@ class Host:
         return self.spending.to_json()
 
     def allow(self, what: str, details: str = "") -> None:
-        """Ask whether a program that is not trusted may do this; once for the same thing.
+        """Ask whether a program that is not trusted may do this; once for the same thing, whatever the answer.
 
         The details are for the human alone: the program can catch the error.
         """
-        from antiphon.tools import ALLOW_ALL
-
-        if not self.untrusted or self.policy == ALLOW_ALL or what in self._allowed:
+        if not self.untrusted or self._decided.get(what):
             return
-        if self.human is None:
-            raise VibeError("V0923", f"a human must allow the program to {what}", "run it in a terminal, or `--yes`")
-        said = self.human(f"The program wants to {what}{details}. Allow it? [y]es, [n]o:")
-        if said.strip().lower() not in ("y", "yes"):
+        if what not in self._decided:
+            if self.human is None:
+                raise VibeError("V0923", f"a human must allow the program to {what}", "run it in a terminal")
+            said = self.human(f"The program wants to {what}{details}. Allow it? [y]es, [n]o:")
+            self._decided[what] = said.strip().lower() in ("y", "yes")
+        if not self._decided[what]:
             raise VibeError("V0923", f"the program was not allowed to {what}")
-        self._allowed.add(what)
 
     def _check_allowed(self, effect: CallTool) -> None:
         """Whoever wrote a program may call what he likes; but one that is not trusted asks first."""
-        tool = self._guarded(effect.tool)
-        if not self.untrusted or not (getattr(tool, "destructive", False) or getattr(tool, "needs_approval", False)):
+        from antiphon.tools import ApprovalRequest, Policy, Tool
+
+        tool = effect.tool
+        if not self.untrusted or not isinstance(tool, Tool):
             return
         from antiphon.conversation import ToolCall
+        from antiphon.lang.values import plain
         from antiphon.session.portal import portal
-        from antiphon.tools import ApprovalRequest
         from antiphon.tools.threads import called
 
         names = list(tool.spec.parameters.get("properties", {}))
-        call = ToolCall.read("call", tool.name, dict(zip(names, effect.arguments, strict=False)))
-        if self.policy is not None and self.policy.decide(call, tool) == "allow":
+        given = map(plain, effect.arguments)
+        call = ToolCall.read("call", tool.name, dict(zip(names, given, strict=False)))
+        if (self.policy or Policy()).decide(call, tool) == "allow":
             return
         if self.approve is None:
-            raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal, or `--yes`")
+            raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal")
         decision = portal().run(called(self.approve, ApprovalRequest(call, tool)))
         if not (decision if isinstance(decision, bool) else decision.allowed):
             raise VibeError("V0923", f"`{tool.name}` was not allowed")
-
-    def _guarded(self, tool: Any) -> Any:
-        """A tool as this program gets it: an address can carry away what was read."""
-        from antiphon.tools import Tool
-
-        reaches_out = isinstance(tool, Tool) and tool.name == "fetch_url"
-        return replace(tool, needs_approval=True) if self.untrusted and reaches_out else tool
 
     def _human(self, question: str) -> str:
         if self.human is None:
@@ -259,7 +257,7 @@ class Host:
         settings = effect.model.settings
         return Session(
             model,
-            [self._guarded(tool) for tool in effect.tools],
+            effect.tools,
             conversation=effect.conversation,
             policy=self.policy,
             approve=self.approve,
@@ -308,13 +306,12 @@ class Host:
         if self.show_prompt:
             # What is not sent needs no key.
             given.setdefault("key", "none")
-        elif "url" in given:
-            # A key of the user's would go there.
-            self.allow(f"send prompts and the key of `{value.name}` to {given['url']}")
         name = value.name
         if name == "default" and self.default_model is not None:
             # A program may say which tools and settings the configured model gets without naming it.
             name = self.default_model()
+        if self.untrusted and not self.show_prompt and self.replay is None:
+            self._allow_model(name, given)
         if self.connect is not None:
             return self.connect(name, **given)
         from antiphon.providers import connect
@@ -323,6 +320,19 @@ class Host:
             # All models of a program share one recording.
             given |= self._recorded(given)
         return connect(name, **given)
+
+    def _allow_model(self, name: str, given: Mapping[str, Any]) -> None:
+        """Ask before prompts go anywhere but to a provider the user has a key of, with that key, or stay here."""
+        from antiphon.providers import resolve
+
+        provider, _ = resolve(name, given.get("provider"), given.get("url"))
+        named = given.get("provider", "")
+        address = given.get("url") or (named if "://" in named else provider.address())
+        is_elsewhere = "url" in given or "://" in named
+        if not is_elsewhere and "key" not in given and (provider.name == "local" or provider.key()):
+            return
+        key = "a key of its own" if "key" in given else "your key" if provider.key() else "no key"
+        self.allow(f"send prompts to {_named(address)} with {key}")
 
     def _recorded(self, given: dict[str, Any]) -> dict[str, Any]:
         from antiphon.providers.recording import Recorder, Replayer
@@ -336,6 +346,12 @@ def _no_answer(outcome: str, detail: str) -> VibeError:
     if outcome == "blocked":
         return VibeError("V0923", detail, "run it in a terminal, or allow it: `--yes`")
     return VibeError("V0922", f"the model gave no answer: {detail or outcome}")
+
+
+def _named(text: str) -> str:
+    """A text of the program's in a question of ours, in which nothing can pass for more of the question."""
+    said = json.dumps(text)
+    return said if len(said) <= 600 else f"{said[:300]} … {len(said) - 600:,} more characters … {said[-300:]}"
 
 
 def _options(model: Any, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -54,6 +54,28 @@ def system_tool(name: str) -> Any:
     return list(tools.values()) if name == "allTools" else tools[SYSTEM_TOOLS[name]]
 
 
+def untrusted_tool(name: str, directory: str | None) -> Any:
+    """The same for a program that is not trusted: for its own directory alone, and wary there.
+
+    A program that came through a pipe has no directory; each call of its tools is asked about.
+    """
+    from antiphon.tools import requiring_approval
+    from antiphon.tools.builtin import fetch_tool, file_tools
+
+    kept = _system_tools(directory or os.getcwd())
+    own = {tool.name: tool for tool in file_tools([directory or "."], wary=True)}
+    # An address that was named may not lead on to one that was not.
+    own["fetch_url"] = fetch_tool(("*",), redirects=False)
+    harmless = {tool: kept[tool] for tool in ("ask_user", "now")}
+    tools = {tool.name: tool for tool in requiring_approval((kept | own).values())} | harmless
+    if directory is not None:
+        looking = ("read_file", "list_files", "glob_files", "grep_files", "git_status", "git_diff", "git_log")
+        tools |= {tool: (kept | own)[tool] for tool in looking}
+    if name == "readonlyTools":
+        return [tool for tool in tools.values() if tool.read_only and tool.name != "fetch_url"]
+    return list(tools.values()) if name == "allTools" else tools[SYSTEM_TOOLS[name]]
+
+
 @cache
 def _system_tools(root: str) -> dict[str, Any]:
     from antiphon.tools.builtin import all_tools

@@ -51,10 +51,10 @@ class Interactive:
     """
 
     def __init__(
-        self, host: Host, *, name: str = NAME, allow_python: bool = True, servers: Servers | None = None
+        self, host: Host, *, name: str = NAME, untrusted: bool = False, servers: Servers | None = None
     ) -> None:
         self.host = host
-        self._modules = Modules(allow_python)
+        self._modules = Modules(untrusted)
         self._run = Run(host)
         self._instances = Instances(self._modules, self._run, servers)
         self.source: Source = Source(name, "")
@@ -105,7 +105,7 @@ class Interactive:
             self.source,
             scope=scope,
             imports=lambda path: self._modules.exports(path, self.source),
-            allow_python=self._modules.allow_python,
+            untrusted=self._modules.untrusted,
             in_repl=True,
         )
         found = [*unread, *checked.diagnostics]

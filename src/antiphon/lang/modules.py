@@ -14,7 +14,7 @@ from antiphon.lang.checker import check
 from antiphon.lang.compiler import compile_program
 from antiphon.lang.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.errors import ImportFailed, VibeError
-from antiphon.lang.foreign import PythonModules, python_exports, system_exports, system_tool
+from antiphon.lang.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
 from antiphon.lang.module import Code
 from antiphon.lang.naming import MAIN
 from antiphon.lang.parser import parse
@@ -43,15 +43,25 @@ class Compiled:
 class Modules:
     """The modules of a program. Nothing is run here."""
 
-    allow_python: bool = True
+    #: Somebody else's program: it has no Python, and nothing from outside of the directory of its first module.
+    untrusted: bool = False
     compiled: dict[str, Compiled] = field(default_factory=dict[str, Compiled])
     _loading: list[str] = field(default_factory=list[str])
+    _inside: Path | None = None
 
     def load(self, path: str | Path) -> Compiled:
         """The module in a file."""
         real = str(Path(path).resolve())
+        if self.untrusted:
+            self._check_inside(Path(path), real)
         known = self.compiled.get(real)
         return known if known is not None else self.add(read_source(path, real))
+
+    def _check_inside(self, path: Path, real: str) -> None:
+        self._inside = self._inside or path.parent.resolve()
+        if not Path(real).is_relative_to(self._inside):
+            hint = "--untrusted allows the directory of the program alone"
+            raise VibeError("V0601", f"{path} leads out of {self._inside}", hint)
 
     def add(self, source: Source, *, for_tests: bool = False) -> Compiled:
         """A module from its text; `for_tests` leaves out what its top level does."""
@@ -64,9 +74,7 @@ class Modules:
 
     def _add(self, source: Source, for_tests: bool) -> Compiled:
         program, unread = parse(source)
-        checked = check(
-            program, source, imports=lambda path: self.exports(path, source), allow_python=self.allow_python
-        )
+        checked = check(program, source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
         found = sorted([*unread, *checked.diagnostics], key=lambda each: (each.start, each.end, each.code))
         sound = not any(each.severity == "error" for each in found)
         code = compile_program(program, source, for_tests=for_tests) if sound else None
@@ -146,7 +154,8 @@ class Instances:
     def imported(self, path: str, name: str, importer: Code) -> Any:
         """What an imported name stands for; its module is run if it has not been."""
         if path == "system/tools":
-            return system_tool(name)
+            host = self.run.host
+            return untrusted_tool(name, host.directory) if host.untrusted else system_tool(name)
         if path.startswith("mcp:"):
             return self._server_tool(path.removeprefix("mcp:"), name)
         if path.startswith("py:") or path.endswith(".py"):

@@ -216,9 +216,13 @@ def default_host() -> Host:
     return Host(default_model=lambda: default_model().model)
 
 
-def load(path: str | PathLike[str], *, allow_python: bool = True) -> Program:
-    """Load a program; `ProgramErrors` says all that is wrong with it."""
-    modules = Modules(allow_python)
+def load(path: str | PathLike[str], *, untrusted: bool = False) -> Program:
+    """Load a program; `ProgramErrors` says all that is wrong with it.
+
+    One that is `untrusted` has no Python, and imports nothing from outside of its directory; run it with a `Host` that
+    knows so too.
+    """
+    modules = Modules(untrusted)
     main = modules.load(Path(path))
     modules.raise_errors()
     return Program(modules, main)
@@ -229,9 +233,9 @@ def run(path: str | PathLike[str], **inputs: Any) -> Outcome:
     return load(path).run(**inputs)
 
 
-def loads(text: str | bytes, name: str = "<program>", *, allow_python: bool = True) -> Program:
+def loads(text: str | bytes, name: str = "<program>", *, untrusted: bool = False) -> Program:
     """Load a program from its text."""
-    modules = Modules(allow_python)
+    modules = Modules(untrusted)
     main = modules.add(source_of(text, name) if isinstance(text, bytes) else Source(name, text))
     modules.raise_errors()
     return Program(modules, main)

@@ -109,12 +109,12 @@ def _no_servers(name: str) -> NoReturn:
     raise ImportFailed("V0606", f"no test starts the MCP server `{name}`", hint)
 
 
-def load_tests(path: str, *, replay: str | None = None, allow_python: bool = True) -> Suite:
+def load_tests(path: str, *, replay: str | None = None) -> Suite:
     """The tests of a file; `ProgramErrors` says why it cannot be run.
 
     Its recording is the one given, or the one beside it (`NAME.recording.jsonl`).
     """
-    modules = Modules(allow_python)
+    modules = Modules()
     main = modules.add(read_source(path), for_tests=True)
     modules.raise_errors()
     assert main.code is not None

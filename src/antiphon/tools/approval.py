@@ -65,7 +65,8 @@ Approver = Callable[[ApprovalRequest], Decision | bool | Awaitable[Decision | bo
 class Policy:
     """Rules in order: the first that matches decides. Without one, tools that need approval are asked about.
 
-    Destructive tools and those wrapped by `requiring_approval` need it; the rest are allowed.
+    Destructive tools and those wrapped by `requiring_approval` need it, and those that read files do for files that
+    look like secrets; the rest are allowed.
     """
 
     rules: tuple[Rule, ...] = ()
@@ -82,7 +83,7 @@ class Policy:
         for rule in self.rules:
             if rule.matches(call.name, given):
                 return rule.action
-        return "ask" if tool.needs_approval or tool.destructive else "allow"
+        return "ask" if tool.wants_approval(call.arguments) else "allow"
 
     def remembering(self, call: ToolCall, allowed: bool) -> Policy:
         """This policy with the same decision for calls of the same tool with the same arguments."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO, Literal
 
 from antiphon.tools.paths import (
     DIRECTORY,
@@ -29,6 +29,7 @@ from antiphon.tools.paths import (
     outside,
     steps_of,
 )
+from antiphon.tools.secrets import looks_secret
 from antiphon.tools.tool import ToolFailure
 
 #: Directories that hold no work of people's own; walking a tree does not go into them.
@@ -107,6 +108,28 @@ class Roots:
         finally:
             place.close()
 
+    def asks_about(self, hidden: bool = False) -> Callable[[Mapping[str, Any]], bool]:
+        """For tools that take a `path`: whether it is one to ask about."""
+        return lambda given: self.is_secret(given.get("path", "."), hidden=hidden)
+
+    def is_secret(self, path: object, *, hidden: bool = False) -> bool:
+        """Whether a path leads to what looks like a secret, by its name or by that of what a link in it leads to.
+
+        With `hidden`, everything whose name begins with a dot counts. What cannot be reached is none.
+        """
+        if not isinstance(path, str):
+            return False
+        try:
+            with self.locate(path) as place:
+                parts = place.parts
+        except ToolFailure:
+            return False
+        if place.real in self.paths:
+            return False
+        given = steps_of(path)
+        dotted = hidden and any(part.startswith(".") and part != ".." for part in (*parts, *given))
+        return dotted or looks_secret(parts) or looks_secret(steps_of(place.real)) or looks_secret(given)
+
     def _find(self, path: str, writing: bool) -> Place:
         starts = (None,) if os.path.isabs(path) else self._roots
         missing: ToolFailure = Missing(f"there is no {named(path)}")
@@ -176,6 +199,8 @@ class Place:
         self, roots: Roots, given: str, root: Root, parts: tuple[str, ...], name: str, held: int | None
     ) -> None:
         self._roots, self._given, self._name, self._held = roots, given, name, held
+        #: The steps to it from its root.
+        self.parts = parts
         #: The real path, for names to show; what is opened is opened through the held directory.
         self.real = os.path.join(root.real, *parts)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -52,6 +52,14 @@ class Tool:
     destructive: bool = False
     needs_approval: bool = False
     output_limit: int = 40_000
+    #: Of which arguments it asks for approval although it does not as a rule.
+    asks_about: Callable[[Mapping[str, Any]], bool] | None = None
+
+    def wants_approval(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether somebody should allow a call with these arguments."""
+        if self.needs_approval or self.destructive:
+            return True
+        return self.asks_about is not None and self.asks_about(arguments)
 
     @property
     def name(self) -> str:

@@ -74,12 +74,13 @@ class Display:
         if self.person.allows(waiting):
             waiting.allow()
             return
+        lines, hidden = list[str](), 0
         if waiting.kind == "approval":
-            waiting.question = described(waiting.call)
+            waiting.question, lines, hidden = described(waiting.call, self.console.width)
         view.show(waiting)
         with echoing(True):
             try:
-                self.person.settle(waiting)
+                self.person.settle(waiting, lines, hidden, lambda text: self.note(text, ""))
             except KeyboardInterrupt:
                 # The question's line has no end yet.
                 self.console.print()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 from antiphon.conversation import ToolCall
+from antiphon.render.people import call_lines, settled, shortened
 from antiphon.render.safe import safe_line
 
 if TYPE_CHECKING:
@@ -29,15 +29,18 @@ class Person:
         """Whether this was allowed once for all."""
         return waiting.kind == "approval" and _kind(waiting.call) in self._always
 
-    def settle(self, waiting: Waiting) -> None:
-        """Ask about what `described` has shown. Anything but a yes is a no, and its words go to the model."""
+    def settle(self, waiting: Waiting, lines: list[str], hidden: int, show: Callable[[str], None]) -> None:
+        """Ask about a call whose `lines` were shown but for those that are `hidden`.
+
+        Anything but a yes is a no, and its words go to the model.
+        """
         self._forget_typed()
         if waiting.kind == "question":
             waiting.answer(self._line("> "))
             return
         call = waiting.call
         always = "this very command" if call.name == _SHELL else call.name
-        said = self._line(f"[y]es, [n]o, [a]lways ({always}): ").strip()
+        said = settled(self._line, show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})")
         if said.lower() in ("a", "always"):
             self._always.add(_kind(call))
         if said.lower() in ("y", "yes", "a", "always"):
@@ -59,17 +62,14 @@ class Person:
                 termios.tcflush(self._keyboard.fileno(), termios.TCIFLUSH)
 
 
-def described(call: ToolCall) -> str:
-    """The call to be allowed, each argument on lines of its own: nothing in them can pass for a line of ours."""
-    shown = [f"May `{call.name}` run?"]
-    for name, value in call.arguments.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        name = safe_line(name)
-        if "\n" in text:
-            shown += [f"  {name}:", *(f"    {line}" for line in text.replace("\r\n", "\n").split("\n"))]
-        else:
-            shown.append(f"  {name}: {text}")
-    return "\n".join(shown)
+def described(call: ToolCall, width: int = 80) -> tuple[str, list[str], int]:
+    """The call to be allowed as it is shown at first, all of its lines, and how many of them are not shown.
+
+    Each argument is on lines of its own: nothing in them can pass for a line of ours.
+    """
+    lines = [f"  {each}" for each in call_lines(call, width - 6)]
+    short, hidden = shortened(lines)
+    return "\n".join([f"May `{safe_line(call.name)}` run?", *short]), lines, hidden
 
 
 def _kind(call: ToolCall) -> tuple[str, str]:

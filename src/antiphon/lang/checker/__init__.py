@@ -47,14 +47,14 @@ def check(
     *,
     scope: Scope | None = None,
     imports: Callable[[str], Exports] | None = None,
-    allow_python: bool = True,
+    untrusted: bool = False,
     in_repl: bool = False,
 ) -> Checked:
     """Check a tree and fill it in. With the `scope` of an earlier check the names of that go on being known."""
     module = scope if scope is not None else Scope()
     before = dict(module.names)
     module.begin(program.statements, program.start, NO_END if in_repl else program.end)
-    c = Checker(source, module, imports, allow_python, in_repl)
+    c = Checker(source, module, imports, untrusted, in_repl)
     c.statements(program.statements)
     c.warn_unused_imports()
     if not c.shows_variables:
@@ -71,13 +71,13 @@ def check_source(
     source: Source,
     *,
     imports: Callable[[str], Exports] | None = None,
-    allow_python: bool = True,
+    untrusted: bool = False,
 ) -> list[Diagnostic]:
     """Everything that is wrong with a text, in order of place: what cannot be read, and what can but is not right."""
     from antiphon.lang.parser import parse
 
     program, unread = parse(source)
-    found = check(program, source, imports=imports, allow_python=allow_python).diagnostics
+    found = check(program, source, imports=imports, untrusted=untrusted).diagnostics
     if any(each.code == "V0119" for each in unread):
         # Python that cannot be read has been reported by the parser.
         found = [each for each in found if each.code != "V0608"]

@@ -27,8 +27,8 @@ def import_(c: Checker, node: Import) -> bool:
 
 def _exports(c: Checker, node: Import, where: tuple[int, int]) -> Exports:
     unknown = Exports(complete=False)
-    if not c.allow_python and (node.path.endswith(".py") or node.path.startswith("py:")):
-        c.report("V0603", "Python is not allowed by --no-python", where)
+    if c.untrusted and (node.path.endswith(".py") or node.path.startswith("py:")):
+        c.report("V0603", "Python is not allowed by --untrusted", where)
         return unknown
     if c.imports is None:
         return unknown

@@ -67,7 +67,7 @@ class Checker:
     source: Source
     module: Scope
     imports: Callable[[str], Exports] | None = None
-    allow_python: bool = True
+    untrusted: bool = False
     in_repl: bool = False
     scope: Scope = field(init=False)
     frame: Frame = field(default_factory=Frame)

@@ -20,13 +20,17 @@ _MOST_SHOWN = 38_000
 _LARGEST_EDIT = 20_000_000
 
 
-def file_tools(roots: Iterable[str | os.PathLike[str]] | Roots = (".",)) -> list[Tool]:
-    """The tools for files in these directories: read, write, edit, list, glob and grep."""
+def file_tools(roots: Iterable[str | os.PathLike[str]] | Roots = (".",), *, wary: bool = False) -> list[Tool]:
+    """The tools for files in these directories: read, write, edit, list, glob and grep.
+
+    To read a file that looks like a secret needs approval, and such files are not searched. Tools that are `wary` take
+    every hidden file for one.
+    """
     confined = roots if isinstance(roots, Roots) else Roots(roots)
-    return [_reader(confined), *search_tools(confined), _writer(confined), _editor(confined)]
+    return [_reader(confined, wary), *search_tools(confined, wary=wary), _writer(confined), _editor(confined)]
 
 
-def _reader(roots: Roots) -> Tool:
+def _reader(roots: Roots, wary: bool) -> Tool:
     def read_file(path: str, start_line: int = 1, end_line: int | None = None) -> ToolResult:
         """Read a text file, or some of its lines. A first line in brackets says so if there is more.
 
@@ -43,7 +47,7 @@ def _reader(roots: Roots) -> Tool:
             cut = lines_from(stream, start_line, end_line, _MOST_SHOWN)
             return shown(_described(cut, path, start_line), _content(place.shown, cut, start_line, size))
 
-    return as_tool(read_file, read_only=True)
+    return as_tool(read_file, read_only=True, asks_about=roots.asks_about(wary))
 
 
 def _check_text(stream: BinaryIO, path: str) -> None:

@@ -16,6 +16,7 @@ from antiphon.tools.builtin.findings import Match, listing, matched, prefix_of
 from antiphon.tools.builtin.searching import glob_fits, shortened, text_lines
 from antiphon.tools.processes import Finished, program, run, scrubbed
 from antiphon.tools.sandbox import UNWALKED, Place, Roots
+from antiphon.tools.secrets import SECRET_DIRECTORIES, SECRET_FILES
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 _TIME_LIMIT = 20.0
@@ -28,8 +29,9 @@ _SAME_GLOB = re.compile(r"(?:[\w.*?-]+/)*[\w.?-]*\*?[\w.?-]+")
 _STARTER = "import os, sys; os.fchdir(int(sys.argv[1])); os.execv(sys.argv[2], sys.argv[2:])"
 
 
-def search_tools(roots: Roots) -> list[Tool]:
-    """`list_files`, `glob_files` and `grep_files` for these directories."""
+def search_tools(roots: Roots, *, wary: bool = False) -> list[Tool]:
+    """`list_files`, `glob_files` and `grep_files` for these directories; `wary` as in `file_tools`."""
+    unread = (*SECRET_FILES, ".*") if wary else SECRET_FILES
 
     def list_files(path: str = ".", depth: int = 1) -> ToolResult:
         """List what is in a directory, hidden files included; directories end in /.
@@ -75,14 +77,23 @@ def search_tools(roots: Roots) -> list[Tool]:
         if not 1 <= max_matches <= 5_000:
             raise ToolFailure("`max_matches` is between 1 and 5,000")
         with roots.locate(path) as place:
-            wanted = {"pattern": pattern, "ignore_case": ignore_case, "glob": glob, "most": max_matches}
+            # A file that is named was asked about; one that is only met is not read.
+            skipped = () if place.kind == "file" else unread
+            wanted = {
+                "pattern": pattern,
+                "ignore_case": ignore_case,
+                "glob": glob,
+                "most": max_matches,
+                "unread": skipped,
+            }
             matches = await _ripgrep(roots, place, wanted)
             if matches is None:
                 matches = await _search(place, wanted)
             nothing = f"no line matches `{pattern}`" + (f" in files like `{glob}`" if glob else "")
             return matched(prefix_of(place), matches, max_matches, nothing)
 
-    return [as_tool(function, read_only=True, timeout=60.0) for function in (list_files, glob_files, grep_files)]
+    looking = [as_tool(function, read_only=True, timeout=60.0) for function in (list_files, glob_files)]
+    return [*looking, as_tool(grep_files, read_only=True, timeout=60.0, asks_about=roots.asks_about(wary))]
 
 
 async def _search(place: Place, wanted: dict[str, Any]) -> list[Match]:
@@ -91,7 +102,9 @@ async def _search(place: Place, wanted: dict[str, Any]) -> list[Match]:
         directory, only = os.path.split(place.name)
         return await _searched({**wanted, "where": place.directory or directory, "only": only, "unwalked": ()})
     with place.descriptor() as where:
-        return await _searched({**wanted, "where": where, "only": None, "unwalked": sorted(UNWALKED)})
+        return await _searched(
+            {**wanted, "where": where, "only": None, "unwalked": sorted(UNWALKED | SECRET_DIRECTORIES)}
+        )
 
 
 async def _searched(settings: dict[str, Any]) -> list[Match]:
@@ -138,6 +151,9 @@ async def _ripgrep(roots: Roots, place: Place, wanted: dict[str, Any]) -> list[M
     if wanted["glob"] and _SAME_GLOB.fullmatch(wanted["glob"]):
         options.append(f"--glob={wanted['glob']}")
     options += [f"--glob=!**/{name}/" for name in sorted(UNWALKED)]
+    if place.kind != "file":
+        options += [f"--iglob=!**/{name}/" for name in sorted(SECRET_DIRECTORIES)]
+        options += [f"--iglob=!{name}" for name in wanted["unread"]]
     options += [f"--max-count={wanted['most'] + 1}", f"--regexp={wanted['pattern']}"]
     if place.kind == "file":
         finished = await _started(found, options, f"./{place.name}", place.directory)

@@ -119,6 +119,8 @@ def search(settings: dict[str, Any]) -> Iterator[tuple[str, int, str]]:
         with stream:
             if settings["glob"] and not glob_fits(parts, settings["glob"]):
                 continue
+            if any(fnmatchcase(parts[-1].casefold(), name) for name in settings["unread"]):
+                continue
             for number, line in text_lines(stream):
                 if expression.search(line):
                     yield "/".join(parts), number, shortened(line)

@@ -31,10 +31,13 @@ _HEADERS = {
 }
 
 
-def fetch_tool(allow: Sequence[str] = (), *, timeout: float = 30.0, size_limit: int = 2_000_000) -> Tool:
+def fetch_tool(
+    allow: Sequence[str] = (), *, timeout: float = 30.0, size_limit: int = 2_000_000, redirects: bool = True
+) -> Tool:
     """The tool `fetch_url`, for these hosts only: names (`docs.python.org`) or patterns (`*.python.org`).
 
     Machines of a private network, this one included, are reached only if allowed by exact name (`localhost:8000`).
+    Without `redirects`, the model is told where an address leads, and may ask for that.
     """
     if isinstance(allow, str):
         raise TypeError("`allow` is a list of hosts, not one text")
@@ -47,14 +50,14 @@ def fetch_tool(allow: Sequence[str] = (), *, timeout: float = 30.0, size_limit: 
         """
         try:
             async with asyncio.timeout(timeout):
-                return await _fetched(url, allow, size_limit)
+                return await _fetched(url, allow, size_limit, redirects)
         except TimeoutError:
             raise ToolFailure(f"`{url[:200]}` did not answer within {timeout:g} seconds") from None
 
     return as_tool(fetch_url, read_only=True)
 
 
-async def _fetched(url: str, allow: Sequence[str], size_limit: int) -> ToolResult:
+async def _fetched(url: str, allow: Sequence[str], size_limit: int, redirects: bool) -> ToolResult:
     import httpx2
 
     # A proxy from the environment would connect for us, to addresses nobody has checked.
@@ -66,6 +69,8 @@ async def _fetched(url: str, allow: Sequence[str], size_limit: int) -> ToolResul
                 location = response.headers.get("location")
                 if response.status_code in _REDIRECTS and location:
                     url = urljoin(url, location)
+                    if not redirects:
+                        raise ToolFailure(f"`{parts.hostname}` says to go to `{url[:1_000]}`; it was not gone to")
                     continue
                 return await _shown(response, url, size_limit)
             except ValueError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -53,26 +53,31 @@ class McpServer:
             )
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], environ: Mapping[str, str] | None = None) -> list[McpServer]:
+    def from_config(
+        cls, config: Mapping[str, Any], environ: Mapping[str, str] | None = None, withheld: Collection[str] = ()
+    ) -> list[McpServer]:
         """The servers of a configuration, given whole or as the object under its `mcpServers` key.
 
-        `${VAR}` and `${VAR:-default}` in its texts are replaced from the environment. Servers marked `disabled` are
-        left out; keys that only other programs know are ignored.
+        `${VAR}` and `${VAR:-default}` in its texts are replaced from the environment; to name one that is `withheld` is
+        an error. Servers marked `disabled` are left out; keys that only other programs know are ignored.
         """
         servers = config.get("mcpServers", config)
         if not isinstance(servers, Mapping):
             raise ConfigurationError(f"`mcpServers` is an object of servers by name, not {_kind(servers)}")
         environ = os.environ if environ is None else environ
-        entries = {str(name): _Entry(str(name), entry, environ) for name, entry in _items(cast(object, servers))}
+        entries = {
+            str(name): _Entry(str(name), entry, environ, withheld) for name, entry in _items(cast(object, servers))
+        }
         return [entry.server() for entry in entries.values() if entry.fields.get("disabled") is not True]
 
 
 class _Entry:
     """The object that describes one server."""
 
-    def __init__(self, name: str, fields: object, environ: Mapping[str, str]) -> None:
+    def __init__(self, name: str, fields: object, environ: Mapping[str, str], withheld: Collection[str]) -> None:
         self.name = name
         self.environ = environ
+        self.withheld = withheld
         if not isinstance(fields, Mapping):
             raise ConfigurationError(
                 f"MCP server `{name}` is an object with a `command` or a `url`, not {_kind(fields)}"
@@ -130,6 +135,11 @@ class _Entry:
 
         def replacement(found: re.Match[str]) -> str:
             variable, default = found[1], found[2]
+            if variable in self.withheld:
+                raise ConfigurationError(
+                    f"{place} of MCP server `{self.name}` uses ${{{variable}}}, the key of a provider, which a "
+                    "project's file does not get; it needs a variable of its own, or belongs into your configuration"
+                )
             if self.environ.get(variable) or (default is None and variable in self.environ):
                 return self.environ[variable]
             if default is not None:

@@ -55,6 +55,8 @@ def mcp_server(tools: Iterable[Callable[..., Any] | Tool], name: str = "antiphon
 async def _run(tool: Tool | None, call: ToolCall) -> ToolResult:
     if tool is None or call.problem:
         return failure(call, call.problem or f"there is no tool named {call.name!r}")
+    if tool.read_only and tool.asks_about is not None and tool.asks_about(call.arguments):
+        return failure(call, "this looks like a secret, and nobody can be asked here whether it may be read")
     try:
         result, _ = await execute(tool, call, Conversation())
     except HumanNeeded as question:

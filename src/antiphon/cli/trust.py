@@ -1,0 +1,200 @@
+"""`antiphon trust`: what the files and programs of a project would do, and whether they may."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon.cli.output import printable
+from antiphon.errors import AntiphonError
+
+if TYPE_CHECKING:
+    from antiphon.config.trust import Project
+
+#: Trust was not given: nobody was there to give it, or they said no.
+_NOT_TRUSTED = 3
+_MOST_PROGRAMS = 500
+_STATES = {
+    "nothing": "there is nothing to trust here",
+    "trusted": "trusted",
+    "refused": "not trusted, as you decided; its files are ignored",
+    "new": "not trusted; its files are ignored",
+    "changed": "changed since you decided; its files are ignored",
+}
+
+
+@click.command()
+@click.option("-y", "--yes", is_flag=True, help="Trust it without asking: what is trusted is still shown.")
+@click.option("--revoke", is_flag=True, help="Trust it no longer.")
+@click.option("--list", "listed", is_flag=True, help="List every project that was decided about.")
+@click.option("--status", is_flag=True, help="Only show what there is.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, and ask nothing.")
+@click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, directory: Path | None) -> None:
+    """Show what the files and programs of a project would do, and let them.
+
+    It is one decision for a repository: its `antiphon.toml`, `.env`, MCP servers and programs, as they are now. When
+    one of them changes, it is asked again. Until then they are ignored. Exit code: 0 it is trusted, or there is nothing
+    to trust; 3 it is not; 2 a file has a mistake.
+    """
+    from antiphon.config import trust as kept
+
+    if listed:
+        _list(kept.decisions(), as_json)
+        return
+    project = kept.find_project(directory)
+    if revoke:
+        done = kept.revoke(project.root)
+        click.echo(f"{printable(str(project.root))}: {'no longer trusted' if done else 'nothing was decided about it'}")
+        return
+    programs = found_programs(project)
+    is_trusted = _is_settled(project, programs)
+    if as_json:
+        _print_json(project, programs, is_trusted)
+    else:
+        _show(project, programs)
+    if yes and not status:
+        kept.decide(project, True, programs)
+        is_trusted = True
+        click.echo("trusted", err=as_json)
+    elif not is_trusted and not status and not as_json and _has_human():
+        is_trusted = ask(project, programs)
+    elif not is_trusted and not status and not as_json:
+        click.echo("antiphon: nobody is here to decide; look at it, then `antiphon trust --yes`", err=True)
+    sys.exit(0 if is_trusted else _NOT_TRUSTED)
+
+
+def settle(project: Project) -> None:
+    """Ask about a project that nobody has decided about, if somebody is here; it is asked once."""
+    if project.state not in ("new", "changed") or not _has_human():
+        return
+    programs = found_programs(project)
+    try:
+        _show(project, programs, err=True)
+    except AntiphonError as error:
+        click.echo(f"antiphon: {printable(str(error))}; it is ignored", err=True)
+        return
+    ask(project, programs)
+
+
+def ask(project: Project, programs: dict[str, list[str]]) -> bool:
+    """Put the question behind what was shown, and remember the answer."""
+    from antiphon.config import trust as kept
+
+    click.echo("Trust this project? [y]es, [n]o: ", nl=False, err=True)
+    # Not through the stream: whoever reads from it later wants it as it was.
+    trusted = os.read(sys.stdin.fileno(), 1_000).decode(errors="replace").strip().lower() in ("y", "yes")
+    kept.decide(project, trusted, programs)
+    if not trusted:
+        click.echo("It is not trusted: its files are ignored. `antiphon trust` asks again.", err=True)
+    return trusted
+
+
+def check_program(modules: dict[str, Any], path: str, *, named: bool = True) -> str:
+    """Why a program may not be run as it is, or nothing: it is of a repository that does not have the user's trust.
+
+    One that lies in no repository was brought by the user, who named it.
+    """
+    from antiphon.config import trust as kept
+    from antiphon.lang.reach import reach
+
+    project = kept.find_project(Path(path).resolve().parent)
+    if named and not project.is_repository:
+        return ""
+    wanted = {name: reach(module.source) for name, module in modules.items()}
+    unknown = {name: said for name, said in wanted.items() if not project.covers(_below(project, name), said) and said}
+    if not unknown:
+        return ""
+    if project.trusted is not False and _has_human():
+        programs = found_programs(project) | {_below(project, name): said for name, said in wanted.items() if said}
+        _show(project, programs, err=True)
+        if ask(project, programs):
+            return ""
+    said = "; ".join(dict.fromkeys(each for lines in unknown.values() for each in lines))
+    return f"{printable(Path(path).name)} {printable(said)}, and {printable(str(project.root))} is not trusted"
+
+
+def found_programs(project: Project) -> dict[str, list[str]]:
+    """The programs of a repository that reach further than the models the user has, and what they reach."""
+    from antiphon.cli import programs
+    from antiphon.lang.errors import VibeError
+    from antiphon.lang.modules import read_source
+    from antiphon.lang.reach import reach
+
+    if not project.is_repository and (project.root != project.directories[0] or project.root == Path.home()):
+        return {}
+    found: dict[str, list[str]] = {}
+    for number, path in enumerate(programs.files([str(project.root)])):
+        if number >= _MOST_PROGRAMS:
+            break
+        try:
+            said = reach(read_source(path))
+        except (VibeError, RecursionError):
+            continue
+        if said:
+            found[_below(project, str(Path(path).resolve()))] = said
+    return found
+
+
+def _below(project: Project, path: str) -> str:
+    real, root = Path(path), project.root.resolve()
+    return real.relative_to(root).as_posix() if real.is_relative_to(root) else path
+
+
+def _is_settled(project: Project, programs: dict[str, list[str]]) -> bool:
+    if project.state not in ("nothing", "trusted"):
+        return False
+    return all(project.covers(name, said) for name, said in programs.items())
+
+
+def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False) -> None:
+    """All that leaves the machine, is started or is named, with marks where it is new."""
+    from antiphon.config.facts import facts
+
+    state = project.state if project.state != "nothing" or not programs else "new"
+    state = "new" if state == "trusted" and not _is_settled(project, programs) else state
+    lines = [f"{project.root}: {_STATES[state]}"]
+    marks = project.trusted is not None
+    for name in project.files:
+        lines.append(f"{name}{' (new or changed)' if marks and name in project.news else ''}")
+        lines += [f"  {fact}" for fact in facts(project.root / name)] or ["  nothing that leaves this machine"]
+    lines += [f"{name} (gone)" for name in project.news if name not in project.files]
+    for name, said in programs.items():
+        lines.append(f"{name}{' (new or changed)' if marks and not project.covers(name, said) else ''}")
+        lines += [f"  {each}" for each in said]
+    for line in lines:
+        # One line each: a name with a line break in it could pass for a line of ours.
+        click.echo(printable(line).replace("\n", "\\n"), err=err)
+
+
+def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bool) -> None:
+    from antiphon.config.facts import facts
+
+    report = {
+        "root": str(project.root),
+        "state": project.state,
+        "trusted": is_trusted,
+        "files": {name: facts(project.root / name) for name in project.files},
+        "programs": programs,
+        "news": project.news,
+    }
+    click.echo(json.dumps(report, indent=2))
+
+
+def _list(decisions: dict[str, dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(decisions, indent=2))
+        return
+    for root, entry in decisions.items():
+        click.echo(printable(f"{'trusted' if entry['trusted'] else 'refused'}  {root}").replace("\n", "\\n"))
+    if not decisions:
+        click.echo("no project was decided about")
+
+
+def _has_human() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()

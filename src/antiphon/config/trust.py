@@ -1,0 +1,177 @@
+"""Which projects the user trusts: one decision for all files of a project, by their content, kept outside of it.
+
+Until then its files are not read for anything: they choose no model, no address, no key and no program.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from antiphon.config.places import config_directory, project_directories, read_bytes, write_private
+from antiphon.errors import ConfigurationError
+
+#: Files that could choose where requests go, which keys are used, or what is started.
+FILES = ("antiphon.toml", "pyproject.toml", ".env", ".mcp.json", "mcp.json")
+
+State = Literal["nothing", "trusted", "refused", "new", "changed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """The files that hold for a directory: the hash of each, by its path below the root.
+
+    `decided` is what the user was shown the last time, and `trusted` how they decided. `programs` is what programs
+    were seen to reach then.
+    """
+
+    root: Path
+    directories: tuple[Path, ...]
+    files: Mapping[str, str]
+    decided: Mapping[str, str] = field(default_factory=dict[str, str])
+    programs: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
+    trusted: bool | None = None
+
+    @property
+    def is_repository(self) -> bool:
+        """Whether there is a git repository around it."""
+        return (self.root / ".git").exists()
+
+    @property
+    def news(self) -> list[str]:
+        """The files that are new, changed or gone since the user decided."""
+        return [name for name in {**self.decided, **self.files} if self.decided.get(name) != self.files.get(name)]
+
+    @property
+    def state(self) -> State:
+        """What the user has said of these files as they are now."""
+        if self.trusted is None:
+            return "new" if self.files else "nothing"
+        if self.news:
+            return "changed" if self.files else "nothing"
+        return "trusted" if self.trusted else "refused"
+
+    def covers(self, name: str, reach: Iterable[str]) -> bool:
+        """Whether the user has trusted a program of this project, with all that it reaches."""
+        return self.trusted is True and set(reach) <= set(self.programs.get(name, ()))
+
+
+def find_project(cwd: Path | None = None) -> Project:
+    """The project around a directory, and what was decided about it."""
+    directories = tuple(project_directories(cwd))
+    found = [path for each in directories for name in FILES if (path := each / name).is_file()]
+    hashes = {path: digest for path in found if (digest := _hash(path))}
+    if directories and (directories[-1] / ".git").exists():
+        root = directories[-1]
+    else:
+        # The outermost file: what lies further up is somebody's home, not a project.
+        root = next((each for each in reversed(directories) if any(path.parent == each for path in hashes)), None)
+        root = root or (directories[0] if directories else Path("/nonexistent"))
+    entry = _entries().get(str(root), {})
+    decided: dict[str, str] = entry.get("files", {})
+    return Project(
+        root,
+        directories,
+        {path.relative_to(root).as_posix(): digest for path, digest in hashes.items()},
+        {name: digest for name, digest in decided.items() if (root / name).parent in directories},
+        entry.get("programs", {}),
+        entry.get("trusted"),
+    )
+
+
+def is_trusted(cwd: Path | None = None) -> bool:
+    """Whether the files that hold here may be used, as they are now."""
+    return find_project(cwd).state == "trusted"
+
+
+def decide(project: Project, trusted: bool, programs: Mapping[str, list[str]] | None = None) -> None:
+    """Remember the user's decision about these very files, and what they were shown of programs."""
+    entries = _entries()
+    before: dict[str, str] = entries.get(str(project.root), {}).get("files", {})
+    elsewhere = {
+        name: digest for name, digest in before.items() if (project.root / name).parent not in project.directories
+    }
+    entries[str(project.root)] = {
+        "trusted": trusted,
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "files": {**(elsewhere if project.trusted == trusted else {}), **project.files},
+        "programs": dict(project.programs if programs is None else programs) if trusted else {},
+    }
+    write_private(trust_file(), entries)
+
+
+def revoke(root: Path) -> bool:
+    """Forget what was decided about a project; returns whether there was anything."""
+    entries = _entries()
+    if entries.pop(str(root), None) is None:
+        return False
+    write_private(trust_file(), entries)
+    return True
+
+
+def decisions() -> dict[str, dict[str, Any]]:
+    """All projects that were decided about, by their root."""
+    return dict(sorted(_entries().items()))
+
+
+def trust_file() -> Path:
+    """The file that holds the decisions."""
+    return config_directory() / "trust.json"
+
+
+def advice(project: Project) -> str:
+    """One line on files that are ignored, and what to do about it; nothing if none are."""
+    if project.state in ("nothing", "trusted"):
+        return ""
+    names = ", ".join(project.files)
+    why = "changed since you trusted it" if project.state == "changed" and project.trusted else "not trusted"
+    return f"{names} in {project.root}: {why}, and ignored; `antiphon trust` shows what it does, and allows it"
+
+
+def _entries() -> dict[str, dict[str, Any]]:
+    path = trust_file()
+    try:
+        if path.stat().st_mode & 0o022:
+            raise ConfigurationError(f"{path} could have been written by others; delete it and decide again")
+        data: object = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or not all(map(_is_entry, cast("dict[str, Any]", data).values())):
+        raise ConfigurationError(f"{path} is not the JSON that `antiphon trust` writes; delete it and decide again")
+    return cast("dict[str, dict[str, Any]]", data)
+
+
+def _is_entry(entry: object) -> bool:
+    kinds = {"trusted": bool, "files": dict, "programs": dict}
+    known = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
+    return all(isinstance(known.get(name), kind) for name, kind in kinds.items())
+
+
+def _hash(path: Path) -> str:
+    """The hash of what counts in a file: of a `pyproject.toml` our own table alone, or nothing if it has none."""
+    try:
+        data = read_bytes(path)
+    except ConfigurationError:
+        # It is told by whoever would use it; until then it harms nobody.
+        return "unreadable"
+    if path.name == "pyproject.toml":
+        import tomllib
+
+        try:
+            table = tomllib.loads(data.decode("utf-8-sig")).get("tool", {}).get("antiphon")
+        except (ValueError, AttributeError, RecursionError):
+            return ""
+        if table is None:
+            return ""
+        data = json.dumps(table, sort_keys=True, default=str).encode()
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()

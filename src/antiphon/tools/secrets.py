@@ -1,0 +1,77 @@
+"""Files that look like they hold secrets: they are not read unless somebody says so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+
+#: Patterns of names, in small letters.
+SECRET_FILES = (
+    ".env",
+    ".env.*",
+    ".env-*",
+    ".env_*",
+    "*.env",
+    ".envrc",
+    ".netrc",
+    "_netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".htpasswd",
+    ".git-credentials",
+    ".dockercfg",
+    ".vault-token",
+    ".boto",
+    ".s3cfg",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "*.ppk",
+    "*.jks",
+    "*.keystore",
+    "*.kdbx",
+    "*.asc",
+    "*.gpg",
+    "id_rsa",
+    "id_dsa",
+    "id_ecdsa",
+    "id_ed25519",
+    "id_*_sk",
+    "credentials",
+    "credentials.*",
+    "*credentials.json",
+    "*credentials.y*ml",
+    "secret",
+    "secrets",
+    "secrets.*",
+    "*.secret",
+    "*.secrets",
+    "*.token",
+    "client_secret*.json",
+    "service-account*.json",
+    "service_account*.json",
+    "kubeconfig",
+    "keys.json",
+    "auth.json",
+    "*.tfvars",
+    "*.tfstate",
+    "*_history",
+)
+#: Directories all of whose files are.
+SECRET_DIRECTORIES = frozenset((".ssh", ".gnupg", ".aws", ".azure", ".gcloud", ".kube", ".docker", ".password-store"))
+
+
+def looks_secret(parts: Sequence[str]) -> bool:
+    """Whether a file with this path looks like it holds secrets: keys, passwords, tokens."""
+    names = [part.casefold() for part in parts]
+    if not names:
+        return False
+    # Addresses of remotes may hold passwords.
+    is_git_config = ".git" in names[:-1] and names[-1].startswith("config")
+    if is_git_config or any(name in SECRET_DIRECTORIES for name in names):
+        return True
+    return any(fnmatchcase(names[-1], pattern) for pattern in SECRET_FILES)
