@@ -73,7 +73,7 @@ def format_of(body: Any) -> str:
 
 def _messages(body: Any) -> list[dict[str, Any]]:
     top = obj(body)
-    given = arr(body) or arr(top.get("messages")) if "messages" in top else [top]
+    given = arr(top.get("messages")) if "messages" in top else arr(body) or [top]
     return [obj(message) for message in given if obj(message)]
 
 

@@ -24,6 +24,16 @@ APIS = {
 }
 
 _ANTHROPIC = ("thinking", "redacted_thinking", "image", "document", "search_result", "container_upload", "compaction")
+#: What parts of Gemini say what they are by, where no role does.
+_GEMINI = {
+    "text",
+    "functionCall",
+    "function_call",
+    "functionResponse",
+    "function_response",
+    "inlineData",
+    "inline_data",
+}
 #: Items of the Responses API that have a name of their own; the others end alike.
 _ITEMS = (
     "reasoning",
@@ -88,7 +98,7 @@ def detect(data: object) -> str:
     given: object = top[key] if key else data
     messages = arr(given) or ([obj(given)] if key == "contents" and obj(given) else [])
     found = next((api for message in messages if (api := _api_of(obj(message)))), "")
-    known = key and (not messages or found or any(map(_is_message, messages)))
+    known = given == [] or found or any(map(_is_message, messages))
     if key == "contents" and (found == "gemini" or given == []):
         return "gemini"
     if key == "input" and (isinstance(given, str) or (known and found in ("", "openai-responses"))):
@@ -129,10 +139,12 @@ def _api_of_block(block: dict[str, Any]) -> str:
 
 def _is_content(message: dict[str, Any]) -> bool:
     """Whether the parts are Gemini's: each says what it is by a field, none by a tag."""
-    parts = arr(message["parts"]) or [obj(message["parts"])]
-    tagged = any(tag in obj(part) for part in parts for tag in ("type", "kind", "part_kind", "partKind"))
-    role = message.get("role")
-    return not tagged and (role is None or string(role).lower() in ("user", "model", "function", "assistant", "system"))
+    parts = [obj(part) for part in arr(message["parts"]) or [message["parts"]]]
+    if any(tag in each for each in (*parts, message) for tag in ("type", "kind", "part_kind", "partKind")):
+        return False
+    if message.get("role") is None:
+        return any(not _GEMINI.isdisjoint(part) for part in parts)
+    return string(message["role"]).lower() in ("user", "model", "function", "assistant", "system")
 
 
 def _is_message(message: object) -> bool:
