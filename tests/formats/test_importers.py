@@ -118,8 +118,8 @@ UI5: list[Any] = [
         "parts": [
             {"type": "step-start"},
             {"type": "reasoning", "text": "hm", "providerMetadata": {"anthropic": {"signature": "c2ln"}}},
-            {"type": "tool-weather", "toolCallId": "a", "state": "output-available", "input": {"city": "Rome"}, "output": "sunny"},
-            {"type": "dynamic-tool", "toolName": "fail", "toolCallId": "b", "state": "output-error", "input": {}, "errorText": "no"},
+            {"type": "tool-weather", "toolCallId": "a", "state": "output-available", "input": {"city": "Rome"}, "output": "sunny"},  # noqa: E501
+            {"type": "dynamic-tool", "toolName": "fail", "toolCallId": "b", "state": "output-error", "input": {}, "errorText": "no"},  # noqa: E501
             {"type": "step-start"},
             {"type": "text", "text": "It is sunny."},
         ],
@@ -134,15 +134,15 @@ UI4: list[Any] = [
         "content": "It is sunny.",
         "parts": [
             {"type": "reasoning", "reasoning": "hm", "details": [{"type": "text", "text": "hm", "signature": "c2ln"}]},
-            {"type": "tool-invocation", "toolInvocation": {"state": "result", "toolCallId": "a", "toolName": "weather", "args": {"city": "Rome"}, "result": "sunny"}},
-            {"type": "tool-invocation", "toolInvocation": {"state": "result", "toolCallId": "b", "toolName": "fail", "args": {}, "result": {"content": [{"type": "text", "text": "no"}], "isError": True}}},
+            {"type": "tool-invocation", "toolInvocation": {"state": "result", "toolCallId": "a", "toolName": "weather", "args": {"city": "Rome"}, "result": "sunny"}},  # noqa: E501
+            {"type": "tool-invocation", "toolInvocation": {"state": "result", "toolCallId": "b", "toolName": "fail", "args": {}, "result": {"content": [{"type": "text", "text": "no"}], "isError": True}}},  # noqa: E501
             {"type": "text", "text": "It is sunny."},
         ],
     },
 ]  # fmt: skip
 MODEL: list[Any] = [
     {"role": "system", "content": "Be brief."},
-    {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image", "image": PNG, "mediaType": "image/png"}]},
+    {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image", "image": PNG, "mediaType": "image/png"}]},  # noqa: E501
     {
         "role": "assistant",
         "content": [
@@ -154,8 +154,8 @@ MODEL: list[Any] = [
     {
         "role": "tool",
         "content": [
-            {"type": "tool-result", "toolCallId": "a", "toolName": "weather", "output": {"type": "text", "value": "sunny"}},
-            {"type": "tool-result", "toolCallId": "b", "toolName": "fail", "output": {"type": "error-text", "value": "no"}},
+            {"type": "tool-result", "toolCallId": "a", "toolName": "weather", "output": {"type": "text", "value": "sunny"}},  # noqa: E501
+            {"type": "tool-result", "toolCallId": "b", "toolName": "fail", "output": {"type": "error-text", "value": "no"}},  # noqa: E501
         ],
     },
     {"role": "assistant", "content": [{"type": "text", "text": "It is sunny."}]},
