@@ -214,9 +214,9 @@ def test_a_session_of_claude_code_is_its_last_branch():
         line("user", "hi", "1", None),
         line("assistant", [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}], "2", "1", **answer),
         line("assistant", [calls[0]], "3", "2", **answer),
+        line("user", results[0], "5", "3"),
         line("assistant", [calls[1]], "4", "3", **answer),
         line("user", "other", "x", "4", isSidechain=True),
-        line("user", results[0], "5", "3"),
         line("user", results[1], "6", "4"),
         line("assistant", "done", "7", "6", message={"id": "msg_2", "model": "claude-opus-4-5"}),
     ]
@@ -321,4 +321,5 @@ def test_a_foreign_format_is_converted_but_not_written(tmp_path: Path):
     assert invoke("doctor", str(path))[0] == 1
     _, output, errors = run("convert", str(path), "--to", "openai-chat")
     assert "reasoning that only claude-sonnet-4-5 can read; left out" in errors
+    assert "reasoning that only claude-sonnet-4-5" in run("convert", str(path), "--to", "gemini")[2]
     assert json.loads(output)["messages"][2]["tool_calls"][0]["function"]["name"] == "weather"
