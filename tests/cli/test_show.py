@@ -146,7 +146,7 @@ class TestConversations:
         output = shown(path)
         assert "user\n  hi\n" in output
         assert "✗ f(a=1)\n    " in output
-        assert output.endswith("assistant\n  ok")
+        assert output.endswith("user\n  never mind")
         assert json.loads(shown(path, "--json"))["format"] == "antiphon/conversation"
 
     def test_what_only_one_provider_knows_is_named(self, tmp_path: Path):

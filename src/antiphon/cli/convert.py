@@ -1,4 +1,4 @@
-"""`antiphon convert`: a history in another provider's shape."""
+"""`antiphon convert`: a history in another shape."""
 
 from __future__ import annotations
 
@@ -6,20 +6,31 @@ import json
 
 import click
 
-from antiphon.cli.files import FORMATS, History, as_format
+from antiphon.cli.files import load_history
 from antiphon.cli.output import printable
+from antiphon.formats import READ, WRITTEN, Written, write
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option("--to", "target", type=click.Choice(list(FORMATS)), required=True, help="The shape to write.")
-@click.option("--from", "source", type=click.Choice(list(FORMATS)), help="What the file is; else it is recognised.")
+@click.option("--to", "target", type=click.Choice(WRITTEN), required=True, help="The shape to write.")
+@click.option("--from", "source", type=click.Choice(READ), help="What the file is; else it is recognised.")
 def convert(file: str, target: str, source: str | None) -> None:
     """Write a history to standard output in another shape.
 
-    What had to be repaired on the way is told on standard error.
+    What had to be repaired on the way, and what the other shape has no place for, is told on standard error.
     """
-    history = History.load(file, FORMATS[source] if source else None)
-    for change in history.changes:
-        click.echo(f"antiphon: {printable(str(change))}", err=True)
-    click.echo(json.dumps(as_format(history.conversation, FORMATS[target]), ensure_ascii=False, indent=2))
+    history = load_history(file, source)
+    for finding in history.findings:
+        click.echo(f"antiphon: {printable(str(finding))}", err=True)
+    written = write(history.conversation, target, history.rest)
+    tell_losses(written)
+    click.echo(json.dumps(written.data, ensure_ascii=False, indent=2))
+
+
+def tell_losses(written: Written) -> None:
+    """Say on standard error what did not come along, and what is still to do before it can be sent."""
+    for loss in written.losses:
+        click.echo(f"antiphon: {printable(loss)}", err=True)
+    for violation in written.violations:
+        click.echo(f"antiphon: before it is sent: {violation.code}: {printable(violation.message)}", err=True)

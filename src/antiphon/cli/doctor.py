@@ -9,57 +9,74 @@ from pathlib import Path
 
 import click
 
-from antiphon.cli.files import FORMATS, History
+from antiphon.cli.files import load_history, replace_file
 from antiphon.cli.output import printable
+from antiphon.formats import READ, Checkup, Finding, History
 
 
 @click.command()
 @click.argument("file", type=click.Path())
-@click.option(
-    "--format", "format_name", type=click.Choice(list(FORMATS)), help="What the file is; else it is recognised."
-)
+@click.option("--format", "format_name", type=click.Choice(READ), help="What the file is; else it is recognised.")
+@click.option("--provider", help="Whose rules to check, where a server speaks another's API: `mistral`, `groq` …")
 @click.option("--write", is_flag=True, help="Repair the file in place; the old one is kept as FILE.bak.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def doctor(file: str, format_name: str | None, write: bool, as_json: bool) -> None:
+def doctor(file: str, format_name: str | None, provider: str | None, write: bool, as_json: bool) -> None:
     """Find what a provider would reject in a saved history.
 
-    FILE holds messages, or a request, in the shape of OpenAI Chat, OpenAI Responses, Anthropic or Gemini, or a saved
-    Antiphon conversation. Exit code: 0 clean, 1 something was found, 2 the file cannot be read.
+    FILE holds messages, or a request, in the shape of OpenAI Chat, OpenAI Responses, Anthropic or Gemini, a saved
+    conversation of Antiphon, messages of pydantic-ai, LangChain or the Vercel AI SDK, or a session of Claude Code or
+    Codex. Exit code: 0 clean, 1 something was found, 2 the file cannot be read, is no history or cannot be written.
     """
-    history = History.load(file, FORMATS[format_name] if format_name else None)
-    backup = history.rewrite() if write and history.changes else None
+    history = load_history(file, format_name)
+    checkup = history.checked(provider)
+    repairable = any(finding.repaired for finding in checkup.findings)
+    backup = (
+        replace_file(Path(file), history.document.text, history.rewritten(checkup)) if write and repairable else None
+    )
     if as_json:
-        click.echo(json.dumps(_report(history, backup), indent=2))
+        click.echo(json.dumps(_report(file, history, checkup, backup), indent=2))
     else:
-        _tell(history, backup)
-    sys.exit(1 if history.changes else 0)
+        _tell(file, history, checkup, backup)
+    sys.exit(1 if checkup.findings or checkup.violations else 0)
 
 
-def _report(history: History, backup: Path | None) -> dict[str, object]:
+def _report(file: str, history: History, checkup: Checkup, backup: Path | None) -> dict[str, object]:
     return {
-        "file": str(history.path),
-        "format": history.format_name,
-        "turns": len(history.conversation.turns),
-        "problems": [asdict(change) for change in history.changes],
+        "file": file,
+        "format": history.format,
+        "turns": len(checkup.conversation.turns),
+        "problems": [asdict(finding) for finding in checkup.findings],
+        "violations": [
+            {"code": each.code, "message": each.message, "param": each.param} for each in checkup.violations
+        ],
         "backup": str(backup) if backup else None,
     }
 
 
-def _tell(history: History, backup: Path | None) -> None:
-    name = printable(str(history.path))
-    if not history.changes:
-        click.echo(
-            f"{name}: {history.format_name}, {_count(len(history.conversation.turns), 'turn')}, nothing to repair"
-        )
+def _tell(file: str, history: History, checkup: Checkup, backup: Path | None) -> None:
+    name, findings = printable(file), checkup.findings
+    if not findings:
+        turns = _count(len(checkup.conversation.turns), "turn")
+        click.echo(f"{name}: {history.format}, {turns}, nothing to repair")
         return
-    click.echo(f"{name}: {history.format_name}, {_count(len(history.changes), 'problem')}")
-    for change in history.changes:
-        click.echo(f"  {printable(change.where)}: {printable(change.found)}")
-        click.echo(f"    {'done' if backup else 'repair'}: {printable(change.action)}")
+    click.echo(f"{name}: {history.format}, {_count(len(findings), 'problem')}")
+    for finding in findings:
+        _tell_one(finding, done=backup is not None)
+    if checkup.violations:
+        click.echo("as it is, the provider would answer:")
+        for violation in checkup.violations:
+            click.echo(f"  {violation.code}: {printable(violation.message)}")
     if backup:
         click.echo(f"repaired; the old file is {printable(str(backup))}")
-    else:
+    elif any(finding.repaired for finding in findings):
         click.echo("`--write` repairs the file")
+
+
+def _tell_one(finding: Finding, *, done: bool) -> None:
+    where = f"{printable(finding.where)}: " if finding.where else ""
+    click.echo(f"  {where}{printable(finding.found)}")
+    word = "not repaired" if not finding.repaired else "done" if done else "repair"
+    click.echo(f"    {word}: {printable(finding.action)}")
 
 
 def _count(number: int, noun: str) -> str:

@@ -19,7 +19,8 @@ from antiphon.errors import NotSavedError
 if TYPE_CHECKING:
     from antiphon.store import Entry, Store
 
-_FORMATS = ("antiphon", "anthropic", "openai-chat", "openai-responses", "gemini")
+#: Those of `antiphon.formats.WRITTEN`, which is not worth its import to who only lists.
+_FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini", "antiphon")
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -124,10 +125,12 @@ def show(id: str, full: bool, as_json: bool) -> None:
 def export(id: str, file: str, format: str) -> None:
     """Write a conversation to FILE, or to standard output.
 
-    Open calls are answered as interrupted where the shape belongs to a provider; that is told on standard error.
+    Open calls are answered as interrupted where the shape belongs to a provider; that is told on standard error, and
+    so is what the shape has no place for.
     """
-    from antiphon.cli.files import as_format
+    from antiphon.cli.convert import tell_losses
     from antiphon.conversation.storage import write_atomically
+    from antiphon.formats import write
 
     with _opened() as store:
         conversation = store.load(id)
@@ -135,11 +138,12 @@ def export(id: str, file: str, format: str) -> None:
         conversation, changes = conversation.repair()
         for change in changes:
             click.echo(f"antiphon: {printable(str(change))}", err=True)
-    data = as_format(conversation, format)
+    written = write(conversation, format)
+    tell_losses(written)
     if file == "-":
-        _print_json(data)
+        _print_json(written.data)
     else:
-        write_atomically(file, json.dumps(data, ensure_ascii=False, indent=2).encode() + b"\n")
+        write_atomically(file, json.dumps(written.data, ensure_ascii=False, indent=2).encode() + b"\n")
 
 
 @logs.command()

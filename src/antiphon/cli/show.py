@@ -9,11 +9,12 @@ from typing import Any, cast
 import click
 
 from antiphon._json import loads, pruned
-from antiphon.cli.files import History
+from antiphon.cli.files import load_history
 from antiphon.cli.output import printable
 from antiphon.cli.recordings import Recorded, conversations, is_exchange, read_exchanges
 from antiphon.conversation.storage import FORMAT, read_bytes, to_json
 from antiphon.errors import FormatError, MalformedJSONError
+from antiphon.formats import History
 from antiphon.results import Result
 from antiphon.wire.shape import arr, obj
 
@@ -51,8 +52,8 @@ class _Found:
 def show(file: str, full: bool, kind: str | None, as_json: bool) -> None:
     """Show a saved conversation, a recording, or a tool's result.
 
-    FILE is a conversation of Antiphon or a history in the shape of OpenAI Chat, OpenAI Responses, Anthropic or Gemini,
-    a recording of exchanges, or a result (JSON with a `kind`). Each call is a line; errors are open. Exit code: 0
+    FILE is a conversation of Antiphon, a history that `antiphon doctor` knows, a recording of exchanges, or a result
+    (JSON with a `kind`). Each call is a line; errors are open. Exit code: 0
     shown, 1 there is no result of that kind, 2 the file cannot be read.
     """
     found = _load(file)
@@ -78,9 +79,7 @@ def _load(path: str) -> _Found:
         if (results := _deep_results(text)) is not None:
             return _Found(results=results)
         entries = read_exchanges(text, path)
-        if entries is None:
-            raise FormatError(f"{error}; nor is it a recording, which has a line of JSON for each exchange") from None
-        return _Found(recorded=_conversations(entries, path))
+        return _Found(recorded=_conversations(entries, path)) if entries is not None else _lines(path, error)
     if is_exchange(data):
         return _Found(recorded=_conversations([cast(dict[str, Any], data)], path))
     if _is_result(data):
@@ -90,7 +89,7 @@ def _load(path: str) -> _Found:
 
         return _Found(results=list(ordered([_result(each, path) for each in arr(data)])))
     try:
-        return _Found(history=History.load(path, None))
+        return _Found(history=load_history(path))
     except FormatError as error:
         if obj(data).get("format") == FORMAT:
             raise FormatError(f"{path}: {error}") from None
@@ -106,6 +105,14 @@ def _deep_results(text: bytes) -> list[Result] | None:
         return None
 
 
+def _lines(path: str, error: MalformedJSONError) -> _Found:
+    try:
+        return _Found(history=load_history(path))
+    except MalformedJSONError:
+        known = "a recording nor a session, which have a line of JSON for each thing that happened"
+        raise FormatError(f"{error}; nor is it {known}") from None
+
+
 def _conversations(entries: list[dict[str, Any]], path: str) -> list[Recorded]:
     try:
         return conversations(entries)
@@ -114,7 +121,8 @@ def _conversations(entries: list[dict[str, Any]], path: str) -> list[Recorded]:
 
 
 def _is_result(data: object) -> bool:
-    return isinstance(obj(data).get("kind"), str) and "format" not in obj(data)
+    # Messages of pydantic-ai have a kind as well, and parts.
+    return isinstance(obj(data).get("kind"), str) and obj(data).keys().isdisjoint(("format", "parts"))
 
 
 def _result(data: object, path: str) -> Result:
@@ -136,7 +144,7 @@ def _print(found: _Found, full: bool, kind: str | None) -> None:
     page = Show(full=full, kind=kind)
     page.results(found.results)
     if found.history:
-        for change in found.history.changes:
+        for change in found.history.findings:
             click.echo(f"antiphon: {printable(str(change))}", err=True)
         page.conversation(found.history.conversation)
     for each in found.recorded:

@@ -13,7 +13,7 @@ from antiphon.errors import FormatError, OptionError
 from antiphon.wire.options import Options, Profile, Target
 from antiphon.wire.reading import Reading
 from antiphon.wire.reply import CallDelta, Decoder, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
-from antiphon.wire.shape import arr, obj
+from antiphon.wire.shape import arr, obj, string
 
 #: The APIs by name, with the provider who owns each.
 APIS = {
@@ -24,6 +24,27 @@ APIS = {
 }
 
 _ANTHROPIC = ("thinking", "redacted_thinking", "image", "document", "search_result", "container_upload", "compaction")
+#: What parts of Gemini say what they are by, where no role does.
+_GEMINI = {
+    "text",
+    "functionCall",
+    "function_call",
+    "functionResponse",
+    "function_response",
+    "inlineData",
+    "inline_data",
+}
+#: Items of the Responses API that have a name of their own; the others end alike.
+_ITEMS = (
+    "reasoning",
+    "item_reference",
+    "compaction",
+    "compaction_summary",
+    "mcp_list_tools",
+    "additional_tools",
+    "program",
+)
+_ITEM_ENDINGS = ("_call", "_output", "_approval_request", "_approval_response")
 
 
 class Wire(Protocol):
@@ -71,34 +92,66 @@ def wire(api: str) -> Wire:
 
 
 def detect(data: object) -> str:
-    """The API whose shape a history has; a FormatError if it has none."""
+    """The API whose shape a history has, told by its parts; a FormatError if it has none."""
     top = obj(data)
-    if "contents" in top:
+    key = next((key for key in ("contents", "input", "messages") if key in top), "")
+    given: object = top[key] if key else data
+    messages = arr(given) or ([obj(given)] if key == "contents" and obj(given) else [])
+    found = next((api for message in messages if (api := _api_of(obj(message)))), "")
+    known = given == [] or found or any(map(_is_message, messages))
+    if key == "contents" and (found == "gemini" or given == []):
         return "gemini"
-    if "input" in top:
+    if key == "input" and (isinstance(given, str) or (known and found in ("", "openai-responses"))):
         return "openai-responses"
-    messages = arr(top.get("messages")) if "messages" in top else arr(data)
-    if not messages and "messages" not in top:
+    if found and key in ("", "messages"):
+        return found
+    if not (key == "messages" and given == []) and not any(map(_is_message, messages)):
         raise FormatError("this is no history: neither a list of messages nor a request that holds one")
-    for message in map(obj, messages):
-        if "parts" in message or message.get("role") == "model":
-            return "gemini"
-        if "tool_calls" in message or message.get("role") in ("tool", "developer", "function"):
-            return "openai-chat"
-        if message.get("type") not in (None, "message"):
-            return "openai-responses"
-        for kind in (obj(block).get("type") for block in arr(message.get("content"))):
-            if kind in ("input_text", "output_text", "input_image", "input_file", "refusal"):
-                return "openai-responses"
-            if kind in ("image_url", "input_audio", "file"):
-                return "openai-chat"
-            if kind in _ANTHROPIC or str(kind).endswith(("tool_use", "tool_result")):
-                return "anthropic"
     if "system" in top or any("input_schema" in obj(tool) for tool in arr(top.get("tools"))):
         return "anthropic"
     # Nothing but text is the same to both; Anthropic wants a limit with it.
     claude = str(top.get("model")).startswith("claude-") and "max_tokens" in top
     return "anthropic" if claude else "openai-chat"
+
+
+def _api_of(message: dict[str, Any]) -> str:
+    """The API that alone has such a message, or ""."""
+    if "parts" in message:
+        return "gemini" if _is_content(message) else ""
+    if message.get("role") == "model":
+        return "gemini"
+    if "tool_calls" in message or message.get("role") in ("tool", "function"):
+        return "openai-chat"
+    kind = message.get("type")
+    if isinstance(kind, str) and kind != "message":
+        return "openai-responses" if kind in _ITEMS or kind.endswith(_ITEM_ENDINGS) else ""
+    return next((api for block in arr(message.get("content")) if (api := _api_of_block(obj(block)))), "")
+
+
+def _api_of_block(block: dict[str, Any]) -> str:
+    kind = string(block.get("type"))
+    if kind in ("input_text", "output_text", "input_image", "input_file", "refusal"):
+        return "openai-responses"
+    if kind in ("image_url", "input_audio", "file"):
+        return "openai-chat"
+    return "anthropic" if kind in _ANTHROPIC or kind.endswith(("tool_use", "tool_result")) else ""
+
+
+def _is_content(message: dict[str, Any]) -> bool:
+    """Whether the parts are Gemini's: each says what it is by a field, none by a tag."""
+    parts = [obj(part) for part in arr(message["parts"]) or [message["parts"]]]
+    if any(tag in each for each in (*parts, message) for tag in ("type", "kind", "part_kind", "partKind")):
+        return False
+    if message.get("role") is None:
+        return any(not _GEMINI.isdisjoint(part) for part in parts)
+    return string(message["role"]).lower() in ("user", "model", "function", "assistant", "system")
+
+
+def _is_message(message: object) -> bool:
+    data = obj(message)
+    role = data.get("role") in ("user", "assistant", "system", "developer", "tool", "function")
+    content: object = data.get("content")
+    return role and "parts" not in data and (content is None or isinstance(content, str | list))
 
 
 def read(data: object, api: str | None = None, model: str = "") -> Reading:

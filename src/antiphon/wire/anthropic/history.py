@@ -38,12 +38,12 @@ def read(data: object, origin: Origin) -> Reading:
         native = Native(origin, _unmarked(tool))
         reader.tool(string(tool.get("name")), string(tool.get("description")), schema, None if plain else native)
     for index, message in enumerate(arr(top.get("messages"))):
-        _read_message(reader, f"message {index}", obj(message))
+        read_message(reader, f"message {index}", obj(message))
     rest = {k: v for k, v in top.items() if k not in ("messages", "system", "tools")}
     return reader.done(rest, merges=True)
 
 
-def _read_message(reader: Reader, where: str, message: dict[str, Any]) -> None:
+def read_message(reader: Reader, where: str, message: dict[str, Any]) -> None:
     role = message.get("role")
     if role == "system":
         text = "\n".join(_texts(message.get("content")))

@@ -1,0 +1,142 @@
+"""What one of the four APIs would reject in a history, and the history with that put right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from antiphon._json import loads
+from antiphon.conversation import Conversation
+from antiphon.errors import AntiphonError
+from antiphon.formats.finding import Finding
+from antiphon.formats.mending import advice, anthropic, gemini, mend
+from antiphon.wire import APIS, Options, Target, rules, wire
+from antiphon.wire.reading import Reading
+from antiphon.wire.rules import Violation
+from antiphon.wire.shape import obj, string
+
+LISTS = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
+
+#: What reading a body and writing it again does about rules that no change of the conversation tells of.
+_BY_WRITING = {
+    "A13": "it is read as the user's",
+    "O9": "the image goes into a message of the user",
+    "R3": "the reasoning is dropped",
+    "R4": "the reasoning is dropped",
+    "R6": "the id is left out",
+    "R7": "the id is left out",
+    "R9": "only one of them keeps its id",
+    "R11": "the item is dropped",
+    "G2": "a content of the user is put before it",
+    "G4": "the documented stand-in for a signature is put there",
+}
+#: Where mending one thing uncovers another, this is often enough.
+_ROUNDS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """What was found, what the provider says to the body as it is, and the body repaired."""
+
+    findings: list[Finding]
+    violations: list[Violation]
+    body: Any
+    conversation: Conversation
+
+
+def examine(body: Any, api: str, provider: str | None = None) -> Checkup:
+    """Check a history, or a whole request, and repair a copy of it."""
+    key = next((key for key in (LISTS[api], "messages") if key in obj(body)), "")
+    whole: dict[str, Any] = deepcopy({LISTS[api]: obj(body)[key], **_without(body, key)} if key else {LISTS[api]: body})
+    violations = _check(whole, api, provider)
+    findings: list[Finding] = []
+    for _ in range(_ROUNDS):
+        mended = mend(whole, api, _check(whole, api, provider))
+        reading = read_body(whole, api)
+        read = _found(reading, whole, api)
+        written = _rewritten(whole, reading, api) if read or _check(whole, api, provider) else whole
+        gone = _gone(_check(whole, api, provider), _check(written, api, provider), findings + mended + read)
+        if read or gone:
+            whole = written
+        findings += [each for each in (*mended, *read, *gone) if each not in findings]
+        if not (mended or read or gone):
+            break
+    left = [Finding(v.code, v.param, v.message, advice(v.code), "", False) for v in _check(whole, api, provider)]
+    after = {key: whole[LISTS[api]], **_without(whole, LISTS[api])} if key else whole[LISTS[api]]
+    conversation = read_body(whole, api).conversation
+    return Checkup([*findings, *left], violations, _in_order(body, after), conversation)
+
+
+def _without(body: Any, key: str) -> dict[str, Any]:
+    return {name: value for name, value in obj(body).items() if name != key}
+
+
+def _in_order(body: Any, after: Any) -> Any:
+    """The fields in the order the file has them."""
+    new = obj(after)
+    if not new:
+        return after
+    return {key: new[key] for key in (*obj(body), *new) if key in new}
+
+
+def read_body(body: Any, api: str) -> Reading:
+    """A history as a conversation in which nothing is open, with all that had to be changed for it."""
+    model = string(obj(body).get("model"))
+    reading = wire(api).read(body, Target(APIS[api], api, model).origin)
+    conversation, more = reading.conversation.repair()
+    if reading.last:
+        more = [replace(change, where=reading.last) for change in more]
+    return replace(reading, conversation=conversation, changes=[*reading.changes, *more])
+
+
+def check_history(body: dict[str, Any], api: str) -> list[Violation]:
+    """What the owner of an API would reject in a history."""
+    return _check(body, api, None)
+
+
+def _check(body: dict[str, Any], api: str, provider: str | None) -> list[Violation]:
+    """A history is not yet a request: that it names no model, no limit and no thinking is no fault of it."""
+    needed: dict[str, Any] = {"model": "unknown"}
+    if api == "anthropic":
+        needed["max_tokens"] = 1
+        needed |= {} if "max_tokens" in body else {"thinking": {"type": "adaptive"}}
+    return rules.check(needed | body, api, provider=provider)
+
+
+def _found(reading: Reading, body: dict[str, Any], api: str) -> list[Finding]:
+    split = {"anthropic": anthropic.split_results, "gemini": gemini.split_results}.get(api)
+    joined = [
+        Finding("split-results", where, f"the results of one turn are in {count} messages", "they become one message")
+        for where, count in (split(body) if split else [])
+    ]
+    return [*map(Finding.of, reading.changes), *joined]
+
+
+def _rewritten(body: dict[str, Any], reading: Reading, api: str) -> dict[str, Any]:
+    """The body with the messages the conversation makes; the request's other fields say on what terms."""
+    target = Target(APIS[api], api, string(body.get("model")))
+    try:
+        data = obj(loads(wire(api).encode(reading.conversation, target, Options(cache=False, extra=reading.rest))))
+    except AntiphonError:
+        data = wire(api).history(reading.conversation, target)
+    new = body | {LISTS[api]: data[LISTS[api]]}
+    if api == "anthropic":
+        anthropic.restore_marks(body, new)
+    return new
+
+
+def _gone(before: Iterable[Violation], after: Iterable[Violation], known: list[Finding]) -> list[Finding]:
+    """What writing alone put right, and no change tells of."""
+    left = {violation.code for violation in after}
+    read = any(not each.code[-1].isdigit() for each in known)
+    told = {each.code for each in known}
+    found: list[Finding] = []
+    for violation in before:
+        code = violation.code
+        if code in left or code in told or (read and code not in _BY_WRITING):
+            continue
+        action = _BY_WRITING.get(code, "it is written anew, as the API takes it")
+        found.append(Finding(code, violation.param, violation.message, action))
+    return found

@@ -1,0 +1,102 @@
+"""What frameworks keep in their own shapes and all of them mean: thinking, media, what a tool gave."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from antiphon._json import dumps
+from antiphon.conversation import Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
+from antiphon.errors import ContentError
+from antiphon.wire.reading import Reader
+
+_DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^,;]*)*;base64,(.+)", re.DOTALL)
+_URL_END = re.compile(r"\.(png|jpe?g|gif|webp|heic|heif|bmp)(?:[?#]|$)", re.IGNORECASE)
+_ANYTHING = re.compile(".*", re.DOTALL)
+#: What frameworks call the providers, and which API their opaque data belongs to.
+_ORIGINS = {
+    "anthropic": ("anthropic", "anthropic"),
+    "openai": ("openai", "openai-responses"),
+    "google": ("google", "gemini"),
+    "google-gla": ("google", "gemini"),
+    "google-vertex": ("google", "gemini"),
+    "google_genai": ("google", "gemini"),
+}
+
+
+def origin_of(provider: str, model: str) -> Origin:
+    """Where opaque data of a framework's provider came from; one that is not known gets an origin nobody has."""
+    owner, api = _ORIGINS.get(provider, (provider or "unknown", "unknown"))
+    return Origin(owner, api, model)
+
+
+def provider_of(model: str) -> str:
+    """Whose model this is by its name, or ""."""
+    for owner, start in (("anthropic", "claude"), ("google", "gemini"), ("openai", "gpt-")):
+        if model.rpartition("/")[2].startswith(start):
+            return owner
+    return ""
+
+
+def thinking(text: str, signature: str, origin: Origin, *, redacted: bool = False, id: str = "") -> Reasoning:
+    """A model's thinking; with what its provider signed or encrypted, in that provider's own form."""
+    match origin.api:
+        case "anthropic" if redacted and signature:
+            data: dict[str, Any] = {"type": "redacted_thinking", "data": signature}
+        case "anthropic" if signature:
+            data = {"type": "thinking", "thinking": text, "signature": signature}
+        case "openai-responses" if id or signature:
+            summary = [{"type": "summary_text", "text": text}] if text else []
+            data = {"type": "reasoning", "id": id, "summary": summary, "encrypted_content": signature}
+            data = {key: value for key, value in data.items() if value != ""}
+        case "gemini" if signature:
+            data = {"text": text, "thought": True, "thoughtSignature": signature}
+        case _:
+            return Reasoning(text)
+    return Reasoning(text, Native(origin, data))
+
+
+def media(reader: Reader, where: str, source: str, media_type: str = "", name: str = "") -> Text | Image:
+    """An image from base64 or an address; of other files a line of text stays, and that is noted."""
+    found = _DATA_URL.fullmatch(source)
+    if found:
+        media_type, source = found[1], found[2]
+    is_url = not found and bool(re.match(r"[a-z][a-z0-9+.-]*://", source))
+    looks = media_type.startswith("image/") or (is_url and not media_type and bool(_URL_END.search(source)))
+    if looks:
+        try:
+            return Image(url=source) if is_url else Image(data=source, media_type=media_type)
+        except ContentError as error:
+            reader.note("unreadable", where, f"an image: {error}", "a line of text takes its place")
+            return Text("[an image that could not be read]")
+    what = name or (source if is_url else "") or media_type or "file"
+    reader.note("unreadable", where, f"a file of type {media_type or 'unknown'!r}", "a line of text takes its place")
+    return Text(f"[file: {what}]")
+
+
+def call(reader: Reader, where: str, id: str, name: str, arguments: object, native: Native | None = None) -> ToolCall:
+    """A call of a framework; what is not legal everywhere is made so and noted."""
+    made = reader.call(where, id, name, arguments, native, _ANYTHING)
+    if made.name != name:
+        reader.note("bad-name", where, f"a call to {name[:80]!r}, which is no legal name", f"it becomes `{made.name}`")
+    if made.id != id:
+        reader.note("bad-id", where, f"call id {id[:80]!r} is not legal", f"the call becomes {made.id!r}", id)
+    return made
+
+
+def text_of(value: object) -> str:
+    """What a tool gave, as the model was told it."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else dumps(value)
+
+
+def told(foreign: dict[str, Any], origin: Origin, text: str) -> Foreign:
+    """Something a provider did by itself: kept, and told to others in words."""
+    return Foreign(Native(origin, foreign), text)
+
+
+def dropped(reader: Reader, where: str, kind: object, part: object) -> None:
+    """Write down a part that is not understood."""
+    found = f"a part of kind {kind!r}, which is not known: {dumps(part)[:60]}"
+    reader.note("unreadable", where, found, "it is dropped")
