@@ -403,5 +403,5 @@ def test_what_a_nested_run_used_is_counted_while_the_outer_one_goes_on():
         view.show(UsageChanged(Usage(7, 3), 0.25), depth=1)
         view.show(Done(AIResult("inner", run=RunRecord(Usage(7, 3)))), depth=1)
         assert {each.usage for each in view.now().used} == {Usage(100, 10), Usage(7, 3)}
-        view.show(Done(AIResult("outer", usage=Usage(107, 13))))
+        view.show(Done(AIResult("outer", run=RunRecord(Usage(107, 13)))))
         assert view.now().used == []
