@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from antiphon.lang.importer import install_importer
     from antiphon.lang.program import load, run
     from antiphon.providers import Model, connect
-    from antiphon.session import AIResult, Session
-    from antiphon.tools import tool
+    from antiphon.results import Result
+    from antiphon.session import AIResult, Limits, ReturnError, Session
+    from antiphon.tools import ToolContext, tool
     from antiphon.wire import Reply
 
 __version__ = "0.1.0"
@@ -28,10 +29,14 @@ _HOMES = {
     "Image": "antiphon.conversation",
     "Model": "antiphon.providers",
     "Reasoning": "antiphon.conversation",
+    "Limits": "antiphon.session",
     "Reply": "antiphon.wire",
+    "Result": "antiphon.results",
+    "ReturnError": "antiphon.session",
     "Session": "antiphon.session",
     "Text": "antiphon.conversation",
     "ToolCall": "antiphon.conversation",
+    "ToolContext": "antiphon.tools",
     "ToolResult": "antiphon.conversation",
     "ToolSpec": "antiphon.conversation",
     "connect": "antiphon.providers",
@@ -47,12 +52,16 @@ __all__ = [
     "Chat",
     "Conversation",
     "Image",
+    "Limits",
     "Model",
     "Reasoning",
     "Reply",
+    "Result",
+    "ReturnError",
     "Session",
     "Text",
     "ToolCall",
+    "ToolContext",
     "ToolResult",
     "ToolSpec",
     "connect",

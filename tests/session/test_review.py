@@ -49,29 +49,22 @@ class TestNesting:
         here = Session(Scripted(calls("research"), "Done."), [research])
         assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
 
-    def test_the_sync_face_in_an_async_tool(self):
-        async def research() -> str:
-            return str(self.inner().vibe("?"))
+    @pytest.mark.parametrize("name", ["do", "vibe", "chat", "stream", "close"])
+    def test_the_sync_face_in_an_event_loop_is_an_error_that_names_the_other(self, name: str):
+        here = Session("ollama/any") if name == "close" else self.inner()
 
-        here = Session(Scripted(calls("research"), "Done."), [research])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+        async def main() -> None:
+            getattr(here, name)(*([] if name == "close" else ["?"]))
 
-    def test_the_sync_stream_in_an_async_tool(self):
-        async def research() -> str:
-            with self.inner().stream("?") as events:
-                for _ in events:
-                    pass
-            return str(events.result)
-
-        here = Session(Scripted(calls("research"), "Done."), [research])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+        with pytest.raises(NotReadyError, match=f"`{name}` would block the running event loop; .*a{name}"):
+            asyncio.run(main())
 
     def test_async_tools_within_async_tools(self):
         async def deepest() -> str:
-            return str(self.inner().vibe("?"))
+            return str(await self.inner().avibe("?"))
 
         async def deeper() -> str:
-            return str(Session(Scripted(calls("deepest"), "Deep."), [deepest]).vibe("?"))
+            return str(await Session(Scripted(calls("deepest"), "Deep."), [deepest]).avibe("?"))
 
         here = Session(Scripted(calls("deeper"), "Done."), [deeper])
         assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "Deep."

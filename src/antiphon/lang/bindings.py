@@ -126,7 +126,7 @@ class Module:
 
         given = [plain(each) for each in arguments]
         if isinstance(function, Tool):
-            return self._call_tool(function, given)
+            return self._call_tool(cast(Tool, function), given)
         if not callable(function):
             raise VibeError("V0902", f"{kind_of(function)} cannot be called")
         called = cast(Callable[..., Any], function)

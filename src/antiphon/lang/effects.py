@@ -205,9 +205,10 @@ class Host:
         """Whoever wrote a program may call what he likes; but one that is not trusted asks first."""
         from antiphon.tools import ApprovalRequest, Policy, Tool
 
-        tool = effect.tool
-        if not self.untrusted or not isinstance(tool, Tool):
+        is_tool = isinstance(effect.tool, Tool)
+        if not self.untrusted or not is_tool:
             return
+        tool: Tool = effect.tool
         from antiphon.conversation import ToolCall
         from antiphon.lang.values import plain
         from antiphon.session.portal import portal

@@ -59,7 +59,7 @@ def freeze(value: Any) -> Any:
         return value
     if kind is AIResult:
         inner = freeze(value.value)
-        return value if inner is value.value else dataclasses.replace(value, value=inner)
+        return value if inner is value.value else AIResult(inner, value.tool_calls, value.run)
     try:
         if isinstance(value, list):
             return FrozenList(map(freeze, cast(list[Any], value)))
@@ -101,7 +101,7 @@ def plain(value: Any) -> Any:
 def from_python(value: Any, where: str = "this Python code") -> Any:
     """What Python gave, as a value of the language: tuples and sets are arrays, dataclasses and models are objects."""
     if type(value) in _SCALARS or isinstance(value, AIResult | Tool):
-        return value
+        return cast(Any, value)
     return _from_python(value, where, 0)
 
 

@@ -111,7 +111,7 @@ class CallWork:
                 for call, tool in calls:
                     group.create_task(run(call, tool))
         except BaseExceptionGroup as errors:
-            # Tools do not raise; this is of those who were asked.
+            # Tools raise their bugs, if so wanted; the rest is of those who were asked.
             raise errors.exceptions[0] from None
         finally:
             happened.put_nowait(None)
@@ -119,7 +119,9 @@ class CallWork:
     async def _run_one(self, call: ToolCall, tool: Tool, happened: asyncio.Queue[Event | None]) -> None:
         happened.put_nowait(CallStarted(call))
         try:
-            result, kept = await execute(tool, call, self.conversation, self.settings.deps)
+            result, kept = await execute(
+                tool, call, self.conversation, self.settings.deps, raise_bugs=self.settings.raise_tool_bugs
+            )
         except HumanNeeded as needed:
             async with self._human:
                 result = await self._asked(call, str(needed), happened)

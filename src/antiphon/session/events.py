@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from antiphon.conversation import ToolCall, ToolResult
 from antiphon.session.result import AIResult
@@ -72,7 +72,7 @@ class Waiting:
 class Done:
     """The run is over."""
 
-    result: AIResult
+    result: AIResult[Any]
 
 
 Event = TextDelta | ReasoningDelta | CallDelta | CallStarted | CallFinished | UsageChanged | Waiting | Done

@@ -9,8 +9,9 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import Any, Literal
 
-from antiphon.conversation import Conversation, Text, ToolCall, ToolResult, ToolSpec
+from antiphon.conversation import Conversation, ToolCall, ToolResult, ToolSpec, UserPart, UserTurn
 from antiphon.conversation.repair import interrupted
+from antiphon.conversation.turns import user_parts
 from antiphon.errors import NotReadyError, OptionError
 from antiphon.session.breaker import Breaker
 from antiphon.session.calls import CallWork
@@ -25,6 +26,8 @@ from antiphon.wire import CallDelta, Reply, Usage
 from antiphon.wire.shape import total
 
 Mode = Literal["do", "vibe", "chat"]
+#: What is asked: text, or text and images.
+Prompt = str | UserPart | Sequence[str | UserPart]
 _NUDGE = "You gave neither an answer nor a tool call. Please answer."
 _GO_ON = "Please go on."
 #: Why there is no value, by how a run ended.
@@ -45,7 +48,7 @@ class Run:
     """One run of the loop over a conversation."""
 
     def __init__(
-        self, settings: Settings, conversation: Conversation, mode: Mode, prompt: str, returns: Any, stream: bool
+        self, settings: Settings, conversation: Conversation, mode: Mode, prompt: Prompt, returns: Any, stream: bool
     ) -> None:
         self.settings = settings
         self.conversation = conversation
@@ -130,9 +133,9 @@ class Run:
                 raise _End("limit", f"the limit of {seconds:g} seconds is reached") from None
             raise
 
-    def _prompt(self) -> list[Text]:
+    def _prompt(self) -> list[UserPart]:
         told = self.expected.instruction() if self.expected else ""
-        return [Text(self.prompt), *([self.machinery.text(told)] if told else [])]
+        return [*user_parts(self.prompt, None), *([self.machinery.text(told)] if told else [])]
 
     async def _rounds(self) -> AsyncGenerator[Event, None]:
         """Requests, each with the calls it brings, until something ends the run."""
@@ -350,7 +353,8 @@ class Run:
         lack = self.expected.lack()
         reason = "; ".join(dict.fromkeys(text for text in (_ENDINGS.get(outcome, ""), detail, lack) if text))
         run = self._record(outcome, detail)
-        return ReturnError(self.prompt, reason, self.expected.received, self.expected.refused, run)
+        asked = UserTurn(user_parts(self.prompt, None)).text
+        return ReturnError(asked, reason, self.expected.received, self.expected.refused, run)
 
 
 def expected(settings: Settings, returns: Any) -> Expected:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, NoReturn, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
 
 from antiphon.conversation import Conversation
 from antiphon.errors import AntiphonError
@@ -15,13 +15,20 @@ from antiphon.tools import ToolCallRecord
 from antiphon.tools.execution import StandIn
 from antiphon.wire import Usage
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultedTypeVar
+
+    T = DefaultedTypeVar("T", default=Any)
+else:
+    T = TypeVar("T")
+
 #: How a run ended. Only `done` has all that was asked for.
 Outcome = Literal["done", "limit", "blocked", "stuck", "empty", "refused", "truncated"]
 
 
 def value_of(thing: Any) -> Any:
     """The value of a result; anything else is itself."""
-    return thing.value if isinstance(thing, AIResult) else thing
+    return cast(AIResult[Any], thing).value if isinstance(thing, AIResult) else thing
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +47,7 @@ class RunRecord:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AIResult(StandIn):
+class AIResult(StandIn, Generic[T]):
     """What a model answered, with the tool calls that led to it.
 
     It stands for its value: printing, formatting, comparing, arithmetic, truth, hashing, indexing and attributes are
@@ -49,9 +55,23 @@ class AIResult(StandIn):
     value's, because it would be unclear over what: use `.value` or `.tool_calls`.
     """
 
-    value: Any
-    tool_calls: tuple[ToolCallRecord, ...] = ()
-    run: RunRecord = field(default_factory=RunRecord)
+    # No dataclass: frameworks that make JSON of those would show the machinery in place of the value.
+    __slots__ = ("run", "tool_calls", "value")
+    value: T
+    tool_calls: tuple[ToolCallRecord, ...]
+    run: RunRecord
+
+    def __init__(self, value: T, tool_calls: tuple[ToolCallRecord, ...] = (), run: RunRecord | None = None) -> None:
+        for name, given in (("value", value), ("tool_calls", tool_calls), ("run", run or RunRecord())):
+            object.__setattr__(self, name, given)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"an AIResult does not change; its value may: `result.value.{name} = …`")
+
+    __delattr__: Any = __setattr__
+
+    def __reduce__(self) -> Any:
+        return AIResult, (self.value, self.tool_calls, self.run)
 
     def __str__(self) -> str:
         return str(self.value)
@@ -74,13 +94,17 @@ class AIResult(StandIn):
         return self.value == value_of(other)
 
     def __len__(self) -> int:
-        return len(self.value)
+        return len(self._any)
 
     def __contains__(self, item: object) -> bool:
-        return value_of(item) in self.value
+        return value_of(item) in self._any
 
     def __getitem__(self, key: Any) -> Any:
-        return self.value[value_of(key)]
+        return self._any[value_of(key)]
+
+    @property
+    def _any(self) -> Any:
+        return self.value
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or name in AIResult.__slots__:
@@ -102,16 +126,38 @@ class AIResult(StandIn):
         self.__iter__()
 
     def __index__(self) -> int:
-        return operator.index(self.value)
+        return operator.index(self._any)
 
     def __round__(self, digits: int | None = None) -> Any:
-        return round(self.value, digits)
+        return round(self._any, digits)
 
     def __int__(self) -> int:
-        return int(self.value)
+        return int(self._any)
 
     def __float__(self) -> float:
-        return float(self.value)
+        return float(self._any)
+
+    if TYPE_CHECKING:
+        # Made below, of the operators of the value.
+        def __lt__(self, other: Any) -> bool: ...
+        def __le__(self, other: Any) -> bool: ...
+        def __gt__(self, other: Any) -> bool: ...
+        def __ge__(self, other: Any) -> bool: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __floordiv__(self, other: Any) -> Any: ...
+        def __mod__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __or__(self, other: Any) -> Any: ...
+        def __and__(self, other: Any) -> Any: ...
+        def __neg__(self) -> Any: ...
+        def __abs__(self) -> Any: ...
 
     @property
     def __pydantic_serializer__(self) -> Any:
@@ -159,22 +205,22 @@ def _serializer() -> Any:
     )
 
 
-def _forward(function: Callable[[Any, Any], Any]) -> Callable[[AIResult, Any], Any]:
-    def forwarded(self: AIResult, other: Any) -> Any:
+def _forward(function: Callable[[Any, Any], Any]) -> Callable[[AIResult[Any], Any], Any]:
+    def forwarded(self: AIResult[Any], other: Any) -> Any:
         return function(self.value, value_of(other))
 
     return forwarded
 
 
-def _reflect(function: Callable[[Any, Any], Any]) -> Callable[[AIResult, Any], Any]:
-    def reflected(self: AIResult, other: Any) -> Any:
+def _reflect(function: Callable[[Any, Any], Any]) -> Callable[[AIResult[Any], Any], Any]:
+    def reflected(self: AIResult[Any], other: Any) -> Any:
         return function(other, self.value)
 
     return reflected
 
 
-def _alone(function: Callable[[Any], Any]) -> Callable[[AIResult], Any]:
-    def applied(self: AIResult) -> Any:
+def _alone(function: Callable[[Any], Any]) -> Callable[[AIResult[Any]], Any]:
+    def applied(self: AIResult[Any]) -> Any:
         return function(self.value)
 
     return applied

@@ -71,5 +71,6 @@ class Settings:
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strategy: Strategy | None = None
     attempts: int = 3
+    raise_tool_bugs: bool = False
     #: Whether a run is under way: a conversation takes one at a time.
     busy: bool = False

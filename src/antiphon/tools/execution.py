@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -26,6 +27,20 @@ class StandIn:
     value: Any
 
 
+log = logging.getLogger("antiphon.tools")
+#: What a function raises because of how it is written, rather than because of what it met.
+_BUGS = (
+    NameError,
+    TypeError,
+    AttributeError,
+    ImportError,
+    SyntaxError,
+    NotImplementedError,
+    AssertionError,
+    SystemExit,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ToolCallRecord:
     """One call of a run, as `AIResult.tool_calls` keeps it. `duration` is in milliseconds.
@@ -41,9 +56,12 @@ class ToolCallRecord:
 
 
 async def execute(
-    tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None
+    tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None, *, raise_bugs: bool = False
 ) -> tuple[ToolResult, ToolCallRecord]:
-    """Run one call. Whatever goes wrong is an error result; only cancellation and `HumanNeeded` get out of here."""
+    """Run one call. Whatever goes wrong is an error result; only cancellation and `HumanNeeded` get out of here.
+
+    What is no failure but a mistake in the tool's own code is logged with its traceback, and raised if so wanted.
+    """
     import asyncio
 
     began = time.perf_counter()
@@ -62,6 +80,10 @@ async def execute(
         if isinstance(error, asyncio.CancelledError) and _is_being_cancelled():
             raise
         late = limit.expired() and isinstance(error, TimeoutError)
+        if isinstance(error, _BUGS):
+            log.error("the tool `%s` has a bug", tool.name, exc_info=error)
+            if raise_bugs:
+                raise
         result = failure(
             call, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error)
         )

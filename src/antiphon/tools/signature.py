@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args, get_origin, get_type_hints
 
 from antiphon._json import dumps
 from antiphon.errors import AntiphonError, ContentError
@@ -52,7 +52,7 @@ class Arguments:
             if name == "self" and inspect.isfunction(function):
                 raise TypeError("it takes `self`; give the bound method of an object")
             annotation = readable(hints.get(name, Any))
-            if context_type in (annotation, *get_args(annotation)):
+            if any(context_type in (each, get_origin(each)) for each in (annotation, *get_args(annotation))):
                 context = name
                 continue
             # pydantic reserves names of its own, so fields are numbered and the parameter's name is an alias.

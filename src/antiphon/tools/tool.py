@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast, overload
 
 from antiphon.conversation import Conversation, ToolCall, ToolSpec
 from antiphon.errors import AntiphonError
 from antiphon.tools.signature import Arguments
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec as DefaultedParamSpec
+    from typing_extensions import TypeVar as DefaultedTypeVar
+
+    P = DefaultedParamSpec("P", default=...)
+    R = DefaultedTypeVar("R", default=Any)
+    Deps = DefaultedTypeVar("Deps", default=Any)
+else:
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    Deps = TypeVar("Deps")
 
 
 class ToolDefinitionError(AntiphonError, TypeError):
@@ -24,19 +36,19 @@ class HumanNeeded(ToolFailure):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolContext:
+class ToolContext(Generic[Deps]):
     """What a tool may know of the call it serves: a parameter annotated with this class is given it.
 
-    It is no part of the schema. `deps` is whatever the session was given for its tools.
+    It is no part of the schema. `deps` is whatever the session was given for its tools: `ToolContext[Database]`.
     """
 
     call: ToolCall
     conversation: Conversation
-    deps: Any = None
+    deps: Deps
 
 
 @dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(Generic[P, R]):
     """Something a model may call. Made by `@tool`, or from any function by `as_tool`.
 
     `concurrent` says that calls may run at the same time as others. `timeout` is in seconds. `output_limit` is how many
@@ -44,7 +56,7 @@ class Tool:
     """
 
     spec: ToolSpec
-    function: Callable[..., Any]
+    function: Callable[P, R]
     arguments: Arguments
     timeout: float | None = None
     concurrent: bool = True
@@ -66,13 +78,13 @@ class Tool:
         """The name the model calls it by."""
         return self.spec.name
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The function itself: a tool can be used like any other function."""
         return self.function(*args, **kwargs)
 
 
 @overload
-def tool(function: Callable[..., Any], /) -> Tool: ...
+def tool(function: Callable[P, R], /) -> Tool[P, R]: ...
 @overload
 def tool(
     *,
@@ -84,8 +96,8 @@ def tool(
     destructive: bool = False,
     needs_approval: bool = False,
     output_limit: int = 40_000,
-) -> Callable[[Callable[..., Any]], Tool]: ...
-def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Tool | Callable[[Callable[..., Any]], Tool]:
+) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
+def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:
     """Make a function a tool: `@tool`, or `@tool(timeout=5, read_only=True)`."""
     if function is not None:
         return as_tool(function)
@@ -101,7 +113,7 @@ def as_tool(
 ) -> Tool:
     """A tool from a function, sync or async; a tool is returned as it is."""
     if isinstance(function, Tool):
-        return function
+        return cast(Tool, function)
     if not callable(function):
         raise ToolDefinitionError(f"a tool is a function, not {type(function).__name__}")
     own_name = name or getattr(function, "__name__", "")

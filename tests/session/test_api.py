@@ -1,0 +1,133 @@
+"""The session as an object of a program: its model, its end, its options, prompts with images, bugs in tools."""
+
+import asyncio
+import dataclasses
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, TypeAdapter
+
+from antiphon import AIResult, Image, Session, ToolContext, tool
+from antiphon.errors import OptionError
+from antiphon.fakes import Fake, call
+from antiphon.session import RunRecord
+from tests.session.scripted import Scripted, calls
+
+PNG = Image(data="iVBORw0KGgo=", media_type="image/png")
+
+
+class City(BaseModel):
+    name: str
+
+
+class TestResults:
+    @pytest.mark.parametrize("value", ["text", 3, {"model": "m"}, [1, 2]])
+    def test_where_pydantic_makes_json_a_result_is_its_value(self, value: Any):
+        adapter: TypeAdapter[Any] = TypeAdapter(AIResult)
+        assert adapter.dump_python(adapter.validate_python(AIResult(value))) == value
+        assert not dataclasses.is_dataclass(AIResult(value))
+
+    def test_of_a_type(self):
+        adapter = TypeAdapter(AIResult[City])
+        assert adapter.dump_json(AIResult(City(name="Oslo"))) == b'{"name":"Oslo"}'
+
+    def test_every_name_but_three_is_the_values(self):
+        own = {name for name in dir(AIResult) if not name.startswith("_")}
+        assert own == {"value", "tool_calls", "run"}
+        names = {field.name for field in dataclasses.fields(RunRecord)} | {"json", "items", "keys", "copy"}
+        result = AIResult(dict.fromkeys(names, "mine"))
+        assert [getattr(result, name) for name in sorted(names)] == ["mine"] * len(names)
+
+    def test_it_does_not_change(self):
+        with pytest.raises(AttributeError, match=r"result\.value\.name"):
+            AIResult({}).name = "x"  # type: ignore[attr-defined]
+
+
+class TestModel:
+    def test_without_a_name_it_is_the_configured_one(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+        assert Session().model.name == "openai/gpt-5"
+
+    def test_one_that_the_session_made_is_closed_with_it_and_can_be_asked_again(self):
+        with Fake() as fake:
+            fake.play("One.", "Two.")
+            model = fake.connect("anthropic/claude-sonnet-5")
+            with Session(model) as here:
+                here.chat("First?")
+            assert Session(model).chat("Second?") == "Two."
+
+    def test_asynchronously(self):
+        async def main() -> str:
+            async with Session(Scripted("Hello.")) as here:
+                return (await here.achat("Hi")).value
+
+        assert asyncio.run(main()) == "Hello."
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("options", "hint"),
+        [
+            ({"max_turns": 3}, r"limits=Limits\(turns=…\)"),
+            ({"temprature": 0.1}, "did you mean `temperature`"),
+            ({"temperature": "hot"}, "`temperature` is a number"),
+        ],
+    )
+    def test_a_wrong_one_is_found_at_once(self, options: dict[str, Any], hint: str):
+        with pytest.raises(OptionError, match=hint):
+            Session(Scripted(), **options)
+
+
+class TestPrompts:
+    def test_text_and_images(self):
+        with Fake() as fake:
+            fake.play("A dot.", call("__vibe_return_value", value=1))
+            here = Session(fake.connect("anthropic/claude-sonnet-5"))
+            assert here.vibe(["What is this?", PNG]) == "A dot."
+            assert here.do(["How many?", PNG], returns=int).value == 1
+            assert [str(each.body).count("iVBORw0KGgo=") for each in fake.requests] == [1, 2]
+
+
+class TestDeps:
+    def test_a_tool_gets_them_typed(self):
+        @tool
+        def where(context: ToolContext[dict[str, str]]) -> str:
+            """Where it is."""
+            return context.deps["path"]
+
+        assert where.spec.parameters.get("properties", {}) == {}
+        here = Session(Scripted(calls("where"), "Done."), [where], deps={"path": "here"})
+        assert here.vibe("Go.").tool_calls[0].result == "here"
+
+
+class TestBugs:
+    @staticmethod
+    def broken() -> str:
+        """Does not work."""
+        return nowhere  # type: ignore[name-defined] # noqa: F821
+
+    def test_they_are_told_to_the_model_and_logged_with_their_place(self, caplog: pytest.LogCaptureFixture):
+        with caplog.at_level(logging.ERROR, "antiphon.tools"):
+            ret = Session(Scripted(calls("broken"), "Done."), [self.broken]).vibe("Go.")
+        assert "NameError" in str(ret.tool_calls[0].error)
+        assert "the tool `broken` has a bug" in caplog.text
+        assert "return nowhere" in caplog.text
+
+    def test_they_are_raised_where_that_is_wanted_and_the_conversation_can_go_on(self):
+        here = Session(Scripted(calls("broken"), "Fine."), [self.broken], raise_tool_bugs=True)
+        with pytest.raises(NameError):
+            here.vibe("Go.")
+        assert here.conversation.ready()
+        assert here.chat("And now?") == "Fine."
+
+    def test_what_a_tool_met_is_no_bug(self):
+        def missing() -> str:
+            """Looks."""
+            raise ValueError("no such thing")
+
+        here = Session(Scripted(calls("missing"), "Done."), [missing], raise_tool_bugs=True)
+        assert "no such thing" in str(here.vibe("Go.").tool_calls[0].error)
