@@ -3,21 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: help demo test lint bench docs clean
 
-demo: $(VENV)/.ready
+help: ## What there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sort
+
+demo: $(VENV)/.ready ## The main job: a conversation with tools on the embedded model
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.ready-test lint
+test: $(VENV)/.ready-test lint ## Everything that must hold before a change lands
 	$(BIN)/python -m pytest -n 2
 
-lint: $(VENV)/.ready-test
+lint: $(VENV)/.ready-test ## Style, types and import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports --no-cache
 
-bench: $(VENV)/.ready-test
+bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 	$(BIN)/python bench/loop.py
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/render.py
@@ -25,7 +28,7 @@ bench: $(VENV)/.ready-test
 	$(BIN)/python bench/lang.py
 	$(BIN)/python bench/local/run.py
 
-docs: $(VENV)/.ready-test
+docs: $(VENV)/.ready-test ## The documentation as a site
 	$(BIN)/zensical build --clean
 
 $(VENV)/.ready: pyproject.toml
@@ -41,5 +44,5 @@ $(VENV)/.ready-test: pyproject.toml
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' --group test
 	@touch $@ $(VENV)/.ready
 
-clean:
+clean: ## Remove what was made
 	rm -rf $(VENV) .venv-bench build dist .cache .pytest_cache .ruff_cache .hypothesis
