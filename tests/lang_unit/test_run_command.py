@@ -335,7 +335,8 @@ def test_a_program_without_models_loads_nothing_heavy(write: Any):
 
 def test_a_configured_server_is_started_when_it_is_imported_from(write: Any, monkeypatch: pytest.MonkeyPatch):
     serve = "from antiphon.cli.mcp import mcp; mcp()"
-    write(json.dumps({"mcpServers": {"files": {"command": sys.executable, "args": ["-c", serve]}}}), ".mcp.json")
+    server = {"command": sys.executable, "args": ["-c", serve], "env": {"PYTHONPATH": os.environ["PYTHONPATH"]}}
+    write(json.dumps({"mcpServers": {"files": server}}), ".mcp.json")
     write("what is in it", "a.txt")
     refused = antiphon("run", write('import { read_file } from "mcp:files"\nprint(read_file("a.txt"))'))
     assert (refused.code, "`antiphon trust`" in refused.err) == (1, True)
