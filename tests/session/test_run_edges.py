@@ -11,6 +11,9 @@ import sys
 import threading
 import time
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -18,6 +21,7 @@ import pytest
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import NotReadyError
 from antiphon.session import AIResult, CallFinished, CallStarted, Limits, Session, Waiting
+from antiphon.session import portal as portal_module
 from antiphon.session.portal import portal
 from antiphon.tools import Decision, ToolFailure, requiring_approval, tool
 from antiphon.tools.execution import as_text
@@ -159,6 +163,32 @@ class TestPortal:
         done = subprocess.run([sys.executable, "-c", script], timeout=10, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+    def test_ctrl_c_at_any_line_of_it_leaves_a_session_that_goes_on(self, stream: bool):
+        def work(here: Session) -> None:
+            if stream:
+                with here.stream("Go.") as events:
+                    for _ in events:
+                        pass
+            else:
+                here.vibe("Go.")
+
+        lines = 0
+        while True:
+            here = Session(Scripted(calls("weather", city="Oslo"), "Done."), [weather])
+            try:
+                with _ctrl_c_after(lines):
+                    work(here)
+            except KeyboardInterrupt:
+                lines += 1
+            else:
+                break
+            assert here.conversation.open_calls == ()
+            here.model = Scripted("Still here.")
+            assert within(60, lambda here=here: here.chat("?")) == "Still here."
+        assert lines > 10
+
     def test_it_works_in_a_forked_process(self):
         assert Session(Scripted("x")).chat("Go.") == "x"
         context = multiprocessing.get_context("fork")
@@ -168,6 +198,30 @@ class TestPortal:
         code = child.exitcode
         child.kill()
         assert code == 0
+
+
+@contextmanager
+def _ctrl_c_after(lines: int) -> Iterator[None]:
+    """Interrupts this thread when it has gone through so many lines of the portal."""
+    left = lines
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal left
+        # Python looks for signals nowhere between the end of a `with` and what it does then; a trace is less careful.
+        if frame.f_code.co_filename != portal_module.__file__ or frame.f_code.co_name == "portal":
+            return None
+        if event == "line":
+            left -= 1
+            if left == -1:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _chat() -> None:
