@@ -165,7 +165,7 @@ class TestPortal:
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
-    def test_ctrl_c_at_any_line_of_it_leaves_a_session_that_goes_on(self, stream: bool):
+    def test_ctrl_c_at_any_line_of_a_wait_leaves_a_session_that_goes_on(self, stream: bool):
         def work(here: Session) -> None:
             if stream:
                 with here.stream("Go.") as events:
@@ -187,7 +187,7 @@ class TestPortal:
             assert here.conversation.open_calls == ()
             here.model = Scripted("Still here.")
             assert within(60, lambda here=here: here.chat("?")) == "Still here."
-        assert lines > 10
+        assert lines > 5
 
     def test_it_works_in_a_forked_process(self):
         assert Session(Scripted("x")).chat("Go.") == "x"
@@ -202,13 +202,13 @@ class TestPortal:
 
 @contextmanager
 def _ctrl_c_after(lines: int) -> Iterator[None]:
-    """Interrupts this thread when it has gone through so many lines of the portal."""
+    """Interrupts this thread when it has gone through so many lines of a wait."""
     left = lines
 
     def trace(frame: FrameType, event: str, _: Any) -> Any:
         nonlocal left
-        # Python looks for signals nowhere between the end of a `with` and what it does then; a trace is less careful.
-        if frame.f_code.co_filename != portal_module.__file__ or frame.f_code.co_name == "portal":
+        # Elsewhere there are lines, such as a `try`, at which Python never looks for signals.
+        if frame.f_code.co_filename != portal_module.__file__ or frame.f_code.co_name not in ("run", "begin"):
             return None
         if event == "line":
             left -= 1
