@@ -9,7 +9,6 @@ import pickle
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -51,14 +50,14 @@ class TestNesting:
             return str(self.inner().vibe("?"))
 
         here = Session(Scripted(calls("research"), "Done."), [research])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+        assert within(60, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
 
     def test_the_sync_face_in_an_async_tool(self):
         async def research() -> str:
             return str(self.inner().vibe("?"))
 
         here = Session(Scripted(calls("research"), "Done."), [research])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+        assert within(60, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
 
     def test_the_sync_stream_in_an_async_tool(self):
         async def research() -> str:
@@ -68,7 +67,7 @@ class TestNesting:
             return str(events.result)
 
         here = Session(Scripted(calls("research"), "Done."), [research])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+        assert within(60, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
 
     def test_async_tools_within_async_tools(self):
         async def deepest() -> str:
@@ -78,14 +77,14 @@ class TestNesting:
             return str(Session(Scripted(calls("deepest"), "Deep."), [deepest]).vibe("?"))
 
         here = Session(Scripted(calls("deeper"), "Done."), [deeper])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "Deep."
+        assert within(60, lambda: here.vibe("Go.")).tool_calls[0].result == "Deep."
 
     def test_many_at_once_do_not_wait_for_each_others_threads(self):
         def research() -> str:
             return str(self.inner().vibe("?"))
 
         here = Session(Scripted(calls(*[("research", {})] * 40), "Done."), [research])
-        assert [record.result for record in within(10, lambda: here.vibe("Go.")).tool_calls] == ["It rains."] * 40
+        assert [record.result for record in within(60, lambda: here.vibe("Go.")).tool_calls] == ["It rains."] * 40
 
     def test_a_tool_may_return_what_a_session_gave(self):
         def research() -> AIResult:
@@ -102,22 +101,26 @@ class TestNesting:
             return str(here.vibe("And?"))
 
         here = Session(Scripted(calls("again"), "Done."), [again])
-        ret = within(5, lambda: here.vibe("Go."))
+        ret = within(60, lambda: here.vibe("Go."))
         assert ret == "Done."
         assert "already" in str(ret.tool_calls[0].error)
 
     def test_two_runs_at_once_in_one_session(self):
-        async def slow() -> str:
-            await asyncio.sleep(0.05)
+        begun, over = threading.Event(), threading.Event()
+
+        def slow() -> str:
+            begun.set()
+            assert over.wait(60)
             return "slow"
 
         here = Session(Scripted(calls("slow"), "Done.", "Again."), [slow])
 
         async def main() -> AIResult:
             first = asyncio.create_task(here.avibe("Go."))
-            await asyncio.sleep(0.01)
+            assert await asyncio.to_thread(begun.wait, 60)
             with pytest.raises(NotReadyError, match="already"):
                 await here.avibe("And?")
+            over.set()
             return await first
 
         assert asyncio.run(main()).tool_calls[0].result == "slow"
@@ -129,7 +132,7 @@ class TestPortal:
         async def leaves() -> None:
             raise SystemExit(3)
 
-        ret = within(5, lambda: Session(Scripted(calls("leaves"), "Done."), [leaves]).vibe("Go."))
+        ret = within(60, lambda: Session(Scripted(calls("leaves"), "Done."), [leaves]).vibe("Go."))
         assert ret.tool_calls[0].error == "SystemExit: 3"
 
     def test_code_that_exits_does_not_end_it_either(self):
@@ -140,8 +143,8 @@ class TestPortal:
             return "here"
 
         with pytest.raises(SystemExit):
-            within(5, lambda: portal().run(leave()))
-        assert within(5, lambda: portal().run(stay())) == "here"
+            within(60, lambda: portal().run(leave()))
+        assert within(60, lambda: portal().run(stay())) == "here"
 
     def test_context_variables_reach_tools(self):
         user = contextvars.ContextVar("user", default="nobody")
@@ -160,7 +163,7 @@ class TestPortal:
             "steps = iter(events)\n"
             "next(steps)\n"
         )
-        done = subprocess.run([sys.executable, "-c", script], timeout=10, capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
     @pytest.mark.parametrize("stream", [False, True])
@@ -194,7 +197,7 @@ class TestPortal:
         context = multiprocessing.get_context("fork")
         child = context.Process(target=_chat)
         child.start()
-        child.join(10)
+        child.join(60)
         code = child.exitcode
         child.kill()
         assert code == 0
@@ -301,10 +304,11 @@ class TestCancellation:
         assert second == "quick"
 
     def test_leaving_early_waits_until_all_is_cleaned_up(self):
-        stopped: list[str] = []
+        begun, stopped = threading.Event(), list[str]()
 
         async def forever() -> None:
             try:
+                begun.set()
                 await asyncio.sleep(60)
             finally:
                 stopped.append("forever")
@@ -313,7 +317,7 @@ class TestCancellation:
         with here.stream("Go.") as events:
             for event in events:
                 if isinstance(event, CallStarted):
-                    time.sleep(0.05)
+                    assert begun.wait(60)
                     break
         assert stopped == ["forever"]
 
@@ -361,7 +365,6 @@ class TestLimits:
             await asyncio.sleep(60)
 
         here = Session(Scripted(calls("forever"), "Fine."), [forever], limits=Limits(seconds=0.1))
-        began = time.monotonic()
         if stream:
             with here.stream("Go.") as events:
                 for _ in events:
@@ -369,7 +372,6 @@ class TestLimits:
             ret = events.result
         else:
             ret = here.vibe("Go.")
-        assert time.monotonic() - began < 5
         assert (ret.run.outcome, ret.run.detail) == ("limit", "the limit of 0.1 seconds is reached")
         assert results(here.conversation)[0].startswith("Interrupted")
         assert here.chat("And now?") == "Fine."
@@ -420,18 +422,18 @@ class TestPeople:
 
         def approve(_: Any) -> bool:
             asked.set()
-            return answered.wait(5)
+            return answered.wait(120)
 
         here = Session(Scripted(calls("weather", city="Oslo"), "Done."), requiring_approval([weather]), approve=approve)
         outcome: list[AIResult] = []
         thread = threading.Thread(target=lambda: outcome.append(here.vibe("Go.")), daemon=True)
         thread.start()
-        assert asked.wait(5)
+        assert asked.wait(60)
         try:
-            assert within(2, lambda: Session(Scripted("Me too.")).chat("?")) == "Me too."
+            assert within(60, lambda: Session(Scripted("Me too.")).chat("?")) == "Me too."
         finally:
             answered.set()
-        thread.join(5)
+        thread.join(60)
         assert outcome[0] == "Done."
 
     def test_questions_come_one_at_a_time(self):
