@@ -1,8 +1,11 @@
 """Settings for all tests."""
 
 import os
+from pathlib import Path
 
 from hypothesis import settings
+
+import antiphon
 
 # How long an example takes says more of the machine than of the code. The gate tries the same examples every time;
 # whoever works on the code gets new ones.
@@ -11,3 +14,8 @@ settings.load_profile("antiphon")
 
 # Keys and settings of whoever runs the tests are none of their business.
 os.environ["XDG_CONFIG_HOME"] = os.path.join(os.path.dirname(__file__), "no-such-directory")
+
+# Programs that tests start are to be of the tree that is tested, whichever one is installed.
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(Path(antiphon.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+)

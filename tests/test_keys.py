@@ -140,7 +140,7 @@ class TestKeyring:
     def keyring(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "lib").mkdir()
         (tmp_path / "lib" / "keyring.py").write_text(KEYRING)
-        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"))
+        monkeypatch.setenv("PYTHONPATH", str(tmp_path / "lib"), prepend=os.pathsep)
         monkeypatch.setenv("KEYRING_FILE", str(tmp_path / "ring.json"))
         return tmp_path / "ring.json"
 

@@ -2,9 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import antiphon
 from antiphon import errors
+
+
+def test_programs_that_tests_start_are_those_of_this_tree(tmp_path: Path):
+    code = "import antiphon; print(antiphon.__file__)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == antiphon.__file__
 
 
 def test_every_public_name_is_there():

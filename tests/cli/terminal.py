@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -28,11 +29,13 @@ class Terminal:
         #: The same with what the terminal is told to do.
         self.obeyed = ""
         self._at = 0
+        self._interrupted = False
         self._fd, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        env = {"PYTHONPATH": os.environ["PYTHONPATH"], **env}
         command = [sys.executable, "-c", _START, sys.executable, "-m", "antiphon", *arguments]
         self.process = subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, env=dict(env), cwd=cwd, start_new_session=True
+            command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, start_new_session=True
         )
         os.close(slave)
 
@@ -49,17 +52,23 @@ class Terminal:
     def send(self, text: str) -> None:
         os.write(self._fd, text.encode())
 
+    def interrupt(self) -> None:
+        """Ctrl-C while a line is edited."""
+        self.send("\x03")
+        self._interrupted = True
+
     def expect(self, text: str, seconds: float = 60) -> str:
         """Wait until this is shown after what was expected before; gives what came up to its end."""
         ends = time.monotonic() + seconds
         while (found := self.seen.find(text, self._at)) < 0:
             assert time.monotonic() < ends, f"{text!r} is not shown in {self.seen[self._at :]!r}"
             assert self._read(0.2), f"it ended without {text!r}: {self.seen[self._at :]!r}"
+        self._interrupted = False
         shown = self.seen[self._at : found + len(text)]
         self._at = found + len(text)
         return shown
 
-    def ends(self, seconds: float = 30) -> int:
+    def ends(self, seconds: float = 60) -> int:
         """Wait for the end of the program; gives its exit code."""
         ends = time.monotonic() + seconds
         while self._read(0.2):
@@ -75,4 +84,7 @@ class Terminal:
                 return False
             self.obeyed += data.decode(errors="replace")
             self.seen += _SEQUENCE.sub("", data.decode(errors="replace"))
+        elif self._interrupted:
+            # The editor looks for signals when one wakes it while it waits for a key, not between the prompt and that.
+            self.process.send_signal(signal.SIGWINCH)
         return True

@@ -3,6 +3,7 @@
 import os
 import signal
 import stat
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
-from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.fakes import Answer, Fail, Fake, Received, call
 from antiphon.store import Store
 from tests.cli.terminal import Terminal
 
@@ -50,6 +51,7 @@ def start(fake: Fake, tmp_path: Path) -> Iterator[Start]:
 
 
 def saved(tmp_path: Path) -> Conversation:
+    """What the store has; it has an answer when the next prompt is shown, and not yet when the answer is."""
     return Store(tmp_path / "logs.db").load("last")
 
 
@@ -62,9 +64,7 @@ def wait_for(fake: Fake, requests: int) -> None:
 
 def interrupt_editor(chat: Terminal, prompt: str = "› ") -> None:
     chat.expect(prompt)
-    # The editor looks for signals while it waits for a key, not between the prompt and that.
-    time.sleep(0.3)
-    chat.send("\x03")
+    chat.interrupt()
 
 
 def said(conversation: Conversation) -> list[str]:
@@ -128,12 +128,19 @@ def test_an_always_for_a_command_covers_no_other_command(fake: Fake, start: Star
 
 
 def test_what_was_typed_before_a_question_does_not_answer_it(fake: Fake, start: Start, tmp_path: Path) -> None:
-    fake.play(Answer(calls=[call("write_file", path="a.txt", content="x")], delay=1.0), "Asked.")
+    typed = threading.Event()
+
+    def after_that(_: Received) -> Answer:
+        assert typed.wait(60)
+        return Answer(calls=[call("write_file", path="a.txt", content="x")])
+
+    fake.play(after_that, "Asked.")
     chat = start("-m", GPT, "--tools", "all")
     chat.expect("› ")
     chat.send("Write.\n")
     chat.expect("waiting")
     chat.send("y\n")
+    typed.set()
     chat.expect("[a]lways (write_file):")
     chat.send("n\n")
     chat.expect("Asked.")
@@ -256,6 +263,7 @@ def test_a_killed_chat_is_resumed_where_it_was(fake: Fake, start: Start, tmp_pat
     chat.expect("› ")
     chat.send("/retry\n")
     chat.expect("Second.")
+    chat.expect("› ")
     assert not any(each.rejected for each in fake.requests)
     assert said(saved(tmp_path)) == ["One.", "First.", "Two.", "Second."]
 
@@ -273,6 +281,7 @@ def test_a_conversation_that_no_longer_fits_is_shortened_and_the_whole_is_kept(
     shown = chat.expect("is kept as ")
     assert "older turn" in shown
     chat.expect("Third.")
+    chat.expect("› ")
     entries = Store(tmp_path / "logs.db").list()
     assert [entry.turns for entry in entries] == [2, 5], "the whole conversation is still there"
     assert entries[0].parent == entries[1].id
@@ -316,6 +325,7 @@ def test_history_is_kept_for_the_user_alone(fake: Fake, start: Start, tmp_path: 
     chat.expect("› ")
     chat.send("\x1b[A\x1b[A\n")
     chat.expect("Again.")
+    chat.expect("› ")
     assert said(saved(tmp_path)) == ["Remember me.", "Again."]
 
 

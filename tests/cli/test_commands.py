@@ -229,7 +229,7 @@ class TestFake:
                 json.dumps(body).encode(),
                 {"content-type": "application/json", "x-api-key": "k", "anthropic-version": "2026-10-21"},
             )
-            with urllib.request.urlopen(request, timeout=20) as response:
+            with urllib.request.urlopen(request, timeout=60) as response:
                 assert json.load(response)["content"][0]["text"] == "Hello from a script."
             process.terminate()
 

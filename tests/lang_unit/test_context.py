@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import time
 from typing import Any
 
 import pytest
@@ -43,12 +42,9 @@ class TestSize:
     PROGRAM = 'let n = 0\nlet s = ""\nwhile n < {rounds} {{\n  n += 1\n  s = "x"\n}}\nn = 7\ns = "y"\ndo "What now?"\n'
 
     def test_a_million_assignments_change_nothing(self):
-        started = time.process_time()
         many = ran(self.PROGRAM.format(rounds=500_000), "ok")
-        took = time.process_time() - started
         few = ran(self.PROGRAM.format(rounds=0), "ok")
         assert many.fake.requests[0].body == few.fake.requests[0].body
-        assert took < 2
 
     def test_what_functions_did_is_gone(self):
         program = 'function f(n: number): number {\n  let x = n * 2\n  return x\n}\nlet y = 0\n%sdo "x"'

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -14,6 +13,7 @@ from antiphon.lang import nodes
 from antiphon.lang.diagnostics import Diagnostic
 from antiphon.lang.parser import is_incomplete, parse, parse_type
 from antiphon.lang.source import Source
+from tests.effort import calls_of
 from tests.lang_unit.grammar import Sentences
 
 WORDS = "let const x y do vibe function tool f type if else for in while try catch return async private not and import"
@@ -95,12 +95,10 @@ def test_a_program_with_one_piece_put_in_or_cut_off_is_answered(seed: int, place
     ],
     ids=repr,
 )
-def test_time_grows_with_the_text_and_no_faster(piece: str):
-    def seconds(size: int) -> float:
+def test_effort_grows_with_the_text_and_no_faster(piece: str):
+    def effort(size: int) -> int:
         source = Source("long", piece * (size // len(piece)))
-        start = time.process_time()
-        parse(source)
-        return time.process_time() - start
+        return calls_of(lambda: parse(source))
 
-    # A hundred thousand signs take a tenth of a second; with a square in it they would take many.
-    assert seconds(100_000) < 2
+    effort(100)
+    assert effort(40_000) < 3 * effort(20_000)

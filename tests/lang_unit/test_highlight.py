@@ -113,10 +113,11 @@ def test_no_character_is_lost_whatever_the_text(text: str):
     ["{", '"${', "py(){", "py(", '"""', "/*", "a.", "{a[", "py() {'''\\'''", "a ", "} ", "model a", "\\", "f'", "a:"],
 )
 def test_long_texts_take_no_long_time(piece: str):
-    text = piece * 6_000
+    # With a square in it, this would take minutes rather than a second.
+    text = piece * 20_000
     begin = process_time()
     assert sum(len(value) for _, _, value in VibeLexer().get_tokens_unprocessed(text)) == len(text)
-    assert process_time() - begin < 2
+    assert process_time() - begin < 60
 
 
 def test_the_language_does_not_need_a_highlighter():

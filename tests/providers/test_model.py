@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import threading
 import time
 from collections.abc import Iterator
 
@@ -181,11 +182,10 @@ class TestRetries:
 
     def test_a_retry_after_past_the_deadline_ends_the_tries_at_once(self, fake: Fake):
         fake.play(Fail(429, retry_after=3600))
-        began = time.monotonic()
         with pytest.raises(RateLimited) as caught:
             model(fake).chat(asking())
         assert caught.value.retry_after == 3600
-        assert time.monotonic() - began < 1
+        assert len(fake.requests) == 1
 
     def test_a_stream_is_tried_again_only_before_anything_came(self, fake: Fake):
         fake.play(Fail(529), Answer("one two three four five six", cut_after=0), "Whole.")
@@ -214,7 +214,7 @@ class TestRetries:
             there.chat(conversation)
 
     def test_a_silent_server(self, fake: Fake):
-        fake.play(Answer("late", delay=5))
+        fake.play(Answer("late", delay=60))
         with pytest.raises(TimedOut, match="did not answer in time; raise `timeout`"):
             model(fake, timeout=0.2).chat(asking())
 
@@ -430,12 +430,15 @@ def test_headers_and_options_reach_the_server(fake: Fake):
 
 def test_a_reply_that_no_longer_fits_is_not_lost(fake: Fake):
     async def talk() -> NotReadyError:
-        fake.play(Answer("One.", delay=0.1))
+        done = threading.Event()
+        fake.play(lambda _: "One." if done.wait(60) else "Too late.")
         conversation = asking("first")
         async with model(fake) as there:
             task = asyncio.create_task(there.achat(conversation))
-            await asyncio.sleep(0.03)
+            while not fake.requests:
+                await asyncio.sleep(0.01)
             conversation.undo()
+            done.set()
             with pytest.raises(NotReadyError) as caught:
                 await task
         assert conversation.turns == ()
@@ -446,12 +449,15 @@ def test_a_reply_that_no_longer_fits_is_not_lost(fake: Fake):
 
 def test_what_users_say_meanwhile_comes_after_the_reply(fake: Fake):
     async def talk() -> list[str]:
-        fake.play(Answer("One.", delay=0.1))
+        done = threading.Event()
+        fake.play(lambda _: "One." if done.wait(60) else "Too late.")
         conversation = asking("first")
         async with model(fake) as there:
             task = asyncio.create_task(there.achat(conversation))
-            await asyncio.sleep(0.03)
+            while not fake.requests:
+                await asyncio.sleep(0.01)
             conversation.add_user("second", author="@coder-2")
+            done.set()
             await task
         return [turn.text for turn in conversation.turns]
 

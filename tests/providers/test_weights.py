@@ -58,7 +58,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came"
@@ -169,7 +169,7 @@ class TestHub:
             began = time.monotonic()
             with pytest.raises(WeightsError, match=r"the model hub: (no answer|it cannot be reached)"):
                 ensure()
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
         assert not here.file.exists()
 
 
@@ -181,7 +181,7 @@ class TestStopping:
         process = start("models", "pull", "tiny")
         wait_until(lambda: len(hub.ranges) == 1)
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=10)
+        out, err = process.communicate(timeout=60)
         assert (process.returncode, out) == (130, "")
         assert "Traceback" not in err
         assert "what has come is kept" in err
@@ -198,7 +198,7 @@ class TestStopping:
             process = start("models", "pull", "tiny")
             wait_until(lambda: len(list(here.file.parent.glob("tiny.gguf.parts/*/log"))) == 2)
             process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 130
+            assert process.wait(60) == 130
         process.communicate()
         assert here.files() == ["tiny.gguf.partial"]
 
@@ -213,7 +213,7 @@ class TestStopping:
         assert here.files() == ["tiny.gguf", "tiny.gguf.verified"]
 
     def test_what_progress_raises_ends_the_pull(self, here: Machine, hub: Hub) -> None:
-        hub.pause = 30
+        hub.pause = 300
 
         class Enough(Exception):
             pass
@@ -225,7 +225,7 @@ class TestStopping:
         began = time.monotonic()
         with pytest.raises(Enough):
             weights.ensure("tiny", progress=give_up)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 60
         assert not here.file.exists()
 
     def test_two_processes_fetch_once(self, here: Machine, hub: Hub) -> None:
@@ -242,7 +242,7 @@ class TestStopping:
             assert process.stderr
             assert any("another process is fetching it; waiting" in line for line in process.stderr)
             here.file.write_bytes(WHOLE)
-        assert process.communicate(timeout=30)[0] == f"{here.file}\n"
+        assert process.communicate(timeout=60)[0] == f"{here.file}\n"
 
     @pytest.mark.usefixtures("hub")
     @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])

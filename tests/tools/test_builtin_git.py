@@ -221,7 +221,7 @@ def test_a_hostile_repository_runs_nothing(trapped: Path, tmp_path: Path) -> Non
 
 def test_the_trap_works(trapped: Path, tmp_path: Path) -> None:
     for command in ("status", "diff", "log"):
-        subprocess.run(["git", command], cwd=trapped, capture_output=True, stdin=subprocess.DEVNULL, timeout=20)
+        subprocess.run(["git", command], cwd=trapped, capture_output=True, stdin=subprocess.DEVNULL, timeout=60)
     ran = set((tmp_path / "ran").read_text().split())
     assert {"fsmonitor", "driver", "clean", "hook", "--keyid-format=long"} <= ran, ran
 
@@ -235,7 +235,7 @@ def test_missing_objects_are_not_fetched(trapped: Path, tmp_path: Path) -> None:
     with pytest.raises(Failed):
         ask(trapped, "git_diff", path="a.txt")
     assert not (tmp_path / "ran").exists()
-    subprocess.run(["git", "diff", "--no-ext-diff", "a.txt"], cwd=trapped, capture_output=True, timeout=20)
+    subprocess.run(["git", "diff", "--no-ext-diff", "a.txt"], cwd=trapped, capture_output=True, timeout=60)
     assert "remote" in (tmp_path / "ran").read_text().split(), "the trap does not work"
 
 

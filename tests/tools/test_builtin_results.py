@@ -159,7 +159,7 @@ class TestShell:
         assert result.data["dropped"] == len("\n".join(map(str, range(1, 1001)))) + 1 - 100
 
     def test_a_command_that_was_ended_is_an_error(self, tmp_path: Path) -> None:
-        result = answer([shell_tool(tmp_path, timeout=0.2)], "run_shell", command="sleep 9")
+        result = answer([shell_tool(tmp_path, timeout=0.2)], "run_shell", command="sleep 90")
         assert (result.is_error, result.semantic) == (True, None)
 
 

@@ -39,11 +39,12 @@ def alive(mark: str) -> list[str]:
 
 
 def gone(mark: str) -> bool:
-    for _ in range(50):
-        if not alive(mark):
-            return True
+    ends = time.monotonic() + 60
+    while alive(mark):
+        if time.monotonic() > ends:
+            return False
         time.sleep(0.02)
-    return False
+    return True
 
 
 class TestRunning:
@@ -79,16 +80,19 @@ class TestRunning:
 @needs_proc
 class TestEnding:
     def test_a_time_out_ends_the_grandchildren_too(self, tmp_path: Path) -> None:
-        mark = "39.0417"
+        mark = "139.0417"
         command = f"echo begun; (trap '' TERM; sleep {mark}; sleep {mark}) & sh -c 'sleep {mark}; true' & sleep {mark}"
-        began = time.monotonic()
-        with pytest.raises(Failed, match=r"after 0.4 seconds. Until then it said:\nbegun"):
-            sh(tmp_path, command, timeout=0.4)
-        assert time.monotonic() - began < 3
-        assert gone(mark)
+        said = ""
+        for seconds in (0.4, 4.0, 40.0):
+            with pytest.raises(Failed, match=f"after {seconds:g} seconds") as caught:
+                sh(tmp_path, command, timeout=seconds)
+            assert gone(mark)
+            if "begun" in (said := str(caught.value)):
+                break
+        assert said.endswith("Until then it said:\nbegun")
 
     def test_a_cancelled_call_leaves_nothing(self, tmp_path: Path) -> None:
-        mark = "39.0418"
+        mark = "139.0418"
 
         async def cancelled() -> None:
             task = asyncio.create_task(
@@ -106,7 +110,7 @@ class TestEnding:
         assert gone(mark)
 
     def test_cancelled_at_any_moment_of_its_start_it_leaves_nothing(self, tmp_path: Path) -> None:
-        mark = "39.0427"
+        mark = "139.0427"
 
         async def cancelled(turns: int) -> None:
             command = f"sleep {mark} & sleep {mark}"
@@ -123,14 +127,14 @@ class TestEnding:
         assert gone(mark)
 
     def test_a_child_that_holds_the_output_does_not_hold_us(self, tmp_path: Path) -> None:
-        mark = "39.0419"
+        mark = "139.0419"
         began = time.monotonic()
         assert sh(tmp_path, f"sleep {mark} & echo done") == "done\n[exit code 0]"
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 60
         assert gone(mark)
 
     def test_nothing_stays_in_the_background(self, tmp_path: Path) -> None:
-        mark = "39.0420"
+        mark = "139.0420"
         sh(tmp_path, f"sleep {mark} >/dev/null 2>&1 &")
         assert gone(mark)
 

@@ -222,7 +222,7 @@ def old_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> McpServer:
     monkeypatch.setattr(mcp.client.stdio, "FORCE_KILL_TIMEOUT", 0.1)
     script = tmp_path / "old.py"
     script.write_text(OLD_SERVER)
-    return McpServer("old", command=sys.executable, args=(str(script),), timeout=10)
+    return McpServer("old", command=sys.executable, args=(str(script),), timeout=60)
 
 
 def is_alive(pid: int) -> bool:
@@ -296,13 +296,13 @@ def test_a_server_that_dies_during_a_call_is_an_error_result_and_the_next_call_w
 
 
 def test_a_server_that_hangs_times_out_and_is_replaced(old_server: McpServer) -> None:
-    server = McpServer("old", old_server.command, old_server.args, timeout=2)
+    server = McpServer("old", old_server.command, old_server.args, timeout=6)
 
     async def main() -> None:
         async with McpTools([server]) as tools:
             first = await call(tools, "old_pid")
             late = await call(tools, "old_hang")
-            assert (late.is_error, late.text) == (True, "MCP server `old` did not answer within 2 seconds")
+            assert (late.is_error, late.text) == (True, "MCP server `old` did not answer within 6 seconds")
             second = await call(tools, "old_pid")
             assert not second.is_error
             assert second.text != first.text
@@ -322,7 +322,7 @@ def test_a_call_that_is_slow_or_cancelled_leaves_the_connection_alone() -> None:
 
     async def main() -> None:
         with serving(server.streamable_http_app()) as url:
-            async with McpTools([McpServer("s", url=url, timeout=1.5)]) as tools:
+            async with McpTools([McpServer("s", url=url, timeout=5)]) as tools:
                 cancelled = asyncio.create_task(call(tools, "s_wait", seconds=30))
                 beside = asyncio.create_task(call(tools, "s_wait", seconds=0.3))
                 await asyncio.sleep(0.1)
@@ -339,7 +339,7 @@ def test_a_call_that_is_slow_or_cancelled_leaves_the_connection_alone() -> None:
 def test_servers_that_do_not_start_do_not_take_the_others_down(old_server: McpServer) -> None:
     missing = McpServer("missing", command="no-such-command-here")
     failing = McpServer("failing", command=sys.executable, args=("-c", "import sys; sys.exit('no key given')"))
-    mute = McpServer("mute", command="sleep", args=("30",), timeout=0.5)
+    mute = McpServer("mute", command="sleep", args=("300",), timeout=0.5)
     nobody = McpServer("nobody", url=f"http://127.0.0.1:{free_port()}/mcp")
 
     async def main() -> None:

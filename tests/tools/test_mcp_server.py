@@ -1,6 +1,7 @@
 """Our tools for other programs, driven by the library's own client."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,8 @@ from antiphon.tools import Tool, ToolFailure, tool
 from antiphon.tools.mcp import McpServer, McpTools, mcp_server
 from antiphon.tools.tool import HumanNeeded
 
+#: A server gets no variables but those it is given.
+HERE = {"PYTHONPATH": os.environ["PYTHONPATH"]}
 PIXEL = Image.from_bytes(b"\x89PNG", "image/png")
 
 
@@ -124,7 +127,7 @@ def test_over_standard_input_and_output_what_tools_print_does_no_harm(tmp_path: 
     )
 
     async def main() -> CallToolResult:
-        async with Client(StdioServerParameters(command=sys.executable, args=[str(script)])) as client:
+        async with Client(StdioServerParameters(command=sys.executable, args=[str(script)], env=HERE)) as client:
             assert client.server_info
             assert client.server_info.name == "greeter"
             return await client.call_tool("greet", {"name": "you"})
@@ -143,8 +146,8 @@ def test_the_command_serves_the_built_in_tools(tmp_path: Path) -> None:
     command = "from antiphon.cli.mcp import mcp; mcp()"
 
     async def main() -> list[Tool]:
-        less = McpServer("less", sys.executable, ("-c", command, "--root", str(tmp_path)))
-        more = McpServer("more", sys.executable, ("-c", command, "--root", str(tmp_path), "--all"))
+        less = McpServer("less", sys.executable, ("-c", command, "--root", str(tmp_path)), env=HERE)
+        more = McpServer("more", sys.executable, ("-c", command, "--root", str(tmp_path), "--all"), env=HERE)
         async with McpTools([less, more]) as tools:
             assert tools.failures == {}
             return tools.tools

@@ -236,11 +236,11 @@ class TestRunning:
     def test_time_outs_of_both_kinds_of_functions(self):
         @tool(timeout=0.05)
         def sleepy() -> None:
-            time.sleep(0.3)
+            time.sleep(3)
 
         @tool(timeout=0.05)
         async def drowsy() -> None:
-            await asyncio.sleep(5)
+            await asyncio.sleep(60)
 
         for made in (sleepy, drowsy):
             assert run(made).text == f"`{made.name}` did not finish within 0.05 seconds"

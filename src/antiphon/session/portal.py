@@ -10,7 +10,8 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from typing import Any, TypeVar
+from types import AsyncGeneratorType
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 _END_SECONDS = 2.0
@@ -105,19 +106,20 @@ class Portal:
         if self._closed:
             coroutine.close()
             raise RuntimeError("the interpreter is about to exit; nothing more can be run")
-        outcome, cancel = self._begin(coroutine)
-        scope = _scope.get()
-        if scope is not None:
-            scope.add(cancel)
+        work, scope = _Work(self, self._loop, coroutine), _scope.get()
         try:
-            return outcome.result()
+            # Ctrl-C may come while it is begun: what waits then is known already, and can be cancelled.
+            work.begin()
+            if scope is not None:
+                scope.add(work.cancel)
+            return work.outcome.result()
         except KeyboardInterrupt:
-            cancel()
-            concurrent.futures.wait([outcome])
+            work.cancel()
+            concurrent.futures.wait([work.outcome])
             raise
         finally:
             if scope is not None:
-                scope.remove(cancel)
+                scope.remove(work.cancel)
 
     def iterate(self, events: AsyncGenerator[T, None]) -> Generator[T, None, None]:
         """The generator's values, one at a time; leaving the iteration closes it."""
@@ -130,17 +132,18 @@ class Portal:
         finally:
             if threading.current_thread() is self._thread:
                 # Collected as garbage where nobody can wait.
-                self._begin(events.aclose())
+                _Work(self, self._loop, _close(events)).begin()
             elif not self._closed:
-                self.run(events.aclose())
+                self.run(_close(events))
 
     def close(self) -> None:
         """Cancel what still runs and end the loop."""
         if self._closed or not self.is_alive:
             return
-        outcome, _ = self._begin(self._end())
+        ending = _Work(self, self._loop, self._end())
+        ending.begin()
         with suppress(TimeoutError):
-            outcome.result(_END_SECONDS)
+            ending.outcome.result(_END_SECONDS)
         self._closed = True
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_END_SECONDS)
@@ -158,27 +161,46 @@ class Portal:
             with suppress(SystemExit, KeyboardInterrupt):
                 self._loop.run_forever()
 
-    def _begin(self, coroutine: Coroutine[Any, Any, T]) -> tuple[concurrent.futures.Future[T], Callable[[], object]]:
-        """Start it; gives what will become of it, and a way to cancel it."""
-        outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
-        tasks: list[asyncio.Task[T]] = []
-        context = copy_context()
-        context.run(_current.set, self)
 
-        def begin() -> None:
-            tasks.append(self._loop.create_task(coroutine, context=context))
-            tasks[0].add_done_callback(hand_over)
+class _Work(Generic[T]):
+    """A coroutine for the loop of a portal, and what will become of it."""
 
-        def hand_over(task: asyncio.Task[T]) -> None:
-            if task.cancelled():
-                outcome.set_exception(concurrent.futures.CancelledError("the run was cancelled"))
-            elif error := task.exception():
-                outcome.set_exception(error)
-            else:
-                outcome.set_result(task.result())
+    def __init__(self, home: Portal, loop: asyncio.AbstractEventLoop, coroutine: Coroutine[Any, Any, T]) -> None:
+        self.outcome: concurrent.futures.Future[T] = concurrent.futures.Future()
+        self._loop, self._coroutine = loop, coroutine
+        self._task: asyncio.Task[T] | None = None
+        self._context = copy_context()
+        self._context.run(_current.set, home)
 
-        self._loop.call_soon_threadsafe(begin)
-        return outcome, lambda: self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())
+    def begin(self) -> None:
+        self._loop.call_soon_threadsafe(self._start)
+
+    def cancel(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop)
+
+    def _start(self) -> None:
+        self._task = self._loop.create_task(self._coroutine, context=self._context)
+        self._task.add_done_callback(self._hand_over)
+
+    def _stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+        elif not self.outcome.done():
+            # The loop takes things in their order: this one was never begun.
+            self._coroutine.close()
+            self.outcome.set_exception(_cancelled())
+
+    def _hand_over(self, task: asyncio.Task[T]) -> None:
+        if task.cancelled():
+            self.outcome.set_exception(_cancelled())
+        elif error := task.exception():
+            self.outcome.set_exception(error)
+        else:
+            self.outcome.set_result(task.result())
+
+
+def _cancelled() -> concurrent.futures.CancelledError:
+    return concurrent.futures.CancelledError("the run was cancelled")
 
 
 #: The portal whose work this is: functions it runs in threads come back to it, and not to one that waits for them.
@@ -219,3 +241,9 @@ async def _left(context: AbstractAsyncContextManager[Any]) -> None:
 
 async def _next(events: AsyncGenerator[T, None]) -> T:
     return await anext(events)
+
+
+async def _close(events: AsyncGenerator[Any, None]) -> None:
+    # Nobody may have waited until it came to its end when it was cancelled: a second Ctrl-C. It ends by itself.
+    if not (isinstance(events, AsyncGeneratorType) and events.ag_running):
+        await events.aclose()

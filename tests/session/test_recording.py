@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from antiphon.fakes import Fail, Fake
 from antiphon.providers import Model, Retry, connect
 from antiphon.providers.recording import Recorder, ReplayMismatch
 from antiphon.session import Session
+from tests.session.scripted import within
 
 MODEL = "anthropic/claude-sonnet-5"
 
@@ -36,7 +36,7 @@ def recording(fake: Fake, path: Path) -> Model:
 
 
 def replaying(path: Path) -> Model:
-    return connect(MODEL, replay=path, retry=Retry(attempts=3, first_wait=3))
+    return connect(MODEL, replay=path, retry=Retry(attempts=3, first_wait=600))
 
 
 def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path: Path):
@@ -66,9 +66,7 @@ def test_failures_are_replayed_and_nobody_waits_for_them(fake: Fake, tmp_path: P
     path = tmp_path / "run.jsonl"
     fake.play(Fail(529), Fail(429, retry_after=0.01), "At last.")
     assert Session(recording(fake, path)).chat("Hello") == "At last."
-    began = time.monotonic()
-    assert Session(replaying(path)).chat("Hello") == "At last."
-    assert time.monotonic() - began < 2
+    assert within(60, lambda: Session(replaying(path)).chat("Hello")) == "At last."
     assert len(path.read_text().splitlines()) == 3
 
 

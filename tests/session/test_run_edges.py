@@ -9,8 +9,10 @@ import pickle
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -18,6 +20,7 @@ import pytest
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import NotReadyError
 from antiphon.session import AIResult, CallFinished, CallStarted, Limits, Session, Waiting
+from antiphon.session import portal as portal_module
 from antiphon.session.portal import portal
 from antiphon.tools import Decision, ToolFailure, requiring_approval, tool
 from antiphon.tools.execution import as_text
@@ -47,7 +50,7 @@ class TestNesting:
             return str(self.inner().vibe("?"))
 
         here = Session(Scripted(calls("research"), "Done."), [research])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
+        assert within(60, lambda: here.vibe("Go.")).tool_calls[0].result == "It rains."
 
     @pytest.mark.parametrize("name", ["do", "vibe", "chat", "stream", "close"])
     def test_the_sync_face_in_an_event_loop_is_an_error_that_names_the_other(self, name: str):
@@ -67,14 +70,14 @@ class TestNesting:
             return str(await Session(Scripted(calls("deepest"), "Deep."), [deepest]).avibe("?"))
 
         here = Session(Scripted(calls("deeper"), "Done."), [deeper])
-        assert within(5, lambda: here.vibe("Go.")).tool_calls[0].result == "Deep."
+        assert within(60, lambda: here.vibe("Go.")).tool_calls[0].result == "Deep."
 
     def test_many_at_once_do_not_wait_for_each_others_threads(self):
         def research() -> str:
             return str(self.inner().vibe("?"))
 
         here = Session(Scripted(calls(*[("research", {})] * 40), "Done."), [research])
-        assert [record.result for record in within(10, lambda: here.vibe("Go.")).tool_calls] == ["It rains."] * 40
+        assert [record.result for record in within(60, lambda: here.vibe("Go.")).tool_calls] == ["It rains."] * 40
 
     def test_a_tool_may_return_what_a_session_gave(self):
         def research() -> AIResult:
@@ -91,22 +94,26 @@ class TestNesting:
             return str(here.vibe("And?"))
 
         here = Session(Scripted(calls("again"), "Done."), [again])
-        ret = within(5, lambda: here.vibe("Go."))
+        ret = within(60, lambda: here.vibe("Go."))
         assert ret == "Done."
         assert "already" in str(ret.tool_calls[0].error)
 
     def test_two_runs_at_once_in_one_session(self):
-        async def slow() -> str:
-            await asyncio.sleep(0.05)
+        begun, over = threading.Event(), threading.Event()
+
+        def slow() -> str:
+            begun.set()
+            assert over.wait(60)
             return "slow"
 
         here = Session(Scripted(calls("slow"), "Done.", "Again."), [slow])
 
         async def main() -> AIResult:
             first = asyncio.create_task(here.avibe("Go."))
-            await asyncio.sleep(0.01)
+            assert await asyncio.to_thread(begun.wait, 60)
             with pytest.raises(NotReadyError, match="already"):
                 await here.avibe("And?")
+            over.set()
             return await first
 
         assert asyncio.run(main()).tool_calls[0].result == "slow"
@@ -118,7 +125,7 @@ class TestPortal:
         async def leaves() -> None:
             raise SystemExit(3)
 
-        ret = within(5, lambda: Session(Scripted(calls("leaves"), "Done."), [leaves]).vibe("Go."))
+        ret = within(60, lambda: Session(Scripted(calls("leaves"), "Done."), [leaves]).vibe("Go."))
         assert ret.tool_calls[0].error == "SystemExit: 3"
 
     def test_code_that_exits_does_not_end_it_either(self):
@@ -129,8 +136,8 @@ class TestPortal:
             return "here"
 
         with pytest.raises(SystemExit):
-            within(5, lambda: portal().run(leave()))
-        assert within(5, lambda: portal().run(stay())) == "here"
+            within(60, lambda: portal().run(leave()))
+        assert within(60, lambda: portal().run(stay())) == "here"
 
     def test_context_variables_reach_tools(self):
         user = contextvars.ContextVar("user", default="nobody")
@@ -149,18 +156,68 @@ class TestPortal:
             "steps = iter(events)\n"
             "next(steps)\n"
         )
-        done = subprocess.run([sys.executable, "-c", script], timeout=10, capture_output=True, text=True, check=False)
+        done = subprocess.run([sys.executable, "-c", script], timeout=60, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
+
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.filterwarnings("ignore:coroutine .* was never awaited")
+    def test_ctrl_c_at_any_line_of_a_wait_leaves_a_session_that_goes_on(self, stream: bool):
+        def work(here: Session) -> None:
+            if stream:
+                with here.stream("Go.") as events:
+                    for _ in events:
+                        pass
+            else:
+                here.vibe("Go.")
+
+        lines = 0
+        while True:
+            here = Session(Scripted(calls("weather", city="Oslo"), "Done."), [weather])
+            try:
+                with _ctrl_c_after(lines):
+                    work(here)
+            except KeyboardInterrupt:
+                lines += 1
+            else:
+                break
+            assert here.conversation.open_calls == ()
+            here.model = Scripted("Still here.")
+            assert within(60, lambda here=here: here.chat("?")) == "Still here."
+        assert lines > 5
 
     def test_it_works_in_a_forked_process(self):
         assert Session(Scripted("x")).chat("Go.") == "x"
         context = multiprocessing.get_context("fork")
         child = context.Process(target=_chat)
         child.start()
-        child.join(10)
+        child.join(60)
         code = child.exitcode
         child.kill()
         assert code == 0
+
+
+@contextmanager
+def _ctrl_c_after(lines: int) -> Iterator[None]:
+    """Interrupts this thread when it has gone through so many lines of a wait."""
+    left = lines
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal left
+        # Elsewhere there are lines, such as a `try`, at which Python never looks for signals.
+        if frame.f_code.co_filename != portal_module.__file__ or frame.f_code.co_name not in ("run", "begin"):
+            return None
+        if event == "line":
+            left -= 1
+            if left == -1:
+                raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _chat() -> None:
@@ -240,10 +297,11 @@ class TestCancellation:
         assert second == "quick"
 
     def test_leaving_early_waits_until_all_is_cleaned_up(self):
-        stopped: list[str] = []
+        begun, stopped = threading.Event(), list[str]()
 
         async def forever() -> None:
             try:
+                begun.set()
                 await asyncio.sleep(60)
             finally:
                 stopped.append("forever")
@@ -252,7 +310,7 @@ class TestCancellation:
         with here.stream("Go.") as events:
             for event in events:
                 if isinstance(event, CallStarted):
-                    time.sleep(0.05)
+                    assert begun.wait(60)
                     break
         assert stopped == ["forever"]
 
@@ -300,7 +358,6 @@ class TestLimits:
             await asyncio.sleep(60)
 
         here = Session(Scripted(calls("forever"), "Fine."), [forever], limits=Limits(seconds=0.1))
-        began = time.monotonic()
         if stream:
             with here.stream("Go.") as events:
                 for _ in events:
@@ -308,7 +365,6 @@ class TestLimits:
             ret = events.result
         else:
             ret = here.vibe("Go.")
-        assert time.monotonic() - began < 5
         assert (ret.run.outcome, ret.run.detail) == ("limit", "the limit of 0.1 seconds is reached")
         assert results(here.conversation)[0].startswith("Interrupted")
         assert here.chat("And now?") == "Fine."
@@ -359,18 +415,18 @@ class TestPeople:
 
         def approve(_: Any) -> bool:
             asked.set()
-            return answered.wait(5)
+            return answered.wait(120)
 
         here = Session(Scripted(calls("weather", city="Oslo"), "Done."), requiring_approval([weather]), approve=approve)
         outcome: list[AIResult] = []
         thread = threading.Thread(target=lambda: outcome.append(here.vibe("Go.")), daemon=True)
         thread.start()
-        assert asked.wait(5)
+        assert asked.wait(60)
         try:
-            assert within(2, lambda: Session(Scripted("Me too.")).chat("?")) == "Me too."
+            assert within(60, lambda: Session(Scripted("Me too.")).chat("?")) == "Me too."
         finally:
             answered.set()
-        thread.join(5)
+        thread.join(60)
         assert outcome[0] == "Done."
 
     def test_questions_come_one_at_a_time(self):

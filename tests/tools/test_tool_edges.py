@@ -50,7 +50,7 @@ class TestEndings:
         free = threading.Event()
 
         def hang() -> None:
-            free.wait(30)
+            free.wait(300)
 
         def quick() -> str:
             return "here"
@@ -59,12 +59,12 @@ class TestEndings:
             hanging = as_tool(hang, timeout=0.02)
             calls = [execute(hanging, ToolCall(f"h{n}", "hang"), Conversation()) for n in range(60)]
             await asyncio.gather(*calls)
-            return [(await execute(as_tool(quick, timeout=2), ToolCall("q", "quick"), Conversation()))[0]]
+            return [(await execute(as_tool(quick, timeout=60), ToolCall("q", "quick"), Conversation()))[0]]
 
         began = time.monotonic()
         try:
             assert asyncio.run(main())[0].text == "here"
-            assert time.monotonic() - began < 10
+            assert time.monotonic() - began < 60
         finally:
             free.set()
 
