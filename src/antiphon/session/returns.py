@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -35,14 +35,19 @@ class Expected:
     """A wanted type, how the model is to give it, and what has come of it so far.
 
     What came is kept as it came, and checked as a whole each time there is more of it: so validators of the type's own
-    have their say, and no value is converted twice.
+    have their say, and no value is converted twice. `is_sure` says whether the provider guarantees answers of a schema.
     """
 
     def __init__(
-        self, asked: Any, strategy: Strategy | None = None, *, parallel_calls: bool | None = None, native: bool = False
+        self,
+        asked: Any,
+        strategy: Strategy | None = None,
+        *,
+        parallel_calls: bool | None = None,
+        is_sure: Callable[[dict[str, Any]], bool] = lambda _: False,
     ) -> None:
         self.wanted = wanted(asked)
-        self.strategy: Strategy = self._chosen(strategy, parallel_calls is not False, native)
+        self.strategy: Strategy = self._chosen(strategy, parallel_calls is not False, is_sure)
         #: The fields that came and fit, as they came.
         self.values: dict[str, Any] = {}
         #: All that came.
@@ -56,7 +61,9 @@ class Expected:
 
     # Asking for it
 
-    def _chosen(self, wish: Strategy | None, parallel_calls: bool, native: bool) -> Strategy:
+    def _chosen(
+        self, wish: Strategy | None, parallel_calls: bool, is_sure: Callable[[dict[str, Any]], bool]
+    ) -> Strategy:
         """A tool for each field of a small flat pattern; else the provider's own way where it is sure, or one tool."""
         nameable = all(ToolCall.read("x", PREFIX + name, {}).problem is None for name in self.wanted.fields)
         if wish is not None:
@@ -66,7 +73,7 @@ class Expected:
         few = len(self.wanted.fields) <= _MOST_FIELDS
         if few and nameable and parallel_calls and self.wanted.is_flat:
             return "fields"
-        return "native" if native else "object"
+        return "native" if is_sure(self.schema) else "object"
 
     @property
     def schema(self) -> dict[str, Any]:

@@ -39,10 +39,13 @@ def strict_fits(schema: Mapping[str, Any], api: str) -> bool:
     words = _WORDS[api]
     nodes = list(_nodes(form))
     known = all(words.issuperset(node) for node in nodes)
+    if not known or _is_recursive(form):
+        # Gemini takes recursion only in fields that may be left out, and not to any depth.
+        return False
     if api == "gemini":
-        return known
+        return True
     is_closed = all(node.get("additionalProperties") is False for node in nodes if node.get("type") == "object")
-    return known and is_closed and all(isinstance(node, dict) and node for node in nodes) and not _is_recursive(form)
+    return is_closed and all(isinstance(node, dict) and node for node in nodes)
 
 
 def _nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
