@@ -251,7 +251,7 @@ class Run:
         self.conversation.add_user(_NUDGE)
 
     def _finish_if_complete(self) -> None:
-        if self.expected and self.expected.is_complete:
+        if self.expected and self.expected.is_complete and not self.expected.faults:
             self._finish()
 
     def _finish(self) -> None:
@@ -279,15 +279,13 @@ class Run:
     async def _answer_calls(self, calls: tuple[ToolCall, ...]) -> AsyncGenerator[Event, None]:
         """Answer every call of a reply, in call order, whatever becomes of each."""
         if self.expected:
-            self.expected.faults = []
+            self.results |= self.expected.take_calls([call for call in calls if self._is_internal(call)])
         to_run: list[ToolCall] = []
         for call in calls:
             refusal = self._refusal(call, len(to_run))
             if refusal is not None:
                 self.results[call.id] = refusal
-            elif self._is_internal(call) and self.expected:
-                self.results[call.id] = self.expected.take_call(call)
-            else:
+            elif call.id not in self.results:
                 to_run.append(call)
         work = CallWork(self.settings, self.policy, self.conversation, to_run)
         try:

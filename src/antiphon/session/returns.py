@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -58,6 +58,7 @@ class Expected:
         self.faults: list[str] = []
         self._wrong: dict[str, str] = {}
         self._whole: list[Any] = []
+        self._is_told_whole = False
 
     # Asking for it
 
@@ -147,8 +148,8 @@ class Expected:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing more can come."""
-        return self.is_enough and (not self._is_one_by_one or len(self.values) >= len(self.wanted.fields))
+        """Whether nothing more can come: it came as a whole, or every field of it."""
+        return self.is_enough and (self._is_told_whole or len(self.values) >= len(self.wanted.fields))
 
     @property
     def _is_one_by_one(self) -> bool:
@@ -171,20 +172,39 @@ class Expected:
         reasons = [f"missing: {', '.join(missing)}"] if missing else []
         return "; ".join(dict.fromkeys([*reasons, *self._wrong.values(), *self.faults]))
 
-    def take_call(self, call: ToolCall) -> ToolResult:
-        """Take what a return tool was called with; what does not fit is told back."""
+    def take_calls(self, calls: Sequence[ToolCall]) -> dict[str, ToolResult]:
+        """Take what return tools were called with in one reply; what does not fit is told back."""
+        self.faults = []
+        said = [each for call in calls for each in self._said(call).items()]
+        first = dict(reversed(said))
+        twice = {name: [first[name], value] for name, value in said if value != first[name]}
+        return {call.id: self._taken(call, twice) for call in calls}
+
+    def _taken(self, call: ToolCall, twice: Mapping[str, list[Any]]) -> ToolResult:
         self.received.append(f"{call.name}({call.arguments_json})")
-        faults = self._take_call(call)
+        values = {
+            name: " and ".join(dumps(each)[:60] for each in twice[name]) for name in self._said(call) if name in twice
+        }
+        faults = [f"'{name}' came with two values, {both}" for name, both in values.items()] or self._take_call(call)
         if not faults:
             return ToolResult(call.id, "Received.")
         self._refuse(faults)
         return ToolResult(call.id, f"This does not fit: {'; '.join(faults)}. Call it again.", is_error=True)
 
+    def _said(self, call: ToolCall) -> dict[str, Any]:
+        """The fields that a call gives."""
+        if self._is_whole(call):
+            return {self.wanted.field_named(name): value for name, value in call.arguments.items()}
+        return {call.name.removeprefix(PREFIX): call.arguments["value"]} if "value" in call.arguments else {}
+
+    def _is_whole(self, call: ToolCall) -> bool:
+        return call.name == OBJECT and (self.strategy == "object" or "object" not in self.wanted.fields)
+
     def _take_call(self, call: ToolCall) -> list[str]:
         name = call.name.removeprefix(PREFIX)
         if call.problem:
             return [f"{call.name}: {call.problem}"]
-        if call.name == OBJECT and (self.strategy == "object" or name not in self.wanted.fields):
+        if self._is_whole(call):
             return self._take_whole(call.arguments)
         if name not in self.wanted.fields:
             return [f"there is no field '{name}'"]
@@ -203,7 +223,8 @@ class Expected:
             if not found:
                 return
             faults = faults or found
-        self._refuse(faults or ["an answer in plain text, where a tool was to be called"])
+        said = "no JSON" if self.strategy == "native" else "an answer in plain text, where a tool was to be called"
+        self._refuse(faults or [said])
 
     def take_nothing(self, reason: str) -> None:
         """Note an answer that cannot be used."""
@@ -231,6 +252,7 @@ class Expected:
         """Check a field together with those that came before; it is kept if it fits."""
         values = {**self.values, name: value}
         self._whole, found = self.wanted.read(values)
+        self._is_told_whole = False
         faults = [(where, told) for where, told in found if not where or where in values]
         wrong = {where: told for where, told in faults if where}
         self.values = {other: each for other, each in values.items() if other not in wrong}
@@ -242,10 +264,16 @@ class Expected:
         """Check all fields at once; they are kept if they fit."""
         named = {self.wanted.field_named(name): value for name, value in given.items()}
         self._whole, faults = self.wanted.read(named)
+        faults = faults or [
+            (field, f"'{field}' and '{name}' are the same field, with two values")
+            for name, value in given.items()
+            if named[field := self.wanted.field_named(name)] != value
+        ]
+        self._is_told_whole = not faults
         if not faults:
             self.values, self._wrong = named, {}
             return []
-        self.values, self._wrong = {}, dict(faults)
+        self.values, self._wrong, self._whole = {}, dict(faults), []
         return [told for _, told in faults]
 
 
