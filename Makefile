@@ -20,6 +20,7 @@ lint: $(VENV)/.ready-test
 bench: $(VENV)/.ready-test
 	$(BIN)/python bench/loop.py
 	$(BIN)/python bench/overhead.py
+	$(BIN)/python bench/typed.py
 	$(BIN)/python bench/render.py
 	$(BIN)/python bench/tokens.py
 	$(BIN)/python bench/lang.py

@@ -15,7 +15,7 @@ from antiphon.session.wanted import wanted, word
 PREFIX = "__vibe_return_"
 OBJECT = f"{PREFIX}object"
 VALUE = f"{PREFIX}value"
-#: A tool for each of more fields than this would cost more than one for all of them.
+#: A tool for each of more fields than this would cost more than one for all of them; so would naming each.
 _MOST_FIELDS = 8
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
@@ -113,7 +113,9 @@ class Expected:
             return f"IMPORTANT: You MUST call the {VALUE} tool with the answer. Do not respond with plain text."
         fields = ", ".join(f"{name} ({word(schema)})" for name, schema in self.wanted.fields.items())
         if self.strategy == "object":
-            return f"IMPORTANT: You MUST call the {OBJECT} tool with: {fields}. Do not respond with plain text."
+            # Many of them are not said twice: the tool's own schema has them all.
+            which = f": {fields}" if len(self.wanted.fields) <= _MOST_FIELDS else " all of its fields"
+            return f"IMPORTANT: You MUST call the {OBJECT} tool with{which}. Do not respond with plain text."
         own = f"{self.schema['description']}\n" if "description" in self.schema else ""
         return (
             f"IMPORTANT: {own}You MUST return {fields} by calling each of these tools:"
