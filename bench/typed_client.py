@@ -1,4 +1,4 @@
-"""One contender of typed.py in a process of its own: `typed_client.py NAME API URL`. Asks once, and checks the value."""
+"""One contender of typed.py in a process of its own, `typed_client.py NAME API URL`: asks once, checks the value."""
 
 from __future__ import annotations
 

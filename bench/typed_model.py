@@ -1,4 +1,4 @@
-"""The type that typed.py asks for: fourteen fields, nested, some of them optional, described as people describe them."""
+"""The type that typed.py asks for: fourteen fields, nested, some optional, described as people describe them."""
 
 from __future__ import annotations
 
