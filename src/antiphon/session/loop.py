@@ -228,6 +228,8 @@ class Run:
             self.conversation.add_user(_GO_ON)
             return
         if reply.stop == "refusal":
+            if self.expected and reply.text:
+                self.expected.received.append(reply.text)
             raise _End("refused", reply.text or "the model refused to answer", reply.text)
         if self.expected:
             self.expected.faults = []

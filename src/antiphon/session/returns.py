@@ -218,6 +218,9 @@ class Expected:
 
     def take_text(self, text: str) -> None:
         """Take an answer in plain text: all of it is the value, or its JSON. Nothing is looked for inside it."""
+        if not text.strip():
+            self.take_nothing("an empty answer")
+            return
         self.received.append(text)
         faults: list[str] = []
         for fields in self._readings(text):
