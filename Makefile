@@ -23,6 +23,7 @@ lint: $(VENV)/.ready-test ## Style, types and import contracts
 bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 	$(BIN)/python bench/loop.py
 	$(BIN)/python bench/overhead.py
+	$(BIN)/python bench/typed.py
 	$(BIN)/python bench/render.py
 	$(BIN)/python bench/tokens.py
 	$(BIN)/python bench/lang.py

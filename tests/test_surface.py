@@ -38,3 +38,12 @@ def test_the_error_tree_in_the_documentation_is_the_real_one():
     real = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)}
     assert real <= drawn
     assert all(issubclass(getattr(errors, name), errors.AntiphonError) for name in real)
+
+
+def test_asking_loads_no_rules():
+    code = (
+        "import sys; from antiphon import Session, connect; Session(connect('openai-chat/gpt-5', key='k')).request('…')"
+        "; print([m for m in sys.modules if m.startswith('antiphon.wire.rules')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

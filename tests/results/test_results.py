@@ -239,3 +239,25 @@ def test_broken_semantics_in_a_file_are_named():
     data["turns"][1]["results"][0]["semantic"] = {"kind": "Bad Kind"}
     with pytest.raises(AntiphonError, match="turn 2, result 1: `semantic`: a result has a `kind`"):
         storage.from_json(data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("table", {"columns": ["name"], "rows": [["Oslo"]]}),
+        ("table", {"rows": [{"name": "Oslo"}]}),
+        ("table", {"columns": [{"name": "name"}], "rows": [{"name": "Oslo"}]}),
+        ("text", {"text": "Oslo"}),
+        ("diff", {"patch": "Oslo"}),
+        ("file_content", {"path": "a", "text": "Oslo"}),
+        ("file_list", {"path": "a", "entries": ["Oslo"]}),
+        ("terminal", {"stdout": "Oslo"}),
+        ("error", {"reason": "Oslo"}),
+        ("question", {"asked": "Oslo"}),
+        ("image", {"file": "Oslo"}),
+    ],
+)
+def test_data_that_is_not_of_its_kind_is_shown_whole(kind: str, data: dict[str, Any]):
+    told = face(Result(kind, data, "Found."))
+    assert told.startswith("Found.\n")
+    assert "Oslo" in told

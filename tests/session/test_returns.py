@@ -55,7 +55,7 @@ def test_any_text_is_taken_or_left(text: str, wanted: Any):
 @settings(max_examples=200)
 def test_any_arguments_of_a_return_tool_are_taken_or_told_back(arguments: Any, name: str):
     expected = Expected(WANTED)
-    result = expected.take_call(ToolCall.read("c", name, {"value": arguments, "name": arguments}))
+    result = expected.take_calls([ToolCall.read("c", name, {"value": arguments, "name": arguments})])["c"]
     assert result.is_error == (result.text != "Received.")
     assert result.is_error == bool(expected.refused)
 
@@ -67,7 +67,7 @@ def test_what_the_tools_take_is_what_their_schemas_describe(record: dict[str, An
     assert names == [f"__vibe_return_{name}" for name in WANTED]
     for name in names:
         value = record[name.removeprefix("__vibe_return_")]
-        assert not expected.take_call(ToolCall("c", name, {"value": value})).is_error
+        assert not expected.take_calls([ToolCall("c", name, {"value": value})])["c"].is_error
     assert expected.value == record
 
 

@@ -2,12 +2,14 @@
 
 import datetime
 import enum
+import typing
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, field_validator, model_validator
 
+from antiphon.errors import OptionError
 from antiphon.session import ReturnError, Session
 from tests.session.scripted import Scripted, calls
 
@@ -165,6 +167,56 @@ class TestKinds:
         assert (value["a"].x, value["b"].x) == (1, "t")
 
 
+class Recursive(typing.TypedDict):
+    """Holds itself, by way of `typing`."""
+
+    name: str
+    kids: "list[Recursive]"
+
+
+class Few(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class TestEdges:
+    @pytest.mark.parametrize(
+        ("wanted", "given"),
+        [
+            (Literal[1, 2], True),
+            (Literal[0], False),
+            (Literal[True], 1),
+            (Few, True),
+            (list[Literal[1]], [True]),
+            (Literal[1] | str, True),
+            (dict[str, Literal[1]], {"a": True}),
+            (tuple[str, Literal[1]], ["a", True]),
+        ],
+    )
+    def test_a_boolean_is_no_number_and_no_number_is_true(self, wanted: Any, given: Any):
+        with pytest.raises(ReturnError) as caught:
+            ask(wanted, *[calls("__vibe_return_value", value=given)] * 2, attempts=1)
+        assert "expected" in caught.value.refused[0].why
+
+    @pytest.mark.parametrize(("wanted", "given"), [(Literal[1], 1), (Literal[True], True), (Literal[1, True], True)])
+    def test_the_same_kind_is_taken(self, wanted: Any, given: Any):
+        assert ask(wanted, calls("__vibe_return_value", value=given)) is given
+
+    def test_recursion_by_any_kind_of_type(self):
+        given = {"name": "a", "kids": [{"name": "b", "kids": []}]}
+        assert ask(Recursive, calls("__vibe_return_object", **given)) == given
+        assert ask(list[Recursive], calls("__vibe_return_value", value=[given])) == [given]
+
+    def test_a_dict_of_fields_may_hold_another(self):
+        given = {"name": "Ada", "born": {"year": 1815}}
+        assert ask({"name": str, "born": {"year": int}}, calls("__vibe_return_object", **given)) == given
+
+    @pytest.mark.parametrize("wanted", [print, lambda: 1, {"": int}, {"a": {}}, {"a": print}])
+    def test_what_is_no_type_is_said_to_be_none(self, wanted: Any):
+        with pytest.raises(OptionError, match="`returns`"):
+            ask(wanted)
+
+
 class TestCompleteness:
     def test_one_field_at_a_time_is_progress_and_not_a_failure(self):
         names = "abcdefg"
@@ -177,16 +229,53 @@ class TestCompleteness:
         assert "Still missing: call __vibe_return_b." in model.seen[1]
 
     def test_where_all_is_optional_something_must_come(self):
-        ret = Session(Scripted(calls("weather", city="Oslo"), returning(size=3)), [weather]).vibe(
-            "…", returns=Optionals
-        )
+        script = [calls("weather", city="Oslo"), calls("__vibe_return_object", size=3)]
+        ret = Session(Scripted(*script), [weather]).vibe("…", returns=Optionals)
         assert (ret.value, len(ret.tool_calls)) == (Optionals(3), 1)
-        assert ask(Optionals, "I would not know.", returning(color="blue")) == Optionals(1, "blue")
+        script = ["I would not know.", calls("__vibe_return_object", color="blue")]
+        assert ask(Optionals, *script) == Optionals(1, "blue")
         assert ask(Optionals, calls("__vibe_return_object"), strategy="object") == Optionals()
 
     def test_an_optional_field_that_is_wrong_is_asked_for_again(self):
         script = [calls(("__vibe_return_size", {"value": "big"}), ("__vibe_return_color", {"value": "blue"}))]
         assert ask(Optionals, *script, returning(size=4)) == Optionals(4, "blue")
+
+    @pytest.mark.parametrize("strategy", ["fields", "object", "native"])
+    def test_fields_that_come_one_by_one_may_all_come(self, strategy: Any):
+        script = [returning(size=3), returning(color="blue")]
+        assert ask(Optionals, *script, strategy=strategy) == Optionals(3, "blue")
+        assert ask(Optionals, returning(size=3), "That is all.", strategy=strategy) == Optionals(3)
+
+    @pytest.mark.parametrize("strategy", ["fields", "object", "native"])
+    def test_a_misspelt_field_is_told_back_before_the_end(self, strategy: Any):
+        script = [returning(size=3, colour="blue"), returning(color="blue")]
+        assert ask(Optionals, *script, strategy=strategy) == Optionals(3, "blue")
+
+    @pytest.mark.parametrize("strategy", ["fields", "object", "native"])
+    def test_two_values_in_one_reply_are_none(self, strategy: Any):
+        both = calls(*returning(start=1), *returning(start=2), *returning(end=9))
+        model = Scripted(both, returning(start=2))
+        assert Session(model, strategy=strategy).do("…", returns=Span).value == Span(start=2, end=9)
+        assert "'start' came with two values, 1 and 2" in model.seen[1]
+        whole = [("__vibe_return_object", {"start": start, "end": 9}) for start in (1, 2)]
+        assert ask(Span, calls(*whole), calls(*whole[1:]), strategy=strategy) == Span(start=2, end=9)
+        assert ask(Span, calls(*whole[:1], *whole[:1]), strategy=strategy) == Span(start=1, end=9)
+        mixed = calls(whole[0], *returning(start=2))
+        assert ask(Span, mixed, calls(whole[1]), strategy=strategy) == Span(start=2, end=9)
+
+    def test_a_field_by_two_names_has_one_value(self):
+        both = calls("__vibe_return_object", fullName="Ada", full_name="Bob")
+        once = calls("__vibe_return_object", fullName="Ada", full_name="Ada")
+        assert ask(Aliased, both, once).full_name == "Ada"
+
+    def test_an_open_type_comes_as_a_whole(self):
+        class Open(BaseModel):
+            model_config = ConfigDict(extra="allow")
+            a: int
+
+        model = Scripted(calls("__vibe_return_object", a=1, b=2))
+        assert Session(model).do("…", returns=Open).value == Open.model_validate({"a": 1, "b": 2})
+        assert "__vibe_return_object" in model.seen[0]
 
     def test_an_empty_answer_is_no_text(self):
         assert ask(str, "", "Something.") == "Something."

@@ -277,3 +277,16 @@ def test_a_call_that_was_refused_in_the_last_round_is_none_of_the_run():
     ret = here.do("Weather?")
     assert [each.args for each in ret.tool_calls] == [{"city": "Oslo"}]
     assert len([turn for turn in here.conversation.turns if isinstance(turn, AssistantTurn)]) == 3
+
+
+class TestWhatCame:
+    def test_a_refusal_came(self):
+        with pytest.raises(ReturnError) as caught:
+            Session(Scripted(("I cannot.", "refusal"))).do("…", returns=int)
+        assert caught.value.received == ["I cannot."]
+        assert str(caught.value).endswith("the model refused; I cannot. What came: I cannot.")
+
+    def test_an_empty_answer_is_called_one(self):
+        with pytest.raises(ReturnError, match="an empty answer") as caught:
+            Session(Scripted("", " "), attempts=1).do("…", returns=int)
+        assert caught.value.received == ["an empty answer"] * 2

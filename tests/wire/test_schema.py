@@ -46,8 +46,8 @@ class Kind(BaseModel):
     [
         (Point, {*APIS}),
         (Kind, {*APIS}),
-        (Tree, {*OPENAI, "gemini"}),
-        (Node, {"gemini"}),
+        (Tree, {*OPENAI}),
+        (Node, set[str]()),
         (Defaulted, {"anthropic", "gemini"}),
         (dict[str, int], {"gemini"}),
         (tuple[int, str], {"gemini"}),

@@ -12,6 +12,7 @@ from typing import Any, cast
 from antiphon.lang.errors import Thrown, VibeError
 from antiphon.lang.types import AI, AI_NAMES, Array, Literal, Object, Simple, Type, Union, show
 from antiphon.lang.values import ErrorValue, FrozenDict, json_text, kind_of, text, unwrap
+from antiphon.results.plain import Whole
 from antiphon.session.result import AIResult
 
 # Operators
@@ -186,6 +187,8 @@ def member(value: Any, name: str) -> Any:
         if name in AI_NAMES:
             return ai_member(value, name)
         value = value.value
+    if isinstance(value, Whole):
+        value = value.to_json()
     if isinstance(value, dict):
         fields = cast(dict[str, Any], value)
         if name in fields:
@@ -208,6 +211,8 @@ def optional_member(value: Any, name: str) -> Any:
         if name in AI_NAMES:
             return ai_member(value, name)
         value = value.value
+    if isinstance(value, Whole):
+        value = value.to_json()
     if isinstance(value, dict):
         return cast(dict[str, Any], value).get(name)
     return None if value is None else member(value, name)

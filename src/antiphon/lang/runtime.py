@@ -285,20 +285,13 @@ class Run:
         self._states.set(State(model=self.state.model))
         try:
             # A default that the model left out is worked out by the tool itself.
-            return plain_result(function(**{name: each for name, each in arguments.items() if each is not LEFT_OUT}))
+            return plain(function(**{name: each for name, each in arguments.items() if each is not LEFT_OUT}))
         except Exception as error:
             raise ToolFailure(translated(error).message) from error
 
 
 class Cancelled(Stopped):
     """Part of the program that was stopped because another part failed."""
-
-
-def plain_result(value: Any) -> Any:
-    """What a tool gives a session: semantic results as they are, values without their histories."""
-    from antiphon.results import Result
-
-    return value if isinstance(value, Result) else plain(value)
 
 
 def _as_tool(value: Any) -> Any:

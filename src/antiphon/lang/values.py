@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NoReturn, cast
 
 from antiphon.lang.errors import VibeError
+from antiphon.results.plain import Whole
 from antiphon.session.result import AIResult
 from antiphon.tools import Tool
 
@@ -116,6 +117,9 @@ def _from_python(value: Any, where: str, depth: int) -> Any:
         return {_key(key, where): _from_python(item, where, depth + 1) for key, item in items}
     if isinstance(value, list | tuple | set | frozenset):
         return [_from_python(item, where, depth + 1) for item in cast(list[Any], value)]
+    if isinstance(value, Whole):
+        # A semantic result is for whoever reads it in the end, with its hints.
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type | AIResult):
         return {f.name: _from_python(getattr(value, f.name), where, depth + 1) for f in dataclasses.fields(value)}
     if callable(dump := getattr(cast(Any, value), "model_dump", None)):
@@ -150,6 +154,8 @@ def kind_of(value: Any) -> str:
         return "an array"
     if isinstance(value, dict):
         return "an object"
+    if isinstance(value, Whole):
+        return "a result"
     return "a tool" if isinstance(value, Tool) else f"a Python {type(value).__name__}"
 
 
@@ -172,6 +178,8 @@ def text(value: Any) -> str:
         return value["message"]
     if isinstance(value, list | dict):
         return json_text(value)
+    if isinstance(value, Whole):
+        return value.brief
     return f"<{kind_of(value)}>" if not isinstance(value, Tool) else f"<tool {value.name}>"
 
 
@@ -211,4 +219,4 @@ def _for_json(value: Any, depth: int) -> Any:
         return [_for_json(item, depth + 1) for item in cast(list[Any], value)]
     if isinstance(value, dict):
         return {str(key): _for_json(item, depth + 1) for key, item in cast(dict[Any, Any], value).items()}
-    return text(value)
+    return value.to_json() if isinstance(value, Whole) else text(value)

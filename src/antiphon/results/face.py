@@ -37,9 +37,11 @@ def _labelled(path: Path, text: str) -> str:
 
 def _face(result: Result) -> str:
     data = result.data
-    maker = _FACES.get(result.kind)
-    if maker and isinstance(data, dict):
-        return maker(cast(dict[str, Any], data), result)
+    if result.kind in _FACES and isinstance(data, dict):
+        make, is_whole = _FACES[result.kind]
+        # What has other parts than its kind is told by is shown as it is: the model would be told half of it.
+        if is_whole(cast(dict[str, Any], data)):
+            return make(cast(dict[str, Any], data), result)
     body = data if isinstance(data, str) else "" if data is None else dumps(data)
     return "\n".join(part for part in (result.summary, body) if part)
 
@@ -141,14 +143,27 @@ def _question(data: dict[str, Any], result: Result) -> str:
     return _text(data, "answer") or f"Asked: {_text(data, 'question') or result.summary}"
 
 
-_FACES: dict[str, Callable[[dict[str, Any], Result], str]] = {
-    "text": _plain_text,
-    "diff": _diff,
-    "file_content": _file_content,
-    "file_list": _file_list,
-    "table": _table,
-    "image": _image,
-    "terminal": _terminal,
-    "error": _error,
-    "question": _question,
+def _has(*names: str) -> Callable[[dict[str, Any]], bool]:
+    """Data with text by one of these names."""
+    return lambda data: any(isinstance(data.get(name), str) for name in names)
+
+
+def _lists(data: dict[str, Any], name: str, key: str = "") -> bool:
+    """Whether there is a list by this name, of objects alone, each with text by the key."""
+    found = objects(data, name)
+    given: object = data.get(name)
+    is_all = isinstance(given, list) and len(found) == len(cast(list[object], given))
+    return is_all and all(isinstance(each.get(key), str) for each in found if key)
+
+
+_FACES: dict[str, tuple[Callable[[dict[str, Any], Result], str], Callable[[dict[str, Any]], bool]]] = {
+    "text": (_plain_text, _has("content")),
+    "diff": (_diff, _has("modified")),
+    "file_content": (_file_content, _has("content")),
+    "file_list": (_file_list, lambda data: _lists(data, "entries", "name")),
+    "table": (_table, lambda data: _lists(data, "columns", "key") and _lists(data, "rows")),
+    "image": (_image, _has("base64", "url")),
+    "terminal": (_terminal, _has("output")),
+    "error": (_error, _has("message")),
+    "question": (_question, _has("question", "answer")),
 }

@@ -22,7 +22,8 @@ from antiphon.session.settings import Settings
 from antiphon.session.trimming import Machinery
 from antiphon.tools import ToolCallRecord
 from antiphon.tools.execution import failure, record
-from antiphon.wire import CallDelta, Reply, Usage
+from antiphon.wire import CallDelta, Reply, Target, Usage
+from antiphon.wire.schema import strict_fits
 from antiphon.wire.shape import total
 
 Mode = Literal["do", "vibe", "chat"]
@@ -56,9 +57,11 @@ class Run:
         self.prompt = prompt
         self.stream = stream
         self.id = os.urandom(8).hex()
-        self.expected = None if returns is None else expected(settings, returns)
-        self.machinery = Machinery(conversation, PREFIX)
         self.provided = [spec for spec in conversation.tools if spec.is_provider_defined]
+        # What was cut can be read on, by a tool.
+        has_tools = bool(settings.tools or self.provided or conversation.kept or settings.options.get("extra"))
+        self.expected = None if returns is None else expected(settings, returns, has_tools)
+        self.machinery = Machinery(conversation, PREFIX)
         self.policy = settings.policy
         self.results: dict[str, ToolResult] = {}
         self.kept: dict[str, ToolCallRecord] = {}
@@ -228,6 +231,8 @@ class Run:
             self.conversation.add_user(_GO_ON)
             return
         if reply.stop == "refusal":
+            if self.expected and reply.text:
+                self.expected.received.append(reply.text)
             raise _End("refused", reply.text or "the model refused to answer", reply.text)
         if self.expected:
             self.expected.faults = []
@@ -251,7 +256,7 @@ class Run:
         self.conversation.add_user(_NUDGE)
 
     def _finish_if_complete(self) -> None:
-        if self.expected and self.expected.is_complete:
+        if self.expected and self.expected.is_complete and not self.expected.faults:
             self._finish()
 
     def _finish(self) -> None:
@@ -279,15 +284,13 @@ class Run:
     async def _answer_calls(self, calls: tuple[ToolCall, ...]) -> AsyncGenerator[Event, None]:
         """Answer every call of a reply, in call order, whatever becomes of each."""
         if self.expected:
-            self.expected.faults = []
+            self.results |= self.expected.take_calls([call for call in calls if self._is_internal(call)])
         to_run: list[ToolCall] = []
         for call in calls:
             refusal = self._refusal(call, len(to_run))
             if refusal is not None:
                 self.results[call.id] = refusal
-            elif self._is_internal(call) and self.expected:
-                self.results[call.id] = self.expected.take_call(call)
-            else:
+            elif call.id not in self.results:
                 to_run.append(call)
         work = CallWork(self.settings, self.policy, self.conversation, to_run)
         try:
@@ -357,11 +360,18 @@ class Run:
         return ReturnError(asked, reason, self.expected.received, self.expected.refused, run)
 
 
-def expected(settings: Settings, returns: Any) -> Expected:
+def expected(settings: Settings, returns: Any, has_tools: bool) -> Expected:
     """What is wanted of a session's model, in the way that suits it."""
     known = getattr(settings.model, "capabilities", None)
-    native = bool(getattr(known, "structured_output", None))
-    return Expected(returns, settings.strategy, parallel_calls=getattr(known, "parallel_calls", None), native=native)
+    target: Target | None = getattr(settings.model, "target", None)
+
+    def is_sure(schema: dict[str, Any]) -> bool:
+        if target is None or not getattr(known, "structured_output", None):
+            return False
+        # A local model is held to any schema. Elsewhere tools and a schema do not go together on every model.
+        return target.provider == "local" or (not has_tools and strict_fits(schema, target.api))
+
+    return Expected(returns, settings.strategy, parallel_calls=getattr(known, "parallel_calls", None), is_sure=is_sure)
 
 
 def _is_internal(delta: Any, indexes: set[int]) -> bool:

@@ -184,7 +184,9 @@ class ReturnError(AntiphonError):
         self, prompt: str, reason: str, received: Sequence[str], refused: Sequence[Refusal], run: RunRecord
     ) -> None:
         came = "; ".join(received[-3:]) or "nothing"
-        super().__init__(f"no usable answer to {_short(prompt, 200)!r}: {reason}. What came: {_short(came, 1000)}")
+        super().__init__(
+            f"no usable answer to {_short(prompt, 200)!r}: {reason.rstrip('.')}. What came: {_short(came, 1000)}"
+        )
         self.prompt = prompt
         self.reason = reason
         self.received = list(received)

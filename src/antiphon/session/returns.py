@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
@@ -15,7 +15,7 @@ from antiphon.session.wanted import wanted, word
 PREFIX = "__vibe_return_"
 OBJECT = f"{PREFIX}object"
 VALUE = f"{PREFIX}value"
-#: A tool for each of more fields than this would cost more than one for all of them.
+#: A tool for each of more fields than this would cost more than one for all of them; so would naming each.
 _MOST_FIELDS = 8
 _FENCED = re.compile(r"```(?:json)?\s*\n(.*)\n\s*```", re.DOTALL)
 
@@ -35,14 +35,19 @@ class Expected:
     """A wanted type, how the model is to give it, and what has come of it so far.
 
     What came is kept as it came, and checked as a whole each time there is more of it: so validators of the type's own
-    have their say, and no value is converted twice.
+    have their say, and no value is converted twice. `is_sure` says whether the provider guarantees answers of a schema.
     """
 
     def __init__(
-        self, asked: Any, strategy: Strategy | None = None, *, parallel_calls: bool | None = None, native: bool = False
+        self,
+        asked: Any,
+        strategy: Strategy | None = None,
+        *,
+        parallel_calls: bool | None = None,
+        is_sure: Callable[[dict[str, Any]], bool] = lambda _: False,
     ) -> None:
         self.wanted = wanted(asked)
-        self.strategy: Strategy = self._chosen(strategy, parallel_calls is not False, native)
+        self.strategy: Strategy = self._chosen(strategy, parallel_calls is not False, is_sure)
         #: The fields that came and fit, as they came.
         self.values: dict[str, Any] = {}
         #: All that came.
@@ -53,10 +58,13 @@ class Expected:
         self.faults: list[str] = []
         self._wrong: dict[str, str] = {}
         self._whole: list[Any] = []
+        self._is_told_whole = False
 
     # Asking for it
 
-    def _chosen(self, wish: Strategy | None, parallel_calls: bool, native: bool) -> Strategy:
+    def _chosen(
+        self, wish: Strategy | None, parallel_calls: bool, is_sure: Callable[[dict[str, Any]], bool]
+    ) -> Strategy:
         """A tool for each field of a small flat pattern; else the provider's own way where it is sure, or one tool."""
         nameable = all(ToolCall.read("x", PREFIX + name, {}).problem is None for name in self.wanted.fields)
         if wish is not None:
@@ -66,7 +74,7 @@ class Expected:
         few = len(self.wanted.fields) <= _MOST_FIELDS
         if few and nameable and parallel_calls and self.wanted.is_flat:
             return "fields"
-        return "native" if native else "object"
+        return "native" if is_sure(self.schema) else "object"
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -105,7 +113,9 @@ class Expected:
             return f"IMPORTANT: You MUST call the {VALUE} tool with the answer. Do not respond with plain text."
         fields = ", ".join(f"{name} ({word(schema)})" for name, schema in self.wanted.fields.items())
         if self.strategy == "object":
-            return f"IMPORTANT: You MUST call the {OBJECT} tool with: {fields}. Do not respond with plain text."
+            # Many of them are not said twice: the tool's own schema has them all.
+            which = f": {fields}" if len(self.wanted.fields) <= _MOST_FIELDS else " all of its fields"
+            return f"IMPORTANT: You MUST call the {OBJECT} tool with{which}. Do not respond with plain text."
         own = f"{self.schema['description']}\n" if "description" in self.schema else ""
         return (
             f"IMPORTANT: {own}You MUST return {fields} by calling each of these tools:"
@@ -140,8 +150,8 @@ class Expected:
 
     @property
     def is_complete(self) -> bool:
-        """Whether nothing more can come."""
-        return self.is_enough and (not self._is_one_by_one or len(self.values) >= len(self.wanted.fields))
+        """Whether nothing more can come: it came as a whole, or every field of it."""
+        return self.is_enough and (self._is_told_whole or len(self.values) >= len(self.wanted.fields))
 
     @property
     def _is_one_by_one(self) -> bool:
@@ -164,20 +174,39 @@ class Expected:
         reasons = [f"missing: {', '.join(missing)}"] if missing else []
         return "; ".join(dict.fromkeys([*reasons, *self._wrong.values(), *self.faults]))
 
-    def take_call(self, call: ToolCall) -> ToolResult:
-        """Take what a return tool was called with; what does not fit is told back."""
+    def take_calls(self, calls: Sequence[ToolCall]) -> dict[str, ToolResult]:
+        """Take what return tools were called with in one reply; what does not fit is told back."""
+        self.faults = []
+        said = [each for call in calls for each in self._said(call).items()]
+        first = dict(reversed(said))
+        twice = {name: [first[name], value] for name, value in said if value != first[name]}
+        return {call.id: self._taken(call, twice) for call in calls}
+
+    def _taken(self, call: ToolCall, twice: Mapping[str, list[Any]]) -> ToolResult:
         self.received.append(f"{call.name}({call.arguments_json})")
-        faults = self._take_call(call)
+        values = {
+            name: " and ".join(dumps(each)[:60] for each in twice[name]) for name in self._said(call) if name in twice
+        }
+        faults = [f"'{name}' came with two values, {both}" for name, both in values.items()] or self._take_call(call)
         if not faults:
             return ToolResult(call.id, "Received.")
         self._refuse(faults)
         return ToolResult(call.id, f"This does not fit: {'; '.join(faults)}. Call it again.", is_error=True)
 
+    def _said(self, call: ToolCall) -> dict[str, Any]:
+        """The fields that a call gives."""
+        if self._is_whole(call):
+            return {self.wanted.field_named(name): value for name, value in call.arguments.items()}
+        return {call.name.removeprefix(PREFIX): call.arguments["value"]} if "value" in call.arguments else {}
+
+    def _is_whole(self, call: ToolCall) -> bool:
+        return call.name == OBJECT and (self.strategy == "object" or "object" not in self.wanted.fields)
+
     def _take_call(self, call: ToolCall) -> list[str]:
         name = call.name.removeprefix(PREFIX)
         if call.problem:
             return [f"{call.name}: {call.problem}"]
-        if call.name == OBJECT and (self.strategy == "object" or name not in self.wanted.fields):
+        if self._is_whole(call):
             return self._take_whole(call.arguments)
         if name not in self.wanted.fields:
             return [f"there is no field '{name}'"]
@@ -189,6 +218,9 @@ class Expected:
 
     def take_text(self, text: str) -> None:
         """Take an answer in plain text: all of it is the value, or its JSON. Nothing is looked for inside it."""
+        if not text.strip():
+            self.take_nothing("an empty answer")
+            return
         self.received.append(text)
         faults: list[str] = []
         for fields in self._readings(text):
@@ -196,7 +228,8 @@ class Expected:
             if not found:
                 return
             faults = faults or found
-        self._refuse(faults or ["an answer in plain text, where a tool was to be called"])
+        said = "no JSON" if self.strategy == "native" else "an answer in plain text, where a tool was to be called"
+        self._refuse(faults or [said])
 
     def take_nothing(self, reason: str) -> None:
         """Note an answer that cannot be used."""
@@ -224,6 +257,7 @@ class Expected:
         """Check a field together with those that came before; it is kept if it fits."""
         values = {**self.values, name: value}
         self._whole, found = self.wanted.read(values)
+        self._is_told_whole = False
         faults = [(where, told) for where, told in found if not where or where in values]
         wrong = {where: told for where, told in faults if where}
         self.values = {other: each for other, each in values.items() if other not in wrong}
@@ -235,10 +269,16 @@ class Expected:
         """Check all fields at once; they are kept if they fit."""
         named = {self.wanted.field_named(name): value for name, value in given.items()}
         self._whole, faults = self.wanted.read(named)
+        faults = faults or [
+            (field, f"'{field}' and '{name}' are the same field, with two values")
+            for name, value in given.items()
+            if named[field := self.wanted.field_named(name)] != value
+        ]
+        self._is_told_whole = not faults
         if not faults:
             self.values, self._wrong = named, {}
             return []
-        self.values, self._wrong = {}, dict(faults)
+        self.values, self._wrong, self._whole = {}, dict(faults), []
         return [told for _, told in faults]
 
 

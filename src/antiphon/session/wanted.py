@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from inspect import isroutine
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._json import dumps
@@ -43,7 +44,8 @@ _KINDS: dict[type, str] = {str: "text", bool: "boolean", int: "number", float: "
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
 #: What is wrong, by the field it is wrong with; "" where it is with all of them together.
-Faults = list[tuple[str, str]]
+Fault = tuple[str, str]
+Faults = list[Fault]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +70,9 @@ class Wanted:
 
     @property
     def is_flat(self) -> bool:
-        """Whether every field must come, and is a plain value or a list of such."""
-        return len(self.required) == len(self.fields) and all(map(_is_plain, self.fields.values()))
+        """Whether every field must come, is a plain value or a list of such, and is known."""
+        is_known = not self.schema.get("additionalProperties")
+        return is_known and len(self.required) == len(self.fields) and all(map(_is_plain, self.fields.values()))
 
     def field_schema(self, name: str) -> dict[str, Any]:
         """The schema of one field with just the definitions that it uses."""
@@ -86,7 +89,9 @@ class Wanted:
         from pydantic import ValidationError
 
         try:
-            return [self._read(given)], []
+            value = self._read(given)
+            faults = [*_confused(dict(given), self.schema, self.schema.get("$defs", {}))]
+            return ([] if faults else [value]), faults
         except ValidationError as error:
             if not any(_is_whole(fault) for fault in error.errors(include_url=False, include_context=False)):
                 return [], _faults(error)
@@ -108,7 +113,7 @@ def wanted(asked: Any) -> Wanted:
     from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
     try:
-        type_ = _object(cast(Mapping[Any, Any], asked)) if isinstance(asked, Mapping) else readable(asked)
+        type_ = _type(asked)
         adapter: TypeAdapter[Any] = TypeAdapter(type_)
         schema = _schema(adapter, type_)
         single = "properties" not in schema
@@ -139,13 +144,22 @@ def word(schema: Mapping[str, Any]) -> str:
 # Schemas
 
 
+def _type(asked: Any) -> Any:
+    if isinstance(asked, Mapping):
+        return _object(cast(Mapping[Any, Any], asked))
+    if isroutine(asked):
+        # For pydantic it would be a type whose values are what it returns: it would be called.
+        raise TypeError("a function is no type")
+    return readable(asked)
+
+
 def _object(types: Mapping[Any, Any]) -> Any:
     """A type of dicts with these fields."""
     from typing_extensions import TypedDict
 
-    if not types or not all(isinstance(name, str) for name in types):
+    if not types or not all(isinstance(name, str) and name for name in types):
         raise OptionError("`returns` as a dict names at least one field: {'name': str, 'age': int}")
-    return cast(Any, TypedDict)("Answer", {name: readable(type_) for name, type_ in types.items()})
+    return cast(Any, TypedDict)("Answer", {name: _type(type_) for name, type_ in types.items()})
 
 
 def _schema(adapter: TypeAdapter[Any], type_: Any) -> dict[str, Any]:
@@ -222,6 +236,42 @@ def _objects(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 
 # Faults
+
+
+def _confused(given: Any, schema: Any, defs: Mapping[str, Any], place: tuple[str, ...] = ()) -> Iterator[Fault]:
+    """Where a boolean came for a number among given values, or the other way round: to pydantic, `True` is 1."""
+    if isinstance(schema, Mapping) and "$ref" in schema:
+        schema = defs.get(cast(str, schema["$ref"]).rpartition("/")[2])
+    if not isinstance(schema, Mapping):
+        return
+    node = cast(Mapping[str, Any], schema)
+    if options := node.get("anyOf") or node.get("oneOf"):
+        found = [[*_confused(given, each, defs, place)] for each in options if _may_hold(each, given)]
+        yield from found[0] if found and all(found) else ()
+    elif isinstance(given, bool | int):
+        values = [each for each in node.get("enum", [node.get("const")]) if each == given]
+        if values and not any(isinstance(each, bool) == isinstance(given, bool) for each in values):
+            yield place[0], f"'{'.'.join(place)}' expected {word(node)}, got {_shown(given)}"
+    elif isinstance(given, dict | list):
+        for name, value, inner in _inside(cast(dict[str, Any] | list[Any], given), node):
+            yield from _confused(value, inner, defs, (*place, name))
+
+
+def _inside(given: dict[str, Any] | list[Any], schema: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """The names or numbers of what is inside, with the values and their schemas."""
+    if isinstance(given, dict):
+        fields, others = schema.get("properties", {}), schema.get("additionalProperties")
+        yield from ((name, value, fields.get(name, others)) for name, value in given.items())
+    else:
+        first, others = schema.get("prefixItems", []), schema.get("items")
+        yield from ((str(n), value, first[n] if n < len(first) else others) for n, value in enumerate(given))
+
+
+def _may_hold(schema: Mapping[str, Any], given: object) -> bool:
+    """Whether a value may have been read by this schema, for all that its type says."""
+    if not isinstance(given, bool | int) or "enum" in schema or "const" in schema:
+        return True
+    return schema.get("type") in ((None, "boolean") if isinstance(given, bool) else (None, "integer", "number"))
 
 
 def _faults(error: ValidationError) -> Faults:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from antiphon.wire.rules.strict_schema import schema_faults
 from antiphon.wire.shape import arr, obj, string
 
 #: What stands before a schema that is told to a model in words.
@@ -35,14 +34,20 @@ def strict_fits(schema: Mapping[str, Any], api: str) -> bool:
     """Whether an API guarantees answers of this schema, in its closed form: nothing in it is refused, or ignored."""
     form = closed(schema)
     if api in ("openai-chat", "openai-responses"):
+        # With it come all the rules, which few programs need.
+        from antiphon.wire.rules.strict_schema import schema_faults
+
         return not any(schema_faults(form, strict=True))
     words = _WORDS[api]
     nodes = list(_nodes(form))
     known = all(words.issuperset(node) for node in nodes)
+    if not known or _is_recursive(form):
+        # Gemini takes recursion only in fields that may be left out, and not to any depth.
+        return False
     if api == "gemini":
-        return known
+        return True
     is_closed = all(node.get("additionalProperties") is False for node in nodes if node.get("type") == "object")
-    return known and is_closed and all(isinstance(node, dict) and node for node in nodes) and not _is_recursive(form)
+    return is_closed and all(isinstance(node, dict) and node for node in nodes)
 
 
 def _nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
