@@ -8,7 +8,7 @@ from antiphon.wire.options import Profile
 from antiphon.wire.shape import arr, obj, string
 
 #: Readable thinking; servers that use two of these say the same in both.
-_TEXTS = ("reasoning_content", "reasoning", "reasoning_text")
+_TEXTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 #: Signed, encrypted or structured thinking.
 _OPAQUE = ("reasoning_details", "reasoning_opaque", "thinking_blocks")
 FIELDS = frozenset(_TEXTS + _OPAQUE)
@@ -24,10 +24,20 @@ def fields_of(message: dict[str, Any]) -> dict[str, Any]:
 def readable(fields: dict[str, Any]) -> str:
     """What a person can read of it."""
     for name in _TEXTS:
-        if text := string(fields.get(name)):
+        if text := _text_in(fields.get(name)):
             return text
     details = map(obj, [detail for name in LISTS for detail in arr(fields.get(name))])
     return "".join(string(d.get("text")) or string(d.get("summary")) or string(d.get("thinking")) for d in details)
+
+
+def _text_in(value: object) -> str:
+    """The text of a field that is no text with some servers, but an object or a list that holds it."""
+    pieces: list[object] = arr(value) or [value]
+    return "".join(string(piece) or _first_text(obj(piece)) for piece in pieces)
+
+
+def _first_text(held: dict[str, Any]) -> str:
+    return next((text for name in ("text", "content", "summary", "thinking") if (text := string(held.get(name)))), "")
 
 
 def thought(block: dict[str, Any]) -> str:
@@ -55,7 +65,7 @@ def _returned(native: dict[str, Any], fields: tuple[str, ...]) -> tuple[str, Any
     for name in fields:
         if name in native:
             return name, native[name]
-    text = next((text for name in _TEXTS if (text := string(native.get(name)))), "")
+    text = next((text for name in _TEXTS if (text := _text_in(native.get(name)))), "")
     name = next((name for name in fields if name in _TEXTS), "")
     return (name, text) if text else ("", None)
 

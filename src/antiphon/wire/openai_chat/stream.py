@@ -9,7 +9,7 @@ from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
 from antiphon.wire.openai_chat.reasoning import LISTS, fields_of, merged, readable, thought
-from antiphon.wire.openai_chat.response import decode, error_text, fail, is_no_call, says_nothing
+from antiphon.wire.openai_chat.response import content_blocks, decode, error_text, fail, is_no_call, says_nothing
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from antiphon.wire.shape import arr, number, obj, string
 from antiphon.wire.sse import Event, EventParser
@@ -84,6 +84,10 @@ class _Calls:
         call.more |= {k: v for k, v in rest.items() if k != "type" or v != "function"}
         place = next(n for n, known in enumerate(self.list) if known is call)
         return CallDelta(place, news, arguments) if news or arguments else None
+
+    def has_new(self) -> bool:
+        """Whether there is a call that did not come in the deprecated field."""
+        return any(call is not self._at.get(_OLD) for call in self.list)
 
     def _home(self, index: int | None, id: str, name: str, arguments: str) -> _Call | None:
         """The call that a piece continues, or nothing where it begins one."""
@@ -195,9 +199,15 @@ class Decoder:
         try:
             data = obj(loads(text, "an event"))
         except MalformedJSONError as error:
+            if event.name == "error":
+                return self._broken_off({"error": text})
+            if self._finished():
+                return []
             raise self._cut(f"the stream is broken: {error}") from None
         if data.get("error") or data.get("object") == "error" or event.name == "error":
             return self._broken_off(data)
+        if failed := obj(data.get("x_groq")).get("error") or ("choices" not in data and data.get("detail")):
+            return self._broken_off({"error": failed} if isinstance(failed, str) else data)
         self._response |= {k: v for k, v in data.items() if k != "choices" and v is not None}
         for choice in map(obj, arr(data.get("choices"))):
             if not choice.get("index"):
@@ -223,6 +233,8 @@ class Decoder:
         self._choice = self._choice or {}
         if choice.get("finish_reason"):
             self._choice["finish_reason"] = choice["finish_reason"]
+        if choice.get("error"):
+            return self._broken_off({"error": choice["error"]})
         if usage := obj(choice.get("usage")):
             # Moonshot's place for it.
             self._response["usage"] = usage
@@ -233,9 +245,12 @@ class Decoder:
             if name == "content":
                 deltas += self._add_content(value)
             elif name == "tool_calls":
-                deltas += [piece for call in arr(value) if (piece := self._calls.take(obj(call)))]
+                calls: list[object] = arr(value) or [value]
+                deltas += [piece for call in calls if obj(call) and (piece := self._calls.take(obj(call)))]
             elif name == "function_call":
-                piece = self._calls.take({"index": _OLD, "function": value}) if obj(value) else None
+                # Servers that say a call in both ways mean one.
+                alone = obj(value) and not arr(delta.get("tool_calls")) and not self._calls.has_new()
+                piece = self._calls.take({"index": _OLD, "function": value}) if alone else None
                 deltas += [piece] if piece else []
             elif name in LISTS:
                 self._more[name] = merged(arr(self._more.get(name)), arr(value))
@@ -250,8 +265,7 @@ class Decoder:
         if isinstance(value, str) and not self._blocks:
             self._texts.setdefault("content", []).append(value)
             return [TextDelta(value)] if value else []
-        blocks = [{"type": "text", "text": value}] if isinstance(value, str) else [obj(block) for block in arr(value)]
-        return [delta for block in blocks if (delta := self._add_block(block))]
+        return [delta for block in content_blocks(value) if (delta := self._add_block(block))]
 
     def _add_block(self, block: dict[str, Any]) -> Delta | None:
         kind, last = block.get("type"), self._blocks[-1] if self._blocks else {}
@@ -267,7 +281,7 @@ class Decoder:
 
 def _text(value: object) -> str:
     """A piece of arguments as text: some servers send them as what the text would mean."""
-    return value if isinstance(value, str) else "" if value is None else dumps(value)
+    return value if isinstance(value, str) else "" if value in (None, {}) else dumps(value)
 
 
 def _grown(old: Any, new: Any) -> Any:
