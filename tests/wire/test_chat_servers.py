@@ -43,7 +43,8 @@ def test_thinking_is_read_in_every_shape(fields: dict[str, Any]) -> None:
     for reply in (whole({"content": "a", **fields}), streamed(chunk(fields), chunk({"content": "a"}, "stop"))[0]):
         assert (reply.reasoning, reply.text) == ("hm", "a")
         assert isinstance(reply.parts[0], Reasoning)
-        assert reply.parts[0].native and reply.parts[0].native.data == fields
+        assert reply.parts[0].native
+        assert reply.parts[0].native.data == fields
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon.wire.growing import longer
 from antiphon.wire.options import Profile
 from antiphon.wire.shape import arr, obj, string
 
@@ -90,10 +91,10 @@ def _continues(piece: dict[str, Any], detail: dict[str, Any]) -> bool:
 
 
 def _longer(detail: dict[str, Any], piece: dict[str, Any]) -> dict[str, Any]:
-    longer = dict(detail)
+    whole = dict(detail)
     for key, value in piece.items():
         if key in ("text", "summary", "thinking") and isinstance(value, str):
-            longer[key] = string(detail.get(key)) + value
-        elif value is not None or key not in longer:
-            longer[key] = value
-    return longer
+            whole[key] = longer(detail.get(key), value)
+        elif value is not None or key not in whole:
+            whole[key] = value
+    return whole

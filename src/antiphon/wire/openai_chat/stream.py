@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
+from antiphon.wire.growing import Growing, longer, settled
 from antiphon.wire.openai_chat.reasoning import LISTS, fields_of, merged, readable, thought
 from antiphon.wire.openai_chat.response import content_blocks, decode, error_text, fail, is_no_call, says_nothing
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
@@ -31,21 +32,23 @@ class _Call:
     more: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def is_complete(self) -> bool:
-        text = "".join(self.pieces).strip()
+        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+            return False
         try:
-            return text.endswith("}") and isinstance(loads(text), dict)
+            return isinstance(loads("".join(self.pieces)), dict)
         except MalformedJSONError:
             return False
 
     def repeated_by(self, id: str, name: str, arguments: str) -> bool:
         """Whether a piece is this call once more, which some servers send at the end."""
         same = bool(id) and id == self.id and name == self.name and bool(arguments.strip())
-        return same and arguments.strip() == "".join(self.pieces).strip() and self.is_complete()
+        return same and self.is_complete() and arguments.strip() == "".join(self.pieces).strip()
 
     def whole(self) -> dict[str, Any]:
+        text = "".join(self.pieces)
         if self.more.get("type") == "custom":
-            return {"id": self.id} | self.more
-        function = {"name": self.name, "arguments": "".join(self.pieces)}
+            return {"id": self.id, "custom": {"name": self.name, "input": text}} | self.more
+        function = {"name": self.name, "arguments": text}
         return {"id": self.id, "type": "function", "function": function} | self.more
 
 
@@ -76,9 +79,8 @@ class _Calls:
         news = name if not call.name else ""
         call.id, call.name = call.id or id, call.name or name
         if kind == "custom":
-            inner = {"name": call.name, "input": string(obj(call.more.get("custom")).get("input")) + arguments}
-            call.more |= {"type": "custom", "custom": inner}
-        elif arguments:
+            call.more["type"] = kind
+        if arguments:
             call.pieces.append(arguments)
         rest = {k: v for k, v in piece.items() if k not in ("index", "id", "function", "custom") and v is not None}
         call.more |= {k: v for k, v in rest.items() if k != "type" or v != "function"}
@@ -177,14 +179,16 @@ class Decoder:
         return self._done or bool((self._choice or {}).get("finish_reason"))
 
     def _cut(self, message: str) -> StreamCut:
-        text = "".join(self._texts.get("content", [])) + "".join(string(block.get("text")) for block in self._blocks)
+        text = "".join(self._texts.get("content", [])) + "".join(
+            string(settled(block.get("text"))) for block in self._blocks
+        )
         return StreamCut(message, provider=self._origin.provider, partial=text)
 
     def _message(self) -> dict[str, Any]:
-        message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()} | self._more
+        message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()} | settled(self._more)
         if self._blocks:
-            before = string(message.get("content"))
-            message["content"] = [{"type": "text", "text": before}, *self._blocks] if before else self._blocks
+            before, blocks = string(message.get("content")), settled(self._blocks)
+            message["content"] = [{"type": "text", "text": before}, *blocks] if before else blocks
         if self._calls.list:
             message["tool_calls"] = [call.whole() for call in self._calls.list]
         return message
@@ -286,14 +290,14 @@ def _text(value: object) -> str:
 
 def _grown(old: Any, new: Any) -> Any:
     """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
-    if obj(old) and obj(new):
-        grown = dict(obj(old))
-        for name, value in obj(new).items():
-            before = grown.get(name)
-            grown[name] = before + value if _goes_on(before, value) and name not in _LABELS else value
-        return grown
-    return old + new if _goes_on(old, new) else new
-
-
-def _goes_on(old: Any, new: Any) -> bool:
-    return (isinstance(old, str) and isinstance(new, str)) or (isinstance(old, list) and isinstance(new, list))
+    if isinstance(old, str | Growing) and isinstance(new, str):
+        return longer(old, new)
+    if isinstance(old, list) and isinstance(new, list):
+        old.extend(new)  # pyright: ignore[reportUnknownMemberType]
+        return cast(list[Any], old)
+    if not (obj(old) and obj(new)):
+        return new
+    for name, value in obj(new).items():
+        inner = obj(old).get(name)
+        old[name] = value if name in _LABELS or isinstance(inner, dict) else _grown(inner, value)
+    return old
