@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from antiphon.wire.rules.strict_schema import schema_faults
 from antiphon.wire.shape import arr, obj, string
 
 #: What stands before a schema that is told to a model in words.
@@ -35,6 +34,9 @@ def strict_fits(schema: Mapping[str, Any], api: str) -> bool:
     """Whether an API guarantees answers of this schema, in its closed form: nothing in it is refused, or ignored."""
     form = closed(schema)
     if api in ("openai-chat", "openai-responses"):
+        # Few need the rules, and importing them takes longer than the rest of a wire.
+        from antiphon.wire.rules.strict_schema import schema_faults
+
         return not any(schema_faults(form, strict=True))
     words = _WORDS[api]
     nodes = list(_nodes(form))
