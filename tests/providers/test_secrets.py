@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import stat
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from antiphon import Conversation, connect
@@ -53,6 +55,23 @@ def test_no_object_message_log_or_recording_holds_a_key(
     for secret in (KEY, HEADER, PASSWORD):
         assert secret not in "".join(f"{each!r} {each}" for each in told)
     assert str(caught.value).count("[redacted]") >= 2
+
+
+@pytest.mark.parametrize("key", ["k3y" * 60, "ab/c+d%" * 150, "a.b-c_d:e!" * 400])
+@pytest.mark.parametrize("before", [0, 100, 600, 690, 699, 19_000, 19_900])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, "json"), (200, "json"), (400, "text"), (200, "text"), (400, "page"), (200, "page")]
+)
+def test_no_part_of_a_key_is_left_where_a_text_is_made_short(key: str, before: int, status: int, kind: str) -> None:
+    said = f"{'x y ' * (before // 4)}{key} {'z ' * 90}"
+    forms = {"json": json.dumps({"error": {"message": said}}), "text": said, "page": f"<html><p>{said}</p></html>"}
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(status, text=forms[kind]))
+    model = connect("openai-chat/m", url="http://fake/v1", key=key, retry=NO_RETRY, transport=transport)
+    with model, pytest.raises(ProviderError) as caught:
+        model.chat(asking())
+    told = f"{caught.value} {vars(caught.value)}"
+    assert not any(key[at : at + 10] in told for at in range(0, len(key) - 10, 5))
+    assert len(told) < 8_000
 
 
 @pytest.mark.parametrize("settings", [{"proxy": f"me:{PASSWORD}@host:1"}, {"url": f"http://host/v1?key={PASSWORD}"}])

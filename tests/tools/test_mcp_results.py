@@ -130,6 +130,19 @@ def test_what_other_servers_send_is_seen_whole() -> None:
     assert [block["type"] for block in got.semantic.data["content"]] == ["text", "image", "audio"]
 
 
+@pytest.mark.parametrize("data", ["no base64!", "AAA", "AA=A", "é"])
+def test_a_broken_image_is_a_line_and_no_failure(data: str) -> None:
+    picture = types.ImageContent(data=data, mime_type="image/png")
+    resource = types.BlobResourceContents(uri="file:///a.png", blob=data, mime_type="image/png")
+    blocks = [types.TextContent(text="see"), picture, types.EmbeddedResource(resource=resource)]
+    got = answer_of(types.CallToolResult(content=blocks))
+    assert not got.is_error
+    lines = got.text.split("\n")
+    assert lines[0] == "see"
+    assert lines[1].startswith("[image, image/png, not shown: an image's `data` is base64")
+    assert lines[2].startswith("[resource file:///a.png, image/png, not shown: ")
+
+
 def test_a_failure_keeps_what_came_with_it() -> None:
     answer = types.CallToolResult(content=[], structured_content={"code": 3}, is_error=True)
     got = through(other(answer))

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
+from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
+from antiphon.results import Result
 from antiphon.tools import (
     Policy,
     Rule,
@@ -203,6 +204,15 @@ class TestRunning:
     def test_images_stay_images(self):
         picture = Image(data="aGk=", media_type="image/png")
         assert run(as_tool(lambda: picture, name="f")).parts == (picture,)
+
+    @pytest.mark.parametrize("data", ["no base64!", "AAA", "é"])
+    def test_a_broken_image_in_a_result_is_told(self, data: str):
+        pictures = [Result("image", {"base64": each}, mime_type="image/png") for each in ("aGk=", data)]
+        text, good, bad = run(as_tool(lambda: Result("gallery", {"images": pictures}), name="f")).parts
+        assert isinstance(text, Text)
+        assert good == Image("aGk=", "image/png")
+        assert isinstance(bad, Text)
+        assert bad.text.startswith("[an image that is not shown: an image's `data` is base64")
 
     def test_cycles_and_strange_objects_do_not_crash(self):
         def identity(value: Any, /) -> Any:

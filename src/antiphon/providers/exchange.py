@@ -200,7 +200,8 @@ class Exchange:
         try:
             return self.wire.decode(loads(content, "the answer"), self.target.origin)
         except MalformedJSONError as error:
-            said = page_text(content)
+            # Before it is made short: half a key would not be recognised any more.
+            said = page_text(self.secrets.hide(content.decode("utf-8", "replace")).encode())
             what = "a web page, and no reply; check the base URL" if is_page(content) else f"200, but {error}"
             raise BadReply(
                 f"{provider} answered {what}{f' (it says: {said[:300]})' if said else ''}", provider=provider

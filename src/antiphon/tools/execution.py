@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -158,19 +157,19 @@ def _semantic_result(
 ) -> ToolResult:
     """Both faces of a result: what the model reads, and the whole for people."""
     cut = _cut(call, face(value) if text is None else text, limit, conversation)
-    pictures = () if value.is_error else _pictures(value)
+    pictures = () if value.is_error else tuple(_pictures(value))
     content = (Text(cut.text), *pictures) if pictures else cut.content
     return dataclasses.replace(cut, content=content, is_error=value.is_error, semantic=value)
 
 
-def _pictures(value: Result) -> tuple[Image, ...]:
-    """The images in a result that models can be shown."""
-    shown: list[Image] = []
+def _pictures(value: Result) -> Iterator[Image | Text]:
+    """The images in a result that models can be shown, and a line for each that is none."""
     for data, media_type, url in images_of(value):
-        if media_type in ("image/png", "image/jpeg", "image/gif", "image/webp"):
-            with suppress(ContentError):
-                shown.append(Image(data, media_type) if data else Image(url=url))
-    return tuple(shown)
+        if (data or url) and media_type in ("image/png", "image/jpeg", "image/gif", "image/webp"):
+            try:
+                yield Image(data, media_type) if data else Image(url=url)
+            except ContentError as error:
+                yield Text(f"[an image that is not shown: {error}]")
 
 
 def _cut(call: ToolCall, text: str, limit: int, conversation: Conversation) -> ToolResult:

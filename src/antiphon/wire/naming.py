@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from itertools import count
 from typing import Any
 
 from antiphon.conversation import ToolCall, legal_id
@@ -11,6 +13,13 @@ from antiphon.conversation import ToolCall, legal_id
 def is_universal(id: str, name: str) -> bool:
     """Whether a call's id and name are legal everywhere, so that the call itself need not be kept for them."""
     return legal_id(id) == id and ToolCall.read("id", name, {}).name == name
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """The name, or the first like it that nobody has."""
+    if name not in taken:
+        return name
+    return next(free for n in count(2) if (free := f"{name[:58]}_{n}") not in taken)
 
 
 def own_name(name: str, theirs: str, legal: re.Pattern[str]) -> str:

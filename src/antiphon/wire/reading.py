@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from antiphon.conversation import Change, Conversation, Foreign, Image, Item, Native, Origin, Text, ToolCall, assemble
 from antiphon.conversation import ToolSpec as ToolSpec
@@ -12,6 +13,7 @@ from antiphon.conversation.parts import AssistantPart, UserPart
 from antiphon.conversation.repair import ChangeCode
 from antiphon.conversation.turns import heard
 from antiphon.errors import ContentError
+from antiphon.wire.naming import free_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,14 @@ class Reader:
     """Collects a history's messages and what is wrong with them."""
 
     origin: Origin
+    #: All of the file, for the names in it that are taken.
+    data: object = None
     items: list[Item] = field(default_factory=list[Item])
     changes: list[Change] = field(default_factory=list[Change])
     system: list[str] = field(default_factory=list[str])
     tools: list[ToolSpec] = field(default_factory=list[ToolSpec])
+    #: The legal name of each tool by the name it has in the file.
+    names: dict[str, str] = field(default_factory=dict[str, str])
 
     def note(self, code: ChangeCode, where: str, found: str, action: str, call_id: str = "") -> None:
         """Write down a problem and what is done about it."""
@@ -48,6 +54,7 @@ class Reader:
     ) -> ToolCall:
         """A call as the file has it, made legal; a name that is `legal` in its own API is no fault."""
         call = ToolCall.read(id, name, arguments, native=native)
+        call = replace(call, name=self.name(name))
         fault = ToolCall.read(id, call.name, arguments).problem
         if not legal.fullmatch(name):
             found = f"a call to {name[:80]!r}, which is no legal name"
@@ -55,6 +62,15 @@ class Reader:
         elif fault:
             self.note("bad-arguments", where, f"call {id!r}: {fault}", "they are kept as `_malformed`", id)
         return call
+
+    def name(self, theirs: str) -> str:
+        """The name of a tool made legal; no two tools become one by it."""
+        if theirs not in self.names:
+            legal = ToolCall.read("id", theirs, {}).name
+            if legal != theirs:
+                legal = free_name(legal, {*self.names.values(), *_names_in(self.data)})
+            self.names[theirs] = legal
+        return self.names[theirs]
 
     def image(self, where: str, block: dict[str, Any], plain: bool, **source: str) -> Image | Foreign | Text:
         """An image, or a line of text where it cannot be one. Its own API may take data that others do not."""
@@ -71,7 +87,7 @@ class Reader:
         """A declared tool; what is not a plain function is kept for its own provider only."""
         if name:
             # The same that its calls get.
-            name = ToolCall.read("id", name, {}).name
+            name = self.name(name)
         try:
             self.tools.append(ToolSpec(name, description, parameters, native))
         except ContentError:
@@ -106,6 +122,20 @@ class Reader:
         found = sorted(self.changes + changes, key=lambda change: places.get(change.where, -1))
         last = next((item.where for item in reversed(self.items) if item.role == "assistant"), "")
         return Reading(conversation, found, rest, last)
+
+
+def _names_in(data: object) -> Iterator[str]:
+    """Everything that is called something anywhere in the file."""
+    waiting = [data]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            held = cast(dict[str, object], value)
+            waiting += held.values()
+            if isinstance(name := held.get("name"), str):
+                yield name
+        elif isinstance(value, list):
+            waiting += cast(list[object], value)
 
 
 def _heard(item: Item) -> tuple[UserPart | AssistantPart, ...]:

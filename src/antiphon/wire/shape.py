@@ -23,7 +23,9 @@ def string(value: object) -> str:
 
 
 def number(value: object) -> int | None:
-    """The whole number, or nothing."""
+    """The whole number, or nothing. Some servers write whole numbers as 3.0."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -9,7 +9,8 @@ _HEAD, _TAIL = 700, 200
 #: As much of a page as is looked at: its reason stands near its beginning.
 _PAGE = 20_000
 _HIDDEN = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
-_LAST_WORD, _FIRST_WORD = re.compile(r"[\w.~+/=-]{1,150}\Z"), re.compile(r"\A[\w.~+/=-]{1,150}")
+#: Anything that a key can be made of: of ASCII all but blanks, quotes and angle brackets.
+_LAST_WORD, _FIRST_WORD = re.compile(r"[!#-&(-;=?-~]+\Z"), re.compile(r"\A[!#-&(-;=?-~]+")
 _TAG = re.compile(r"<[^<>]*>?")
 
 
@@ -17,10 +18,10 @@ def short(text: str) -> str:
     """The text, or its beginning and its end where it is long."""
     if len(text) <= _LONGEST:
         return text.strip()
-    # Not in the middle of a word: half a key would not be recognised as one any more.
+    # Not in the middle of a word, however long: half a key would not be recognised as one any more.
     head, tail = _LAST_WORD.sub("", text[:_HEAD]), _FIRST_WORD.sub("", text[-_TAIL:])
     left_out = len(text) - len(head) - len(tail)
-    return f"{head.strip()} … ({left_out:,} characters left out) … {tail.strip()}"
+    return f"{head.strip()} … ({left_out:,} characters left out) … {tail.strip()}".strip()
 
 
 def is_page(content: bytes) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._json import dumps
 from antiphon.conversation import Image, Text, ToolResult
-from antiphon.errors import FormatError
+from antiphon.errors import ContentError, FormatError
 from antiphon.results import Result
 from antiphon.results.mapping import MCP, META, from_mcp, to_mcp
 
@@ -70,7 +70,10 @@ def _embedded(resource: TextResourceContents | BlobResourceContents) -> Text | I
 def _binary(what: str, data: str, media_type: str) -> Text | Image:
     """An image where it is one, else a line that says what the model is not shown."""
     if data and media_type.startswith("image/"):
-        return Image(data=data, media_type=media_type)
+        try:
+            return Image(data=data, media_type=media_type)
+        except ContentError as error:
+            return Text(f"[{what}, {media_type}, not shown: {error}]")
     return Text(f"[{what}, {media_type or 'of unknown type'}, {len(data) * 3 // 4:,} bytes, not shown]")
 
 

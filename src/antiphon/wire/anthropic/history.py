@@ -26,7 +26,7 @@ from antiphon.wire.shape import arr, obj, string
 def read(data: object, origin: Origin) -> Reading:
     """A list of messages, or a whole request, as a conversation."""
     top: dict[str, Any] = obj(data) or {"messages": arr(data)}
-    reader = Reader(origin)
+    reader = Reader(origin, data)
     reader.system.extend(_texts(top.get("system")))
     for tool in map(obj, arr(top.get("tools"))):
         if not string(tool.get("name")) and not string(tool.get("type")):

@@ -7,6 +7,7 @@ from typing import Any
 from antiphon._json import loads
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import BadReply, MalformedJSONError, RateLimited, ServerFailed, StreamCut
+from antiphon.wire.growing import longer, settled
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import CallDelta, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
 from antiphon.wire.shape import arr, detail, number, obj, reply_object, string, total
@@ -108,11 +109,11 @@ class Decoder:
         for index, pieces in self._inputs.items():
             if (text := "".join(pieces)).strip():
                 self._blocks[index]["input"] = _parsed(text)
-        content = [block for _, block in sorted(self._blocks.items())]
+        content = [settled(block) for _, block in sorted(self._blocks.items())]
         return decode(self._message | {"content": content}, self._origin)
 
     def _cut(self, message: str) -> StreamCut:
-        text = "".join(string(block.get("text")) for block in self._blocks.values())
+        text = "".join(string(settled(block.get("text"))) for block in self._blocks.values())
         return StreamCut(message, provider=self._origin.provider, partial=text)
 
     def _event(self, event: Event) -> list[Delta]:
@@ -159,16 +160,17 @@ class Decoder:
         match delta.get("type"):
             case "text_delta":
                 piece = string(delta.get("text"))
-                block["text"] = string(block.get("text")) + piece
+                block["text"] = longer(block.get("text"), piece)
                 return [TextDelta(piece)] if piece else []
             case "thinking_delta":
                 piece = string(delta.get("thinking"))
-                block["thinking"] = string(block.get("thinking")) + piece
+                block["thinking"] = longer(block.get("thinking"), piece)
                 return [ReasoningDelta(piece)] if piece else []
             case "signature_delta":
-                block["signature"] = string(block.get("signature")) + string(delta.get("signature"))
+                block["signature"] = longer(block.get("signature"), string(delta.get("signature")))
             case "citations_delta":
-                block["citations"] = [*arr(block.get("citations")), delta.get("citation")]
+                block["citations"] = arr(block.get("citations"))
+                block["citations"].append(delta.get("citation"))
             case "input_json_delta":
                 piece = string(delta.get("partial_json"))
                 self._inputs.setdefault(index, []).append(piece)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
@@ -35,7 +34,7 @@ def read(data: object, origin: Origin) -> Reading:
     """A list of contents, or a whole request, as a conversation."""
     top = camel_keys(data) if is_object(data) else {"contents": data}
     contents = [camel_keys(content) for content in several(top.get("contents", top.get("messages")))]
-    reader = Reader(origin)
+    reader = Reader(origin, data)
     _read_system(reader, top.get("systemInstruction"))
     for tool in several(top.get("tools")):
         _read_tool(reader, camel_keys(tool))
@@ -70,12 +69,7 @@ def _read_function(reader: Reader, function: dict[str, Any]) -> None:
         plain = None
     # One that must be kept as it is has parameters all the same, so that everybody can see it is a function.
     native = None if plain == {"description": ""} | function else Native(reader.origin, {"name": name} | function)
-    reader.tool(_plain_name(name), description, schema or ({"type": "object"} if native else {}), native)
-
-
-def _plain_name(name: str) -> str:
-    """The name without the dots and colons that only this API takes."""
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] if CALLED.fullmatch(name) else name
+    reader.tool(name, description, schema or ({"type": "object"} if native else {}), native)
 
 
 def _read_contents(reader: Reader, contents: list[dict[str, Any]]) -> None:
@@ -126,9 +120,9 @@ def _read_model_part(reader: Reader, pairing: Pairing, where: str, part: dict[st
     name = string(call.get("name"))
     id = pairing.call(string(call.get("id")), name)
     native = read_part(part, reader.origin, id).native
-    if _plain_name(name) != name:
+    if reader.name(name) != name:
         native = Native(reader.origin, part)
-    return reader.call(where, id, _plain_name(name), call.get("args", {}), native, CALLED)
+    return reader.call(where, id, name, call.get("args", {}), native, CALLED)
 
 
 def _read_user(reader: Reader, pairing: Pairing, where: str, parts: list[dict[str, Any]]) -> None:

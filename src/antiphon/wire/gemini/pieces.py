@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 from antiphon.wire.gemini.keys import camel_keys
+from antiphon.wire.growing import Growing, longer
 from antiphon.wire.shape import string
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
@@ -29,7 +30,11 @@ def put(arguments: dict[str, Any], piece: object) -> None:
             _set(holder, step, [] if isinstance(following, int) else {})
         holder = _get(holder, step)
     before = _get(holder, steps[-1])
-    _set(holder, steps[-1], before + value if isinstance(before, str) and isinstance(value, str) else value)
+    _set(
+        holder,
+        steps[-1],
+        longer(before, value) if isinstance(before, str | Growing) and isinstance(value, str) else value,
+    )
 
 
 def _step(name: str, index: str, single: str, double: str) -> str | int:

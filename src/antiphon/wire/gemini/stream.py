@@ -14,6 +14,7 @@ from antiphon.wire.gemini.array import ArrayParser
 from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
 from antiphon.wire.gemini.pieces import put
 from antiphon.wire.gemini.response import decode, error_text, first_candidate
+from antiphon.wire.growing import Growing, longer, settled
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from antiphon.wire.shape import number, obj, string
 from antiphon.wire.sse import Event, EventParser
@@ -52,7 +53,7 @@ class Decoder:
         # There is no closing event: the reason to stop is what says that the answer is whole.
         if not (self._candidate.get("finishReason") or blocked):
             raise self._cut("the stream ended before the answer did")
-        candidates = [self._candidate | {"content": {"parts": self._parts}}] if self._candidate else []
+        candidates = [self._candidate | {"content": {"parts": settled(self._parts)}}] if self._candidate else []
         return decode(self._response | {"candidates": candidates}, self._origin)
 
     def _event(self, event: Event) -> list[Delta]:
@@ -85,7 +86,7 @@ class Decoder:
         text = string(part.get("text"))
         last = self._parts[-1] if self._parts else {}
         if _is_running(part) and _is_running(last) and part.get("thought") == last.get("thought"):
-            last["text"] += text
+            last["text"] = longer(last["text"], text)
         elif part:
             self._parts.append(dict(part))
         if kind != "text" or not text:
@@ -116,10 +117,11 @@ class Decoder:
             return []
         self._growing = None
         # The pieces come value by value, not as text, so the text can only be told at the end.
+        growing["args"] = settled(growing["args"])
         return [CallDelta(self._calls - 1, "", dumps(growing["args"]))]
 
     def _cut(self, message: str) -> StreamCut:
-        text = "".join(string(part.get("text")) for part in self._parts if not part.get("thought"))
+        text = "".join(string(settled(part.get("text"))) for part in self._parts if not part.get("thought"))
         return StreamCut(message, provider=self._origin.provider, partial=text)
 
     def _fail(self, response: dict[str, Any]) -> None:
@@ -132,4 +134,4 @@ class Decoder:
 
 def _is_running(part: dict[str, Any]) -> bool:
     """Whether a part is a piece of running text. One with a signature is not: it must go back as it came."""
-    return isinstance(part.get("text"), str) and set(part) <= {"text", "thought"}
+    return isinstance(part.get("text"), str | Growing) and set(part) <= {"text", "thought"}

@@ -20,7 +20,7 @@ _DATA_URL = re.compile(r"data:(image/[^;,\s]+);base64,(.+)\Z", re.DOTALL)
 def read(data: object, origin: Origin) -> Reading:
     """A list of messages, or a whole request, as a conversation."""
     top = obj(data) or {"messages": data}
-    reader = _ChatReader(Reader(origin))
+    reader = _ChatReader(Reader(origin, data))
     old_tools = [{"type": "function", "function": function} for function in arr(top.get("functions"))]
     for index, tool in enumerate([*arr(top.get("tools")), *old_tools]):
         reader.read_tool(f"tool {index}", obj(tool))
@@ -60,9 +60,12 @@ class _ChatReader:
             self.reader.tool(name, description, {}, self.native(tool))
             return
         schema: object = function.get("parameters")
-        if not NAME.match(name) or (schema is not None and not isinstance(schema, dict)):
+        if not name or (schema is not None and not isinstance(schema, dict)):
             self.note("unreadable", where, f"{dumps(tool)[:80]} instead of a tool", "it is left out")
             return
+        if not NAME.match(name):
+            found = f"a tool named {name[:80]!r}, which is no legal name"
+            self.note("bad-name", where, found, f"it becomes `{self.reader.name(name)}`")
         clean = without_null_required(tool)
         if clean != tool:
             self.note("unreadable", where, f"`required: null` in the schema of `{name}`", "it is left out")

@@ -24,7 +24,7 @@ from antiphon.conversation import (
 )
 from antiphon.wire import body
 from antiphon.wire.images import shown
-from antiphon.wire.naming import own_id
+from antiphon.wire.naming import own_id, own_name, with_own_name
 from antiphon.wire.openai_chat.reasoning import sent_back
 from antiphon.wire.options import Target
 from antiphon.wire.shape import arr, obj, string
@@ -104,9 +104,9 @@ def _segments(turn: Turn, target: Target) -> list[body.Segment]:
     calls = {call.id: call for call in turn.calls}
     for result in turn.results:
         call = calls[result.call_id]
-        tool, shown = _result(result, _id(call, target), target)
+        tool, shown = _result(result, call, target)
         tools.append(tool)
-        intro = f"Image in the result of call {_id(call, target)} to `{call.name}`:"
+        intro = f"Image in the result of call {_id(call, target)} to `{called_name(call, target)}`:"
         for image in shown:
             images += [_text_block(intro), _image_block(image, target)]
     if tools:
@@ -240,9 +240,7 @@ def _call(call: ToolCall, target: Target) -> str:
     native = call.native if call.native and is_ours(call.native, target) else None
     if native and native.data.get("type", "function") != "function":
         return dumps(native.data | {"id": id})
-    theirs = string(obj(native.data.get("function")).get("name")) if native else ""
-    name = theirs if NAME.match(theirs) else call.name
-    function = f'{{"name":"{name}","arguments":{dumps(call.arguments_json)}}}'
+    function = f'{{"name":"{called_name(call, target)}","arguments":{dumps(call.arguments_json)}}}'
     tail = ""
     if native and native.origin == target.origin:
         # What servers add to a call is the model's own, such as the signature of its thought.
@@ -251,19 +249,27 @@ def _call(call: ToolCall, target: Target) -> str:
     return f'{{"id":{dumps(id)},"type":"function","function":{function}{tail}}}'
 
 
+def called_name(call: ToolCall, target: Target) -> str:
+    """The name under which the call's tool is known there."""
+    native = call.native if call.native and is_ours(call.native, target) else None
+    theirs = string(obj(native.data.get("function")).get("name")) if native else ""
+    return own_name(call.name, theirs, NAME)
+
+
 def _id(call: ToolCall, target: Target) -> str:
     theirs = call.native.data.get("id") if call.native and is_ours(call.native, target) else ""
     id = own_id(call, string(theirs), id_form(target.provider))
     return short_id(call.id) if target.profile.short_ids and not _SHORT_ID.match(id) else id
 
 
-def _result(result: ToolResult, id: str, target: Target) -> tuple[str, list[Image]]:
+def _result(result: ToolResult, call: ToolCall, target: Target) -> tuple[str, list[Image]]:
     """The tool message, and the images that cannot be in it (O9)."""
+    id = _id(call, target)
     images = [part for part in result.parts if isinstance(part, Image)]
     native = result.native
     # Models that take images in a tool message do not see them there.
     if native and not images and is_ours(native, target):
-        return dumps(native.data | {"tool_call_id": id}), []
+        return dumps(with_own_name(native.data, called_name(call, target), NAME) | {"tool_call_id": id}), []
     text = result.text
     if not text.strip():
         text = "(The images follow in the next message.)" if images else "(no output)"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon.wire.growing import longer
 from antiphon.wire.options import Profile
 from antiphon.wire.shape import arr, obj, string
 
 #: Readable thinking; servers that use two of these say the same in both.
-_TEXTS = ("reasoning_content", "reasoning", "reasoning_text")
+_TEXTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")
 #: Signed, encrypted or structured thinking.
 _OPAQUE = ("reasoning_details", "reasoning_opaque", "thinking_blocks")
 FIELDS = frozenset(_TEXTS + _OPAQUE)
@@ -24,10 +25,20 @@ def fields_of(message: dict[str, Any]) -> dict[str, Any]:
 def readable(fields: dict[str, Any]) -> str:
     """What a person can read of it."""
     for name in _TEXTS:
-        if text := string(fields.get(name)):
+        if text := _text_in(fields.get(name)):
             return text
     details = map(obj, [detail for name in LISTS for detail in arr(fields.get(name))])
     return "".join(string(d.get("text")) or string(d.get("summary")) or string(d.get("thinking")) for d in details)
+
+
+def _text_in(value: object) -> str:
+    """The text of a field that is no text with some servers, but an object or a list that holds it."""
+    pieces: list[object] = arr(value) or [value]
+    return "".join(string(piece) or _first_text(obj(piece)) for piece in pieces)
+
+
+def _first_text(held: dict[str, Any]) -> str:
+    return next((text for name in ("text", "content", "summary", "thinking") if (text := string(held.get(name)))), "")
 
 
 def thought(block: dict[str, Any]) -> str:
@@ -55,7 +66,7 @@ def _returned(native: dict[str, Any], fields: tuple[str, ...]) -> tuple[str, Any
     for name in fields:
         if name in native:
             return name, native[name]
-    text = next((text for name in _TEXTS if (text := string(native.get(name)))), "")
+    text = next((text for name in _TEXTS if (text := _text_in(native.get(name)))), "")
     name = next((name for name in fields if name in _TEXTS), "")
     return (name, text) if text else ("", None)
 
@@ -80,10 +91,10 @@ def _continues(piece: dict[str, Any], detail: dict[str, Any]) -> bool:
 
 
 def _longer(detail: dict[str, Any], piece: dict[str, Any]) -> dict[str, Any]:
-    longer = dict(detail)
+    whole = dict(detail)
     for key, value in piece.items():
         if key in ("text", "summary", "thinking") and isinstance(value, str):
-            longer[key] = string(detail.get(key)) + value
-        elif value is not None or key not in longer:
-            longer[key] = value
-    return longer
+            whole[key] = longer(detail.get(key), value)
+        elif value is not None or key not in whole:
+            whole[key] = value
+    return whole

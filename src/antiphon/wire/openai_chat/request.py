@@ -8,9 +8,11 @@ from antiphon._json import dumps, loads
 from antiphon.conversation import AssistantTurn, Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
-from antiphon.wire.openai_chat.messages import API, is_ours, messages
+from antiphon.wire.naming import own_name, with_own_name
+from antiphon.wire.openai_chat.messages import API, NAME, called_name, is_ours, messages
 from antiphon.wire.options import Options, Target
 from antiphon.wire.schema import closed, strict_fits
+from antiphon.wire.shape import obj, string
 
 __all__ = ["API", "encode", "history", "path", "plain_tool", "without_null_required"]
 
@@ -39,8 +41,8 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
             fields["stream_options"] = {"include_usage": True}
     tools = _tools(conversation, target)
     if tools:
-        _set_tool_choice(fields, options)
-    elif target.profile.declare_called_tools and (tools := _stubs(conversation)):
+        _set_tool_choice(fields, options, conversation, target)
+    elif target.profile.declare_called_tools and (tools := _stubs(conversation, target)):
         fields["tool_choice"] = "none"
     fields |= options.extra
     raw: dict[str, str] = {"tools": f"[{tools}]"} if tools else {}
@@ -76,15 +78,24 @@ def _ask_for_reasoning(fields: dict[str, Any], target: Target, options: Options)
         fields["reasoning_effort"] = options.reasoning
 
 
-def _set_tool_choice(fields: dict[str, Any], options: Options) -> None:
+def _set_tool_choice(fields: dict[str, Any], options: Options, conversation: Conversation, target: Target) -> None:
     # O8: neither field may stand in a request without tools.
     choice = options.tool_choice
     if choice in ("auto", "none", "required"):
         fields["tool_choice"] = choice
     elif choice is not None:
-        fields["tool_choice"] = {"type": "function", "function": {"name": choice}}
+        declared = _declared(choice, conversation, target)
+        kind = string(declared.get("type")) or "function"
+        name = own_name(choice, string(obj(declared.get(kind)).get("name")), NAME)
+        fields["tool_choice"] = {"type": kind, kind: {"name": name}}
     if options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
+
+
+def _declared(name: str, conversation: Conversation, target: Target) -> dict[str, Any]:
+    """The server's own declaration of a tool, where it is that which is sent."""
+    ours = (tool.native for tool in conversation.tools if tool.name == name and tool.native)
+    return next((native.data for native in ours if is_ours(native, target)), {})
 
 
 def _tools(conversation: Conversation, target: Target) -> str:
@@ -93,7 +104,13 @@ def _tools(conversation: Conversation, target: Target) -> str:
 
 def _tool(tool: ToolSpec, target: Target) -> str | None:
     if tool.native and is_ours(tool.native, target):
-        return dumps(tool.native.data)
+        data = tool.native.data
+        inner = {
+            kind: with_own_name(each, tool.name, NAME)
+            for kind in ("function", "custom")
+            if (each := obj(data.get(kind)))
+        }
+        return dumps(data | inner)
     if tool.is_provider_defined:
         return None
     return dumps(plain_tool(tool.name, tool.description, tool.parameters))
@@ -119,8 +136,8 @@ def _stripped(value: Any) -> Any:
     return {k: _stripped(v) for k, v in cast(dict[str, Any], value).items() if k != "required" or v is not None}
 
 
-def _stubs(conversation: Conversation) -> str:
+def _stubs(conversation: Conversation, target: Target) -> str:
     """Declarations of the tools that the history calls, for servers that refuse calls of tools they do not know."""
     turns = (turn for turn in conversation.turns if isinstance(turn, AssistantTurn))
-    names = dict.fromkeys(call.name for turn in turns for call in turn.calls)
+    names = dict.fromkeys(called_name(call, target) for turn in turns for call in turn.calls)
     return ",".join(dumps(plain_tool(name, "No longer available.", {})) for name in names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from antiphon._json import loads
+from antiphon._json import dumps, loads
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, legal_id, short_id
 from antiphon.errors import (
     AuthenticationFailed,
@@ -22,7 +22,7 @@ from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, tho
 from antiphon.wire.openai_chat.refused import refused_calls
 from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import arr, number, obj, reply_object, string, total
+from antiphon.wire.shape import arr, detail, number, obj, reply_object, string, total
 
 _STOPS: dict[str, Stop] = {
     "": "end",
@@ -33,15 +33,29 @@ _STOPS: dict[str, Stop] = {
     "content_filter": "refusal",
     # Other servers' words: Together and Groq, Mistral, OpenRouter, DeepSeek, Zhipu.
     "eos": "end",
+    "eos_token": "end",
     "model_length": "length",
     "error": "error",
     "insufficient_system_resource": "error",
     "sensitive": "refusal",
     "network_error": "error",
+    # Gateways that pass on the words of another API.
+    "end_turn": "end",
+    "complete": "end",
+    "tool_use": "tool_calls",
+    "tool_call": "tool_calls",
+    "max_tokens": "length",
+    "stop_sequence": "stop_sequence",
+    "refusal": "refusal",
+    "safety": "refusal",
+    "recitation": "refusal",
+    "content_filtered": "refusal",
 }
 _OURS = frozenset({"role", "content", "tool_calls", "function_call", *FIELDS})
 #: What an assistant message may hold on the way back; servers refuse others of their own fields.
 _REQUEST_FIELDS = _OURS | {"refusal", "audio", "name"}
+#: What Perplexity and xAI say about an answer beside it.
+_BESIDE = ("citations", "search_results", "related_questions", "images", "videos")
 _REFUSED = ("invalid", "bad_request", "badrequest", "context_length", "content_filter", "unsupported")
 
 
@@ -53,11 +67,16 @@ def decode(response: object, origin: Origin) -> Reply:
         # Gateways report the failure of the server behind them with status 200.
         return error_text(data).reply() or fail(data, origin, "answered with an error")
     if not choices and not isinstance(data.get("choices"), list):
+        if error_text(data).message:
+            fail(data, origin, "answered with an error")
         raise BadReply(f"{origin.provider} answered without `choices`", provider=origin.provider)
-    choice = next((choice for choice in choices if not choice.get("index")), obj(None))
-    message = obj(choice.get("message"))
+    choice = next((choice for choice in choices if not choice.get("index")), (choices or [obj(None)])[0])
+    if choice.get("error"):
+        # OpenRouter's place for what broke an answer off.
+        fail({"error": choice["error"]}, origin, "broke off the answer")
+    message = {k: data[k] for k in _BESIDE if data.get(k)} | obj(choice.get("message"))
     reason = string(choice.get("finish_reason"))
-    calls = read_calls(message, origin, string(data.get("id")), cut=_STOPS.get(reason) == "length")
+    calls = read_calls(message, origin, string(data.get("id")), cut=_STOPS.get(reason.lower()) == "length")
     parts = (*said(_sendable(message), origin), *calls)
     stop = _stop(reason, bool(calls), message) if choice else "other"
     return Reply(parts, stop, reason, usage_of(data), string(data.get("model")), string(data.get("id")))
@@ -73,7 +92,7 @@ def _sendable(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _stop(reason: str, calls: bool, message: dict[str, Any]) -> Stop:
-    stop = _STOPS.get(reason, "other")
+    stop = _STOPS.get(reason.lower(), "other")
     if stop in ("end", "tool_calls"):
         # Servers differ in whether they name the calls, and a refusal has no word here.
         return "tool_calls" if calls else "refusal" if message.get("refusal") else "end"
@@ -89,13 +108,25 @@ def said(message: dict[str, Any], origin: Origin) -> list[AssistantPart]:
     if isinstance(content, str):
         parts.append(Text(content, None if content.strip() else Native(origin, {"content": content})))
     else:
-        blocks = [obj(block) for block in arr(content)]
+        blocks = content_blocks(content)
         parts += [_said_block(block, origin, len(blocks) > 1) for block in blocks]
     more = {k: v for k, v in message.items() if k not in _OURS and not says_nothing(v)}
     if more:
         transcript = string(obj(message.get("audio")).get("transcript"))
         parts.append(Foreign(Native(origin, more), string(message.get("refusal")) or transcript))
     return parts
+
+
+def content_blocks(content: object) -> list[dict[str, Any]]:
+    """The parts of a content. Where servers send other values, such as the object of a JSON answer, they are text."""
+    values: list[object] = [value for value in arr(content) if not says_nothing(value)]
+    if not isinstance(content, list) and content not in (None, ""):
+        values = [content]
+    return [obj(value) if string(obj(value).get("type")) else _text_block(value) for value in values]
+
+
+def _text_block(value: object) -> dict[str, Any]:
+    return {"type": "text", "text": value if isinstance(value, str) else dumps(value)}
 
 
 def _said_block(block: dict[str, Any], origin: Origin, several: bool) -> AssistantPart:
@@ -106,7 +137,7 @@ def _said_block(block: dict[str, Any], origin: Origin, several: bool) -> Assista
         case "thinking":
             return Reasoning(thought(block), Native(origin, {"content": [block]}))
         case kind:
-            text = string(block.get("refusal")) or (f"[{kind}]" if isinstance(kind, str) else "")
+            text = string(block.get("refusal")) or f"[{kind}]"
             return Foreign(Native(origin, {"content": [block]}), text)
 
 
@@ -139,9 +170,10 @@ def read_calls(message: dict[str, Any], origin: Origin, seed: str, *, cut: bool 
 
 def list_calls(message: dict[str, Any]) -> list[dict[str, Any]]:
     """The calls as they stand, the deprecated single one included."""
-    calls = [obj(call) for call in arr(message.get("tool_calls"))]
+    given: object = message.get("tool_calls")
+    calls = [obj(call) for call in arr(given) or [given]]
     old = {"type": "function", "function": obj(message.get("function_call"))}
-    return [call for call in calls or [old] if not is_no_call(call)]
+    return [call for call in calls if not is_no_call(call)] or [call for call in [old] if not is_no_call(call)]
 
 
 def is_no_call(call: dict[str, Any]) -> bool:
@@ -189,10 +221,10 @@ def usage_of(data: dict[str, Any]) -> Usage:
 
 def error_text(data: object) -> ErrorText:
     """What an error body says, in OpenAI's shape or one of those that other servers use."""
-    top = obj(data)
+    # Google's server for this API puts its errors into a list.
+    top = obj(data) or obj(next(iter(arr(data)), None))
     error = obj(top.get("error")) or top
-    faults = "; ".join(string(obj(fault).get("msg")) for fault in arr(top.get("detail")))
-    texts = (error.get("message"), top.get("error"), top.get("message"), top.get("detail"), faults)
+    texts = (error.get("message"), top.get("error"), top.get("message"), detail(top), detail(error))
     message = next((text for text in texts if isinstance(text, str) and text), "")
     # OpenRouter says only that the server behind it said something, and tells that apart.
     if behind := string(obj(error.get("metadata")).get("raw")):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
+from antiphon.wire.growing import Growing, longer, settled
 from antiphon.wire.openai_chat.reasoning import LISTS, fields_of, merged, readable, thought
-from antiphon.wire.openai_chat.response import decode, error_text, fail, is_no_call, says_nothing
+from antiphon.wire.openai_chat.response import content_blocks, decode, error_text, fail, is_no_call, says_nothing
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from antiphon.wire.shape import arr, number, obj, string
 from antiphon.wire.sse import Event, EventParser
@@ -31,21 +32,23 @@ class _Call:
     more: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def is_complete(self) -> bool:
-        text = "".join(self.pieces).strip()
+        if not self.pieces or not self.pieces[-1].rstrip().endswith("}"):
+            return False
         try:
-            return text.endswith("}") and isinstance(loads(text), dict)
+            return isinstance(loads("".join(self.pieces)), dict)
         except MalformedJSONError:
             return False
 
     def repeated_by(self, id: str, name: str, arguments: str) -> bool:
         """Whether a piece is this call once more, which some servers send at the end."""
         same = bool(id) and id == self.id and name == self.name and bool(arguments.strip())
-        return same and arguments.strip() == "".join(self.pieces).strip() and self.is_complete()
+        return same and self.is_complete() and arguments.strip() == "".join(self.pieces).strip()
 
     def whole(self) -> dict[str, Any]:
+        text = "".join(self.pieces)
         if self.more.get("type") == "custom":
-            return {"id": self.id} | self.more
-        function = {"name": self.name, "arguments": "".join(self.pieces)}
+            return {"id": self.id, "custom": {"name": self.name, "input": text}} | self.more
+        function = {"name": self.name, "arguments": text}
         return {"id": self.id, "type": "function", "function": function} | self.more
 
 
@@ -76,14 +79,17 @@ class _Calls:
         news = name if not call.name else ""
         call.id, call.name = call.id or id, call.name or name
         if kind == "custom":
-            inner = {"name": call.name, "input": string(obj(call.more.get("custom")).get("input")) + arguments}
-            call.more |= {"type": "custom", "custom": inner}
-        elif arguments:
+            call.more["type"] = kind
+        if arguments:
             call.pieces.append(arguments)
         rest = {k: v for k, v in piece.items() if k not in ("index", "id", "function", "custom") and v is not None}
         call.more |= {k: v for k, v in rest.items() if k != "type" or v != "function"}
         place = next(n for n, known in enumerate(self.list) if known is call)
         return CallDelta(place, news, arguments) if news or arguments else None
+
+    def has_new(self) -> bool:
+        """Whether there is a call that did not come in the deprecated field."""
+        return any(call is not self._at.get(_OLD) for call in self.list)
 
     def _home(self, index: int | None, id: str, name: str, arguments: str) -> _Call | None:
         """The call that a piece continues, or nothing where it begins one."""
@@ -173,14 +179,16 @@ class Decoder:
         return self._done or bool((self._choice or {}).get("finish_reason"))
 
     def _cut(self, message: str) -> StreamCut:
-        text = "".join(self._texts.get("content", [])) + "".join(string(block.get("text")) for block in self._blocks)
+        text = "".join(self._texts.get("content", [])) + "".join(
+            string(settled(block.get("text"))) for block in self._blocks
+        )
         return StreamCut(message, provider=self._origin.provider, partial=text)
 
     def _message(self) -> dict[str, Any]:
-        message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()} | self._more
+        message: dict[str, Any] = {name: "".join(pieces) for name, pieces in self._texts.items()} | settled(self._more)
         if self._blocks:
-            before = string(message.get("content"))
-            message["content"] = [{"type": "text", "text": before}, *self._blocks] if before else self._blocks
+            before, blocks = string(message.get("content")), settled(self._blocks)
+            message["content"] = [{"type": "text", "text": before}, *blocks] if before else blocks
         if self._calls.list:
             message["tool_calls"] = [call.whole() for call in self._calls.list]
         return message
@@ -195,9 +203,15 @@ class Decoder:
         try:
             data = obj(loads(text, "an event"))
         except MalformedJSONError as error:
+            if event.name == "error":
+                return self._broken_off({"error": text})
+            if self._finished():
+                return []
             raise self._cut(f"the stream is broken: {error}") from None
         if data.get("error") or data.get("object") == "error" or event.name == "error":
             return self._broken_off(data)
+        if failed := obj(data.get("x_groq")).get("error") or ("choices" not in data and data.get("detail")):
+            return self._broken_off({"error": failed} if isinstance(failed, str) else data)
         self._response |= {k: v for k, v in data.items() if k != "choices" and v is not None}
         for choice in map(obj, arr(data.get("choices"))):
             if not choice.get("index"):
@@ -223,6 +237,8 @@ class Decoder:
         self._choice = self._choice or {}
         if choice.get("finish_reason"):
             self._choice["finish_reason"] = choice["finish_reason"]
+        if choice.get("error"):
+            return self._broken_off({"error": choice["error"]})
         if usage := obj(choice.get("usage")):
             # Moonshot's place for it.
             self._response["usage"] = usage
@@ -233,9 +249,12 @@ class Decoder:
             if name == "content":
                 deltas += self._add_content(value)
             elif name == "tool_calls":
-                deltas += [piece for call in arr(value) if (piece := self._calls.take(obj(call)))]
+                calls: list[object] = arr(value) or [value]
+                deltas += [piece for call in calls if obj(call) and (piece := self._calls.take(obj(call)))]
             elif name == "function_call":
-                piece = self._calls.take({"index": _OLD, "function": value}) if obj(value) else None
+                # Servers that say a call in both ways mean one.
+                alone = obj(value) and not arr(delta.get("tool_calls")) and not self._calls.has_new()
+                piece = self._calls.take({"index": _OLD, "function": value}) if alone else None
                 deltas += [piece] if piece else []
             elif name in LISTS:
                 self._more[name] = merged(arr(self._more.get(name)), arr(value))
@@ -250,8 +269,7 @@ class Decoder:
         if isinstance(value, str) and not self._blocks:
             self._texts.setdefault("content", []).append(value)
             return [TextDelta(value)] if value else []
-        blocks = [{"type": "text", "text": value}] if isinstance(value, str) else [obj(block) for block in arr(value)]
-        return [delta for block in blocks if (delta := self._add_block(block))]
+        return [delta for block in content_blocks(value) if (delta := self._add_block(block))]
 
     def _add_block(self, block: dict[str, Any]) -> Delta | None:
         kind, last = block.get("type"), self._blocks[-1] if self._blocks else {}
@@ -267,19 +285,19 @@ class Decoder:
 
 def _text(value: object) -> str:
     """A piece of arguments as text: some servers send them as what the text would mean."""
-    return value if isinstance(value, str) else "" if value is None else dumps(value)
+    return value if isinstance(value, str) else "" if value in (None, {}) else dumps(value)
 
 
 def _grown(old: Any, new: Any) -> Any:
     """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
-    if obj(old) and obj(new):
-        grown = dict(obj(old))
-        for name, value in obj(new).items():
-            before = grown.get(name)
-            grown[name] = before + value if _goes_on(before, value) and name not in _LABELS else value
-        return grown
-    return old + new if _goes_on(old, new) else new
-
-
-def _goes_on(old: Any, new: Any) -> bool:
-    return (isinstance(old, str) and isinstance(new, str)) or (isinstance(old, list) and isinstance(new, list))
+    if isinstance(old, str | Growing) and isinstance(new, str):
+        return longer(old, new)
+    if isinstance(old, list) and isinstance(new, list):
+        old.extend(new)  # pyright: ignore[reportUnknownMemberType]
+        return cast(list[Any], old)
+    if not (obj(old) and obj(new)):
+        return new
+    for name, value in obj(new).items():
+        inner = obj(old).get(name)
+        old[name] = value if name in _LABELS or isinstance(inner, dict) else _grown(inner, value)
+    return old

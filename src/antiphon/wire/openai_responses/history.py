@@ -32,7 +32,7 @@ def read(data: object, origin: Origin) -> Reading:
     top: dict[str, Any] = obj(data) if whole else {"input": data}
     given = top.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else [obj(item) for item in arr(given)]
-    reader = _Reader(origin)
+    reader = _Reader(origin, data)
     reader.look_ahead(top, items)
     rest = {k: v for k, v in top.items() if k not in ("input", "instructions", "tools")}
     _read_frame(reader, top, rest)

@@ -7,6 +7,7 @@ from typing import Any
 from antiphon._json import dumps, loads
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
+from antiphon.wire.growing import Growing, longer
 from antiphon.wire.openai_responses.calls import arguments_of, is_call, name_of
 from antiphon.wire.openai_responses.response import content_of, decode, error_text, failure
 from antiphon.wire.openai_responses.terms import kind_of
@@ -39,7 +40,7 @@ class Decoder:
         self._events = EventParser()
         self._items: dict[int, dict[str, Any]] = {}
         self._done: set[int] = set()
-        self._sent: dict[_Place, str] = {}
+        self._sent: dict[_Place, Growing] = {}
         self._named: set[int] = set()
         self._text: list[str] = []
         self._thinking: _Place | None = None
@@ -117,7 +118,7 @@ class Decoder:
     def _catch_up_texts(self, index: int, kind: str, texts: list[str]) -> list[Delta]:
         """What of these texts was not told, whatever numbers the server gave to those that were."""
         places = sorted(place for place in self._sent if place[:2] == (index, kind))
-        sent = "".join(self._sent[place] for place in places)
+        sent = "".join(str(self._sent[place]) for place in places)
         if not "".join(texts).startswith(sent):
             return []
         deltas: list[Delta] = []
@@ -130,7 +131,7 @@ class Decoder:
     def _grow(self, place: _Place, piece: str) -> list[Delta]:
         if not piece:
             return []
-        self._sent[place] = self._sent.get(place, "") + piece
+        self._sent[place] = longer(self._sent.get(place), piece)
         index, kind, _ = place
         if kind == "text":
             self._text.append(piece)
@@ -158,7 +159,7 @@ class Decoder:
         item = self._items[index]
         if index in self._done:
             return item
-        grown = {(kind, n): text for (at, kind, n), text in self._sent.items() if at == index}
+        grown = {(kind, n): str(text) for (at, kind, n), text in self._sent.items() if at == index}
         match kind_of(item):
             case "function_call":
                 return item | {"arguments": grown.get(("arguments", 0), "")}

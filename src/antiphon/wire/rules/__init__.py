@@ -11,21 +11,16 @@ a body of the wrong shape. `table` says what each of them means and with whom it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from importlib import import_module
 
 from antiphon.errors import OptionError
-from antiphon.wire.rules import anthropic, chat, gemini, responses
 from antiphon.wire.rules.table import RULES, Rule
 from antiphon.wire.rules.violation import Violation
 
 __all__ = ["APIS", "RULES", "Rule", "Violation", "check"]
 
-_CHECKERS: dict[str, Callable[[object, str], Iterator[Violation]]] = {
-    "anthropic": anthropic.violations,
-    "openai-chat": chat.violations,
-    "openai-responses": responses.violations,
-    "gemini": gemini.violations,
-}
+#: The modules of the rules; wires need one thing of one of them, and not all to be imported for it.
+_CHECKERS = {"anthropic": "anthropic", "openai-chat": "chat", "openai-responses": "responses", "gemini": "gemini"}
 
 APIS = tuple(_CHECKERS)
 """The names `check` takes as `api`."""
@@ -38,8 +33,8 @@ def check(body: object, api: str, model: str | None = None, *, provider: str | N
     than its owner, who judges where none is named. `model` is needed where the body does not name it, as with Gemini.
     Rules that hold only for some models are left out when the model is not known.
     """
-    checker = _CHECKERS.get(api)
-    if checker is None:
+    if api not in _CHECKERS:
         known = ", ".join(f"`{name}`" for name in APIS)
         raise OptionError(f"no rules for the API {api!r}; there are rules for {known}")
-    return [found for found in checker(body, model or "") if RULES[found.code].holds(provider)]
+    checker = import_module(f"{__name__}.{_CHECKERS[api]}")
+    return [found for found in checker.violations(body, model or "") if RULES[found.code].holds(provider)]
