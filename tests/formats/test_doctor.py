@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.formats import load
+from antiphon.errors import FormatError
+from antiphon.formats import check_all, load
 from antiphon.wire import rules
 from tests.cli.test_commands import invoke
 
@@ -163,9 +164,10 @@ def test_marks_of_the_cache_outlive_other_repairs(tmp_path: Path):
     assert json.loads((tmp_path / "h.json").read_text())[0]["content"][0] == {"type": "text", "text": "hi"} | MARK
 
 
-def test_half_a_surrogate_is_told_and_gone(tmp_path: Path):
+@pytest.mark.parametrize("escape", ["\\ud83d", "\\u0000"])
+def test_a_character_that_cannot_travel_is_told_and_gone(escape: str, tmp_path: Path):
     path = tmp_path / "h.json"
-    path.write_text('[{"role": "user", "content": "a\\ud83d"}]')
+    path.write_text(f'[{{"role": "user", "content": "a{escape}"}}]')
     code, output = invoke("doctor", "--write", str(path))
     assert code == 1
     assert "[0].content: a character that no provider takes" in output
@@ -190,6 +192,23 @@ def test_lines_of_messages_stay_lines(tmp_path: Path):
     assert invoke("doctor", "--write", str(path))[0] == 1
     assert len([json.loads(line) for line in path.read_text().splitlines()]) == 4
     assert invoke("doctor", str(path))[0] == 0
+
+
+@pytest.mark.parametrize("lines", [True, False])
+def test_a_request_on_each_line_is_checked_and_repaired_there(lines: bool, tmp_path: Path):
+    path = tmp_path / "h.jsonl"
+    requests = [{"model": "gpt-5", "messages": [HI]}, {"body": {"messages": [HI, O_CALLS]}}]
+    path.write_text("".join(json.dumps(each) + "\n" for each in requests) if lines else json.dumps(requests))
+    code, output = invoke("doctor", "--write", str(path))
+    assert code == 1
+    assert "2 of openai-chat, 1 problem" in output
+    assert f"{'line 2' if lines else 'item 1'}, message 1: call 'c1' to `f` has no result" in output
+    after = [json.loads(line) for line in path.read_text().splitlines()] if lines else json.loads(path.read_text())
+    assert after[0] == requests[0]
+    assert [message["role"] for message in after[1]["body"]["messages"]] == ["user", "assistant", "tool"]
+    assert invoke("doctor", str(path)) == (0, f"{path}: 2 of openai-chat, 3 turns, nothing to repair\n")
+    with pytest.raises(FormatError, match="holds 2 histories"):
+        invoke("convert", str(path), "--to", "gemini")
 
 
 def test_what_nobody_can_repair_is_left_and_told(tmp_path: Path):
@@ -253,9 +272,8 @@ def test_whatever_is_broken_is_clean_afterwards(api: str, data: st.DataObject):
     key = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
     # What is nothing but rubbish is no history; somebody has to have said something.
     body = copy.deepcopy(frame | {key: [*pieces, G_HI if api == "gemini" else HI]})
-    history = load(json.dumps(body).encode(), "h", api)
-    checkup = history.checked()
+    (checkup,), repaired = check_all([load(json.dumps(body).encode(), "h", api)])
     assert all(finding.repaired for finding in checkup.findings)
-    again = load(history.rewritten(checkup), "h", api)
+    again = load(repaired, "h", api)
     assert again.checked().findings == []
     assert rules.check(request_of(again.document.body, api), api) == []

@@ -232,6 +232,69 @@ def test_a_session_of_claude_code_is_its_last_branch():
     assert reasoning.native.origin.model == "claude-opus-4-5"
 
 
+def boundary(**told: Any) -> dict[str, Any]:
+    more = {"uuid": "b", "parentUuid": None, "logicalParentUuid": "2", "compactMetadata": {"trigger": "auto", **told}}
+    return {"type": "system", "subtype": "compact_boundary", **more}
+
+
+BEFORE = [line("user", "old", "0", None), line("assistant", "done", "1", "0"), line("user", "kept", "2", "1")]
+SUMMARY = line("user", "summary", "s", "b", isCompactSummary=True)
+
+
+def test_a_compacted_session_of_claude_code_goes_on_from_its_summary():
+    lines = [*BEFORE, boundary(), SUMMARY, line("user", "next", "3", "s")]
+    _, conversation, findings = read(lines, lines=True)
+    assert told(conversation) == ["summary\n\nnext"]
+    assert findings == ["3 lines that the session itself had summed up"]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"preservedSegment": {"headUuid": "2", "anchorUuid": "s", "tailUuid": "2"}},
+        {"preservedMessages": {"anchorUuid": "s", "uuids": ["2"]}},
+    ],
+)
+def test_what_a_summary_kept_word_for_word_stands_behind_it(kept: dict[str, Any]):
+    lines = [*BEFORE, boundary(**kept), SUMMARY, line("assistant", "next", "3", "2")]
+    _, conversation, findings = read(lines, lines=True)
+    assert told(conversation) == ["summary\n\nkept", "next"]
+    assert findings == ["2 lines that the session itself had summed up"]
+
+
+def test_what_was_typed_while_the_model_worked_is_the_users_and_an_error_is_nobodys():
+    def attached(uuid: str, parent: str, **fields: Any) -> dict[str, Any]:
+        return {"type": "attachment", "uuid": uuid, "parentUuid": parent, "attachment": fields}
+
+    lines = [
+        line("user", "hi", "1", None),
+        attached("2", "1", type="queued_command", commandMode="prompt", prompt="and that"),
+        attached("3", "2", type="queued_command", commandMode="task-notification", prompt="<task>"),
+        line("assistant", "API Error: 529", "4", "3", isApiErrorMessage=True, message={"model": "<synthetic>"}),
+        line("user", "again", "5", "4"),
+    ]
+    _, conversation, findings = read(lines, lines=True)
+    assert told(conversation) == ["hi\n\nand that\n\nagain"]
+    assert findings == [
+        "1 line with errors that the program wrote in the model's place",
+        "1 line with what the program attached",
+    ]
+
+
+def test_what_a_session_keeps_beside_the_conversation_is_no_fault(tmp_path: Path):
+    path = tmp_path / "s.jsonl"
+    lines = [line("user", "hi", "1", None), line("user", "other", "x", "1", isSidechain=True)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    code, output = invoke("doctor", str(path))
+    assert code == 0
+    assert "claude-code, 1 turn, nothing to repair\n  session: 1 line of side chains" in output
+    lines.append(line("assistant", [{"type": "tool_use", "id": "a", "name": "f", "input": {}}], "2", "1"))
+    path.write_text("\n".join(map(json.dumps, lines)))
+    code, output = invoke("doctor", str(path))
+    assert code == 1
+    assert f"`antiphon convert {path} --to anthropic` writes it repaired" in output
+
+
 def item(kind: str, **fields: Any) -> dict[str, Any]:
     return {"timestamp": "t", "type": "response_item", "payload": {"type": kind, **fields}}
 
