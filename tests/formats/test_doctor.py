@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.cli import logs
 from antiphon.errors import FormatError
-from antiphon.formats import check_all, load
+from antiphon.formats import WRITTEN, check_all, load
+from antiphon.formats.mending import advice
 from antiphon.wire import rules
+from antiphon.wire.rules import RULES
 from tests.cli.test_commands import invoke
 
 CALL = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
@@ -58,6 +61,11 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
         "A12",
     ),
     "system role": (CLAUDE | {"messages": [{"role": "system", "content": "Be brief."}, HI]}, "anthropic", "A13"),
+    "system role, early and late": (
+        CLAUDE | {"messages": [{"role": "system", "content": "a"}, HI, {"role": "system", "content": "b"}, HI]},
+        "anthropic",
+        "A13",
+    ),
     "split results": (
         [HI, assistant(CALL, CALL | {"id": "t2"}), user(RESULT), user(RESULT | {"tool_use_id": "t2"})],
         "anthropic",
@@ -112,6 +120,22 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
         {"model": "gemini-3-pro-preview", "contents": [G_HI, G_CALL, G_RESULT]},
         "gemini",
         "G4",
+    ),
+    "a signature is missing, and no model named": (
+        [
+            G_HI,
+            {"role": "model", "parts": [G_CALL["parts"][0] | {"thoughtSignature": "c2ln"}]},
+            G_RESULT,
+            G_CALL,
+            G_RESULT,
+        ],
+        "gemini",
+        "G4",
+    ),
+    "system role in a bare list": (
+        [{"role": "system", "content": "s"}, HI, assistant(CALL), user(RESULT)],
+        "anthropic",
+        "A13",
     ),
     "count": ([G_HI, {"role": "model", "parts": G_CALL["parts"] * 2}, G_RESULT], "gemini", "unanswered-call"),
     "split contents": (
@@ -220,6 +244,16 @@ def test_what_nobody_can_repair_is_left_and_told(tmp_path: Path):
     assert code == 1
     assert "not repaired: declare fewer tools" in output
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_what_no_repair_was_found_for_says_what_the_api_wants(code: str):
+    said = advice(code)
+    assert said.endswith(RULES[code].wants) or "by hand" not in said
+
+
+def test_the_names_of_formats_are_the_same_everywhere():
+    assert tuple(logs.export.params[-1].to_info_dict()["type"]["choices"]) == WRITTEN
 
 
 def test_a_provider_has_its_own_rules(tmp_path: Path):

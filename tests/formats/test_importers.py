@@ -338,6 +338,107 @@ def test_a_compacted_session_of_codex_goes_on_from_its_summary():
     assert findings == ["7 items that the session itself had summed up"]
 
 
+RS = [{"itemId": "rs_1", "reasoningEncryptedContent": "abc"}] * 2
+PARTED_REASONING: list[Any] = [
+    [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]},
+        {
+            "kind": "response",
+            "provider_name": "openai",
+            "parts": [
+                {"part_kind": "thinking", "content": "a", "id": "rs_1", "signature": "abc", "provider_name": "openai"},
+                {"part_kind": "thinking", "content": "b", "id": "rs_1", "provider_name": "openai"},
+                {"part_kind": "text", "content": "yes"},
+            ],
+        },
+    ],
+    [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "parts": [
+                *(
+                    {"type": "reasoning", "text": t, "providerMetadata": {"openai": m}}
+                    for t, m in zip("ab", RS, strict=True)
+                ),
+                {"type": "text", "text": "yes"},
+            ],
+        },
+    ],
+]
+
+
+@pytest.mark.parametrize("data", PARTED_REASONING)
+def test_the_pieces_of_one_item_of_reasoning_are_one_again(data: Any):
+    written = write(read(data)[1], "openai-responses").data["input"]
+    (item,) = (each for each in written if each.get("type") == "reasoning")
+    assert [piece["text"] for piece in item["summary"]] == ["a", "b"]
+    assert item["encrypted_content"] == "abc"
+
+
+SIGNED: list[Any] = [
+    [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "parts": [
+                {"type": "tool-f", "toolCallId": "a", "state": "output-available", "input": {}, "output": "ok",
+                 "callProviderMetadata": {"google": {"thoughtSignature": "c2ln"}}},
+            ],
+        },
+    ],
+    [
+        {"type": "human", "content": "hi"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "f", "args": {}, "id": "a"}],
+         "additional_kwargs": {"__gemini_function_call_thought_signatures__": {"a": "c2ln"}}},
+        {"type": "tool", "content": "ok", "tool_call_id": "a"},
+    ],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", SIGNED)
+def test_a_call_keeps_the_signature_that_gemini_wants_back(data: Any):
+    parts = [part for content in write(read(data)[1], "gemini").data["contents"] for part in content["parts"]]
+    assert [part["thoughtSignature"] for part in parts if "functionCall" in part] == ["c2ln"]
+
+
+def test_what_a_provider_did_by_itself_never_goes_back_in_the_form_of_a_framework():
+    search = {"part_kind": "builtin-tool-call", "tool_name": "web_search", "args": {"q": "x"}, "tool_call_id": "s"}
+    summary = {"part_kind": "compaction", "content": "All went well."}
+    said = {"kind": "response", "provider_name": "anthropic", "parts": [search, summary]}
+    _, conversation, findings = read([PYDANTIC[0], said])
+    assert findings == []
+    written = write(conversation, "anthropic")
+    assert written.violations == []
+    texts = [block["text"] for block in written.data["messages"][1]["content"]]
+    assert texts == ['[web_search: {"q":"x"}]', "All went well."]
+
+
+def test_old_interface_messages_keep_their_steps_and_reasoning():
+    calls = [
+        {"state": "result", "step": step, "toolCallId": str(step), "toolName": "f", "args": {}, "result": "ok"}
+        for step in (0, 1)
+    ]
+    data = [
+        {"id": "1", "role": "user", "content": "hi"},
+        {"id": "2", "role": "assistant", "content": "done", "reasoning": "hm", "toolInvocations": calls},
+    ]
+    format, conversation, findings = read(data)
+    assert (format, findings) == ("vercel", [])
+    assert told(conversation) == ["hi", [("f", {}, "ok", False)], [("f", {}, "ok", False)], "done"]
+    assert [part.text for part in conversation.turns[1].parts if isinstance(part, Reasoning)] == ["hm"]
+
+
+def test_a_call_that_was_refused_says_why():
+    refused = {"approved": False, "reason": "not now"}
+    part = {"type": "tool-f", "toolCallId": "a", "state": "approval-responded", "input": {}, "approval": refused}
+    _, conversation, findings = read([UI_USER, {"id": "2", "role": "assistant", "parts": [part]}])
+    assert findings == []
+    assert told(conversation)[1] == [("f", {}, "not now", True)]
+
+
 @pytest.mark.parametrize(
     "part",
     [

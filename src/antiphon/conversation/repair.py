@@ -22,6 +22,7 @@ ChangeCode = Literal[
     "empty-message",
     "unknown-role",
     "unreadable",
+    "left-out",
 ]
 
 

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from antiphon._json import dumps
-from antiphon.conversation import Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
+from antiphon.conversation import AssistantPart, Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import ContentError
 from antiphon.wire.reading import Reader
 
@@ -20,6 +20,7 @@ _ORIGINS = {
     "google": ("google", "gemini"),
     "google-gla": ("google", "gemini"),
     "google-vertex": ("google", "gemini"),
+    "vertex": ("google", "gemini"),
     "google_genai": ("google", "gemini"),
 }
 
@@ -91,9 +92,43 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else dumps(value)
 
 
-def told(foreign: dict[str, Any], origin: Origin, text: str) -> Foreign:
-    """Something a provider did by itself: kept, and told to others in words."""
-    return Foreign(Native(origin, foreign), text)
+def told(foreign: dict[str, Any], format: str, text: str) -> Foreign:
+    """Something a provider did by itself, as the framework keeps it: told in words to everybody, also to the provider,
+    who does not know the framework's form."""
+    return Foreign(Native(Origin("", format, ""), foreign), text)
+
+
+def signed(name: str, arguments: object, signature: str, origin: Origin) -> Native | None:
+    """A call with the signature that Gemini wants back; other providers sign no calls."""
+    if not signature or origin.api != "gemini":
+        return None
+    return Native(origin, {"functionCall": {"name": name, "args": arguments}, "thoughtSignature": signature})
+
+
+def joined(parts: list[AssistantPart]) -> list[AssistantPart]:
+    """The parts; what frameworks made of one item of reasoning, a part for each piece of its summary, is one again."""
+    made: list[AssistantPart] = []
+    for part in parts:
+        last = made[-1] if made else None
+        if isinstance(part, Reasoning) and isinstance(last, Reasoning) and _is_one_item(last, part):
+            assert last.native
+            summary = [*last.native.data["summary"], *(part.native.data["summary"] if part.native else [])]
+            data = {**(part.native.data if part.native else {}), **last.native.data, "summary": summary}
+            text = "\n\n".join(filter(None, (last.text, part.text)))
+            made[-1] = Reasoning(text, Native(last.native.origin, data))
+        else:
+            made.append(part)
+    return made
+
+
+def _is_one_item(one: Reasoning, other: Reasoning) -> bool:
+    if one.native is None or other.native is None or one.native.origin.api != "openai-responses":
+        return False
+    return (
+        one.native.origin == other.native.origin
+        and bool(id := one.native.data.get("id"))
+        and (id == other.native.data.get("id"))
+    )
 
 
 def dropped(reader: Reader, where: str, kind: object, part: object) -> None:
