@@ -371,7 +371,9 @@ PARTED_REASONING: list[Any] = [
 
 @pytest.mark.parametrize("data", PARTED_REASONING)
 def test_the_pieces_of_one_item_of_reasoning_are_one_again(data: Any):
-    written = write(read(data)[1], "openai-responses").data["input"]
+    made = write(read(data)[1], "openai-responses")
+    assert made.violations == []
+    written = made.data["input"]
     (item,) = (each for each in written if each.get("type") == "reasoning")
     assert [piece["text"] for piece in item["summary"]] == ["a", "b"]
     assert item["encrypted_content"] == "abc"

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from antiphon._json import dumps
 from antiphon.conversation import AssistantPart, Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import ContentError
 from antiphon.wire.reading import Reader
+from antiphon.wire.shape import string
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^,;]*)*;base64,(.+)", re.DOTALL)
 _URL_END = re.compile(r"\.(png|jpe?g|gif|webp|heic|heif|bmp)(?:[?#]|$)", re.IGNORECASE)
@@ -106,29 +107,40 @@ def signed(name: str, arguments: object, signature: str, origin: Origin) -> Nati
 
 
 def joined(parts: list[AssistantPart]) -> list[AssistantPart]:
-    """The parts; what frameworks made of one item of reasoning, a part for each piece of its summary, is one again."""
+    """The parts; what frameworks made of one item of reasoning, a part for each piece of its summary, is one again.
+
+    Items lose their ids: what they hold is sent, and an id wants the ids of its neighbours, which frameworks forget.
+    """
     made: list[AssistantPart] = []
+    ids: list[str] = []
     for part in parts:
-        last = made[-1] if made else None
-        if isinstance(part, Reasoning) and isinstance(last, Reasoning) and _is_one_item(last, part):
-            assert last.native
-            summary = [*last.native.data["summary"], *(part.native.data["summary"] if part.native else [])]
-            data = {**(part.native.data if part.native else {}), **last.native.data, "summary": summary}
-            text = "\n\n".join(filter(None, (last.text, part.text)))
-            made[-1] = Reasoning(text, Native(last.native.origin, data))
-        else:
-            made.append(part)
-    return made
+        id = _item_id(part)
+        if id and ids and id == ids[-1]:
+            made[-1] = _one_item(cast(Reasoning, made[-1]), cast(Reasoning, part))
+            continue
+        made.append(part)
+        ids.append(id)
+    return [_without_id(cast(Reasoning, part)) if id else part for part, id in zip(made, ids, strict=True)]
 
 
-def _is_one_item(one: Reasoning, other: Reasoning) -> bool:
-    if one.native is None or other.native is None or one.native.origin.api != "openai-responses":
-        return False
-    return (
-        one.native.origin == other.native.origin
-        and bool(id := one.native.data.get("id"))
-        and (id == other.native.data.get("id"))
-    )
+def _item_id(part: AssistantPart) -> str:
+    if not isinstance(part, Reasoning) or part.native is None or part.native.origin.api != "openai-responses":
+        return ""
+    return string(part.native.data.get("id"))
+
+
+def _one_item(one: Reasoning, other: Reasoning) -> Reasoning:
+    assert one.native and other.native
+    summary = [*one.native.data["summary"], *other.native.data["summary"]]
+    data = {**other.native.data, **one.native.data, "summary": summary}
+    return Reasoning("\n\n".join(filter(None, (one.text, other.text))), Native(one.native.origin, data))
+
+
+def _without_id(part: Reasoning) -> Reasoning:
+    """An item as one can send it; without its encrypted content there is nothing to send."""
+    assert part.native
+    data = {key: value for key, value in part.native.data.items() if key != "id"}
+    return Reasoning(part.text, Native(part.native.origin, data) if data.get("encrypted_content") else None)
 
 
 def dropped(reader: Reader, where: str, kind: object, part: object) -> None:
