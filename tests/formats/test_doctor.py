@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.cli import logs
+from antiphon.cli import cli, logs
 from antiphon.errors import FormatError
 from antiphon.formats import WRITTEN, check_all, load
 from antiphon.formats.mending import advice
@@ -113,6 +114,11 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
         "R3",
     ),
     "orphaned output": ([HI, R_OUTPUT], "openai-responses", "orphan-result"),
+    "messages of the other API": (
+        {"model": "gpt-5", "input": [HI, O_CALLS | {"content": "Well"}, O_RESULT]},
+        "openai-responses",
+        "bad-item",
+    ),
     "wrong item id": ([HI, R_CALL | {"id": "x_1"}, R_OUTPUT], "openai-responses", "R6"),
     "starts with a call": ([G_CALL, G_RESULT], "gemini", "G2"),
     "ends with the model": ([G_HI, {"role": "model", "parts": [{"text": "hey"}]}], "gemini", "G10"),
@@ -172,6 +178,15 @@ def test_a_fault_is_told_repaired_and_then_gone(name: str, tmp_path: Path):
     assert after != body
     assert rules.check(request_of(after, api), api) == []
     assert invoke("doctor", str(path))[0] == 0
+
+
+def test_calls_in_the_form_of_the_other_api_are_not_lost(tmp_path: Path):
+    (tmp_path / "h.json").write_text(json.dumps(BROKEN["messages of the other API"][0]))
+    converted = json.loads(CliRunner().invoke(cli, ["convert", str(tmp_path / "h.json"), "--to", "openai-chat"]).stdout)
+    assert converted["messages"][1:] == [O_CALLS | {"content": "Well"}, O_RESULT]
+    invoke("doctor", "--write", str(tmp_path / "h.json"))
+    said = {"role": "assistant", "content": "Well"}
+    assert json.loads((tmp_path / "h.json").read_text())["input"] == [HI, said, R_CALL, R_OUTPUT]
 
 
 def test_a_renamed_tool_has_its_new_name_everywhere(tmp_path: Path):

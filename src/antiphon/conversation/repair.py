@@ -23,6 +23,7 @@ ChangeCode = Literal[
     "unknown-role",
     "unreadable",
     "left-out",
+    "bad-item",
 ]
 
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon._json import loads
-from antiphon.conversation import Conversation
+from antiphon.conversation import Change, Conversation
 from antiphon.errors import AntiphonError
 from antiphon.formats.finding import Finding
-from antiphon.formats.mending import advice, anthropic, gemini, mend
+from antiphon.formats.mending import advice, anthropic, gemini, mend, responses
 from antiphon.wire import APIS, Options, Target, rules, wire
 from antiphon.wire.reading import Reading
 from antiphon.wire.rules import Violation
@@ -49,10 +49,11 @@ class Checkup:
 
 def examine(body: Any, api: str, provider: str | None = None) -> Checkup:
     """Check a history, or a whole request, and repair a copy of it."""
+    body, moved = responses.with_items(body) if api == "openai-responses" else (body, list[str]())
     key = next((key for key in (LISTS[api], "messages") if key in obj(body)), "")
     whole: dict[str, Any] = deepcopy({LISTS[api]: obj(body)[key], **_without(body, key)} if key else {LISTS[api]: body})
     violations = _check(whole, api, provider)
-    findings: list[Finding] = []
+    findings = [Finding.of(_other_api(where)) for where in moved]
     for _ in range(_ROUNDS):
         mended = mend(whole, api, _check(whole, api, provider), bare=not key)
         reading = read_body(whole, api)
@@ -84,12 +85,18 @@ def _in_order(body: Any, after: Any) -> Any:
 
 def read_body(body: Any, api: str) -> Reading:
     """A history as a conversation in which nothing is open, with all that had to be changed for it."""
+    body, moved = responses.with_items(body) if api == "openai-responses" else (body, list[str]())
     model = string(obj(body).get("model"))
     reading = wire(api).read(body, Target(APIS[api], api, model).origin)
     conversation, more = reading.conversation.repair()
     if reading.last:
         more = [replace(change, where=reading.last) for change in more]
-    return replace(reading, conversation=conversation, changes=[*reading.changes, *more])
+    return replace(reading, conversation=conversation, changes=[*map(_other_api, moved), *reading.changes, *more])
+
+
+def _other_api(where: str) -> Change:
+    found = "a message of Chat Completions, with calls or a result"
+    return Change("bad-item", where, found, "it becomes items of this API")
 
 
 def check_history(body: dict[str, Any], api: str) -> list[Violation]:

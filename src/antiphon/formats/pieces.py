@@ -130,7 +130,8 @@ def _item_id(part: AssistantPart) -> str:
 
 
 def _one_item(one: Reasoning, other: Reasoning) -> Reasoning:
-    assert one.native and other.native
+    assert one.native
+    assert other.native
     summary = [*one.native.data["summary"], *other.native.data["summary"]]
     data = {**other.native.data, **one.native.data, "summary": summary}
     return Reasoning("\n\n".join(filter(None, (one.text, other.text))), Native(one.native.origin, data))
