@@ -382,6 +382,26 @@ class TestPrograms:
         assert antiphon("run", "x.vibe").code == 3
         assert json.loads(antiphon("run", "x.vibe", "--json").out)["outcome"] == "blocked"
 
+    @pytest.mark.parametrize("changed", ["x.vibe", "helper.py", "deeper/more.py"])
+    def test_other_python_is_asked_about_again(self, repository: Path, changed: str) -> None:
+        files = {
+            "x.vibe": 'import { f } from "./helper.py"\nprint(py() { return 1 }, f())',
+            "helper.py": "from deeper.more import ONE\n\ndef f() -> int:\n    return ONE",
+            "deeper/more.py": "ONE = 1",
+        }
+        (repository / "deeper").mkdir()
+        for name, text in files.items():
+            (repository / name).write_text(text)
+        assert antiphon("run", "x.vibe").code == 3
+        assert antiphon("trust", "--yes").code == 0
+        (repository / "other.py").write_text("nothing of it")
+        (repository / "x.vibe").write_text(files["x.vibe"] + '\nprint("more")')
+        assert antiphon("run", "x.vibe").out == "1 1\nmore\n"
+        (repository / changed).write_text(files[changed].replace("1", "2").replace("return ONE", "return 2"))
+        ran = antiphon("run", "x.vibe")
+        assert (ran.code, ran.out) == (3, "")
+        assert antiphon("trust", "--status").code == 3
+
     def test_tests_that_were_only_found_are_not_run_unseen(self, repository: Path) -> None:
         (repository / "x.vibe").write_text('test "t" { print(py() { open("made", "w") }) }')
         for command in (("test",), ("test", "x.vibe")):

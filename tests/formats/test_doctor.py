@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.formats import load
+from antiphon.cli import cli, logs
+from antiphon.errors import FormatError
+from antiphon.formats import WRITTEN, check_all, load
+from antiphon.formats.mending import advice
 from antiphon.wire import rules
+from antiphon.wire.rules import RULES
 from tests.cli.test_commands import invoke
 
 CALL = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
@@ -57,6 +62,11 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
         "A12",
     ),
     "system role": (CLAUDE | {"messages": [{"role": "system", "content": "Be brief."}, HI]}, "anthropic", "A13"),
+    "system role, early and late": (
+        CLAUDE | {"messages": [{"role": "system", "content": "a"}, HI, {"role": "system", "content": "b"}, HI]},
+        "anthropic",
+        "A13",
+    ),
     "split results": (
         [HI, assistant(CALL, CALL | {"id": "t2"}), user(RESULT), user(RESULT | {"tool_use_id": "t2"})],
         "anthropic",
@@ -104,6 +114,11 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
         "R3",
     ),
     "orphaned output": ([HI, R_OUTPUT], "openai-responses", "orphan-result"),
+    "messages of the other API": (
+        {"model": "gpt-5", "input": [HI, O_CALLS | {"content": "Well"}, O_RESULT]},
+        "openai-responses",
+        "bad-item",
+    ),
     "wrong item id": ([HI, R_CALL | {"id": "x_1"}, R_OUTPUT], "openai-responses", "R6"),
     "starts with a call": ([G_CALL, G_RESULT], "gemini", "G2"),
     "ends with the model": ([G_HI, {"role": "model", "parts": [{"text": "hey"}]}], "gemini", "G10"),
@@ -111,6 +126,22 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
         {"model": "gemini-3-pro-preview", "contents": [G_HI, G_CALL, G_RESULT]},
         "gemini",
         "G4",
+    ),
+    "a signature is missing, and no model named": (
+        [
+            G_HI,
+            {"role": "model", "parts": [G_CALL["parts"][0] | {"thoughtSignature": "c2ln"}]},
+            G_RESULT,
+            G_CALL,
+            G_RESULT,
+        ],
+        "gemini",
+        "G4",
+    ),
+    "system role in a bare list": (
+        [{"role": "system", "content": "s"}, HI, assistant(CALL), user(RESULT)],
+        "anthropic",
+        "A13",
     ),
     "count": ([G_HI, {"role": "model", "parts": G_CALL["parts"] * 2}, G_RESULT], "gemini", "unanswered-call"),
     "split contents": (
@@ -149,6 +180,15 @@ def test_a_fault_is_told_repaired_and_then_gone(name: str, tmp_path: Path):
     assert invoke("doctor", str(path))[0] == 0
 
 
+def test_calls_in_the_form_of_the_other_api_are_not_lost(tmp_path: Path):
+    (tmp_path / "h.json").write_text(json.dumps(BROKEN["messages of the other API"][0]))
+    converted = json.loads(CliRunner().invoke(cli, ["convert", str(tmp_path / "h.json"), "--to", "openai-chat"]).stdout)
+    assert converted["messages"][1:] == [O_CALLS | {"content": "Well"}, O_RESULT]
+    invoke("doctor", "--write", str(tmp_path / "h.json"))
+    said = {"role": "assistant", "content": "Well"}
+    assert json.loads((tmp_path / "h.json").read_text())["input"] == [HI, said, R_CALL, R_OUTPUT]
+
+
 def test_a_renamed_tool_has_its_new_name_everywhere(tmp_path: Path):
     (tmp_path / "h.json").write_text(json.dumps(BROKEN["illegal name"][0]))
     invoke("doctor", "--write", str(tmp_path / "h.json"))
@@ -163,9 +203,10 @@ def test_marks_of_the_cache_outlive_other_repairs(tmp_path: Path):
     assert json.loads((tmp_path / "h.json").read_text())[0]["content"][0] == {"type": "text", "text": "hi"} | MARK
 
 
-def test_half_a_surrogate_is_told_and_gone(tmp_path: Path):
+@pytest.mark.parametrize("escape", ["\\ud83d", "\\u0000"])
+def test_a_character_that_cannot_travel_is_told_and_gone(escape: str, tmp_path: Path):
     path = tmp_path / "h.json"
-    path.write_text('[{"role": "user", "content": "a\\ud83d"}]')
+    path.write_text(f'[{{"role": "user", "content": "a{escape}"}}]')
     code, output = invoke("doctor", "--write", str(path))
     assert code == 1
     assert "[0].content: a character that no provider takes" in output
@@ -192,6 +233,23 @@ def test_lines_of_messages_stay_lines(tmp_path: Path):
     assert invoke("doctor", str(path))[0] == 0
 
 
+@pytest.mark.parametrize("lines", [True, False])
+def test_a_request_on_each_line_is_checked_and_repaired_there(lines: bool, tmp_path: Path):
+    path = tmp_path / "h.jsonl"
+    requests = [{"model": "gpt-5", "messages": [HI]}, {"body": {"messages": [HI, O_CALLS]}}]
+    path.write_text("".join(json.dumps(each) + "\n" for each in requests) if lines else json.dumps(requests))
+    code, output = invoke("doctor", "--write", str(path))
+    assert code == 1
+    assert "2 of openai-chat, 1 problem" in output
+    assert f"{'line 2' if lines else 'item 1'}, message 1: call 'c1' to `f` has no result" in output
+    after = [json.loads(line) for line in path.read_text().splitlines()] if lines else json.loads(path.read_text())
+    assert after[0] == requests[0]
+    assert [message["role"] for message in after[1]["body"]["messages"]] == ["user", "assistant", "tool"]
+    assert invoke("doctor", str(path)) == (0, f"{path}: 2 of openai-chat, 3 turns, nothing to repair\n")
+    with pytest.raises(FormatError, match="holds 2 histories"):
+        invoke("convert", str(path), "--to", "gemini")
+
+
 def test_what_nobody_can_repair_is_left_and_told(tmp_path: Path):
     tools = [{"type": "function", "function": {"name": f"f{n}"}} for n in range(129)]
     path = tmp_path / "h.json"
@@ -201,6 +259,16 @@ def test_what_nobody_can_repair_is_left_and_told(tmp_path: Path):
     assert code == 1
     assert "not repaired: declare fewer tools" in output
     assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_what_no_repair_was_found_for_says_what_the_api_wants(code: str):
+    said = advice(code)
+    assert said.endswith(RULES[code].wants) or "by hand" not in said
+
+
+def test_the_names_of_formats_are_the_same_everywhere():
+    assert tuple(logs.export.params[-1].to_info_dict()["type"]["choices"]) == WRITTEN
 
 
 def test_a_provider_has_its_own_rules(tmp_path: Path):
@@ -253,9 +321,8 @@ def test_whatever_is_broken_is_clean_afterwards(api: str, data: st.DataObject):
     key = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
     # What is nothing but rubbish is no history; somebody has to have said something.
     body = copy.deepcopy(frame | {key: [*pieces, G_HI if api == "gemini" else HI]})
-    history = load(json.dumps(body).encode(), "h", api)
-    checkup = history.checked()
+    (checkup,), repaired = check_all([load(json.dumps(body).encode(), "h", api)])
     assert all(finding.repaired for finding in checkup.findings)
-    again = load(history.rewritten(checkup), "h", api)
+    again = load(repaired, "h", api)
     assert again.checked().findings == []
     assert rules.check(request_of(again.document.body, api), api) == []

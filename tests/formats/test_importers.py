@@ -232,6 +232,69 @@ def test_a_session_of_claude_code_is_its_last_branch():
     assert reasoning.native.origin.model == "claude-opus-4-5"
 
 
+def boundary(**told: Any) -> dict[str, Any]:
+    more = {"uuid": "b", "parentUuid": None, "logicalParentUuid": "2", "compactMetadata": {"trigger": "auto", **told}}
+    return {"type": "system", "subtype": "compact_boundary", **more}
+
+
+BEFORE = [line("user", "old", "0", None), line("assistant", "done", "1", "0"), line("user", "kept", "2", "1")]
+SUMMARY = line("user", "summary", "s", "b", isCompactSummary=True)
+
+
+def test_a_compacted_session_of_claude_code_goes_on_from_its_summary():
+    lines = [*BEFORE, boundary(), SUMMARY, line("user", "next", "3", "s")]
+    _, conversation, findings = read(lines, lines=True)
+    assert told(conversation) == ["summary\n\nnext"]
+    assert findings == ["3 lines that the session itself had summed up"]
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"preservedSegment": {"headUuid": "2", "anchorUuid": "s", "tailUuid": "2"}},
+        {"preservedMessages": {"anchorUuid": "s", "uuids": ["2"]}},
+    ],
+)
+def test_what_a_summary_kept_word_for_word_stands_behind_it(kept: dict[str, Any]):
+    lines = [*BEFORE, boundary(**kept), SUMMARY, line("assistant", "next", "3", "2")]
+    _, conversation, findings = read(lines, lines=True)
+    assert told(conversation) == ["summary\n\nkept", "next"]
+    assert findings == ["2 lines that the session itself had summed up"]
+
+
+def test_what_was_typed_while_the_model_worked_is_the_users_and_an_error_is_nobodys():
+    def attached(uuid: str, parent: str, **fields: Any) -> dict[str, Any]:
+        return {"type": "attachment", "uuid": uuid, "parentUuid": parent, "attachment": fields}
+
+    lines = [
+        line("user", "hi", "1", None),
+        attached("2", "1", type="queued_command", commandMode="prompt", prompt="and that"),
+        attached("3", "2", type="queued_command", commandMode="task-notification", prompt="<task>"),
+        line("assistant", "API Error: 529", "4", "3", isApiErrorMessage=True, message={"model": "<synthetic>"}),
+        line("user", "again", "5", "4"),
+    ]
+    _, conversation, findings = read(lines, lines=True)
+    assert told(conversation) == ["hi\n\nand that\n\nagain"]
+    assert findings == [
+        "1 line with errors that the program wrote in the model's place",
+        "1 line with what the program attached",
+    ]
+
+
+def test_what_a_session_keeps_beside_the_conversation_is_no_fault(tmp_path: Path):
+    path = tmp_path / "s.jsonl"
+    lines = [line("user", "hi", "1", None), line("user", "other", "x", "1", isSidechain=True)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    code, output = invoke("doctor", str(path))
+    assert code == 0
+    assert "claude-code, 1 turn, nothing to repair\n  session: 1 line of side chains" in output
+    lines.append(line("assistant", [{"type": "tool_use", "id": "a", "name": "f", "input": {}}], "2", "1"))
+    path.write_text("\n".join(map(json.dumps, lines)))
+    code, output = invoke("doctor", str(path))
+    assert code == 1
+    assert f"`antiphon convert {path} --to anthropic` writes it repaired" in output
+
+
 def item(kind: str, **fields: Any) -> dict[str, Any]:
     return {"timestamp": "t", "type": "response_item", "payload": {"type": kind, **fields}}
 
@@ -273,6 +336,109 @@ def test_a_compacted_session_of_codex_goes_on_from_its_summary():
     _, conversation, findings = read([*ITEMS, compacted, more], lines=True)
     assert told(conversation) == ["hi\n\nAll went well.\n\nand now?"]
     assert findings == ["7 items that the session itself had summed up"]
+
+
+RS = [{"itemId": "rs_1", "reasoningEncryptedContent": "abc"}] * 2
+PARTED_REASONING: list[Any] = [
+    [
+        {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "hi"}]},
+        {
+            "kind": "response",
+            "provider_name": "openai",
+            "parts": [
+                {"part_kind": "thinking", "content": "a", "id": "rs_1", "signature": "abc", "provider_name": "openai"},
+                {"part_kind": "thinking", "content": "b", "id": "rs_1", "provider_name": "openai"},
+                {"part_kind": "text", "content": "yes"},
+            ],
+        },
+    ],
+    [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "parts": [
+                *(
+                    {"type": "reasoning", "text": t, "providerMetadata": {"openai": m}}
+                    for t, m in zip("ab", RS, strict=True)
+                ),
+                {"type": "text", "text": "yes"},
+            ],
+        },
+    ],
+]
+
+
+@pytest.mark.parametrize("data", PARTED_REASONING)
+def test_the_pieces_of_one_item_of_reasoning_are_one_again(data: Any):
+    made = write(read(data)[1], "openai-responses")
+    assert made.violations == []
+    written = made.data["input"]
+    (item,) = (each for each in written if each.get("type") == "reasoning")
+    assert [piece["text"] for piece in item["summary"]] == ["a", "b"]
+    assert item["encrypted_content"] == "abc"
+
+
+SIGNED: list[Any] = [
+    [
+        {"id": "1", "role": "user", "parts": [{"type": "text", "text": "hi"}]},
+        {
+            "id": "2",
+            "role": "assistant",
+            "parts": [
+                {"type": "tool-f", "toolCallId": "a", "state": "output-available", "input": {}, "output": "ok",
+                 "callProviderMetadata": {"google": {"thoughtSignature": "c2ln"}}},
+            ],
+        },
+    ],
+    [
+        {"type": "human", "content": "hi"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "f", "args": {}, "id": "a"}],
+         "additional_kwargs": {"__gemini_function_call_thought_signatures__": {"a": "c2ln"}}},
+        {"type": "tool", "content": "ok", "tool_call_id": "a"},
+    ],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", SIGNED)
+def test_a_call_keeps_the_signature_that_gemini_wants_back(data: Any):
+    parts = [part for content in write(read(data)[1], "gemini").data["contents"] for part in content["parts"]]
+    assert [part["thoughtSignature"] for part in parts if "functionCall" in part] == ["c2ln"]
+
+
+def test_what_a_provider_did_by_itself_never_goes_back_in_the_form_of_a_framework():
+    search = {"part_kind": "builtin-tool-call", "tool_name": "web_search", "args": {"q": "x"}, "tool_call_id": "s"}
+    summary = {"part_kind": "compaction", "content": "All went well."}
+    said = {"kind": "response", "provider_name": "anthropic", "parts": [search, summary]}
+    _, conversation, findings = read([PYDANTIC[0], said])
+    assert findings == []
+    written = write(conversation, "anthropic")
+    assert written.violations == []
+    texts = [block["text"] for block in written.data["messages"][1]["content"]]
+    assert texts == ['[web_search: {"q":"x"}]', "All went well."]
+
+
+def test_old_interface_messages_keep_their_steps_and_reasoning():
+    calls = [
+        {"state": "result", "step": step, "toolCallId": str(step), "toolName": "f", "args": {}, "result": "ok"}
+        for step in (0, 1)
+    ]
+    data = [
+        {"id": "1", "role": "user", "content": "hi"},
+        {"id": "2", "role": "assistant", "content": "done", "reasoning": "hm", "toolInvocations": calls},
+    ]
+    format, conversation, findings = read(data)
+    assert (format, findings) == ("vercel", [])
+    assert told(conversation) == ["hi", [("f", {}, "ok", False)], [("f", {}, "ok", False)], "done"]
+    assert [part.text for part in conversation.turns[1].parts if isinstance(part, Reasoning)] == ["hm"]
+
+
+def test_a_call_that_was_refused_says_why():
+    refused = {"approved": False, "reason": "not now"}
+    part = {"type": "tool-f", "toolCallId": "a", "state": "approval-responded", "input": {}, "approval": refused}
+    _, conversation, findings = read([UI_USER, {"id": "2", "role": "assistant", "parts": [part]}])
+    assert findings == []
+    assert told(conversation)[1] == [("f", {}, "not now", True)]
 
 
 @pytest.mark.parametrize(

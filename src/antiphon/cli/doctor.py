@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from antiphon.cli.files import load_history, replace_file
+from antiphon.cli.files import replace_file
 from antiphon.cli.output import printable
-from antiphon.formats import READ, Checkup, Finding, History
+from antiphon.conversation.storage import read_bytes
+from antiphon.errors import FormatError
+from antiphon.formats import READ, READ_ONLY, WRITTEN, Checkup, Finding, History, check_all, load_all
 
 
 @click.command()
@@ -25,55 +28,91 @@ def doctor(file: str, format_name: str | None, provider: str | None, write: bool
 
     FILE holds messages, or a request, in the shape of OpenAI Chat, OpenAI Responses, Anthropic or Gemini, a saved
     conversation of Antiphon, messages of pydantic-ai, LangChain or the Vercel AI SDK, or a session of Claude Code or
-    Codex. Exit code: 0 clean, 1 something was found, 2 the file cannot be read, is no history or cannot be written.
+    Codex; or several of these, a line each. Exit code: 0 clean, 1 something was found, 2 the file cannot be read, is no
+    history or cannot be written.
     """
-    history = load_history(file, format_name)
-    checkup = history.checked(provider)
-    repairable = any(finding.repaired for finding in checkup.findings)
-    backup = (
-        replace_file(Path(file), history.document.text, history.rewritten(checkup)) if write and repairable else None
-    )
+    text = read_bytes(file)
+    histories = load_all(text, file, format_name)
+    checkups, repaired = check_all(histories, provider)
+    findings = [finding for checkup in checkups for finding in checkup.findings]
+    backup = None
+    if write and any(finding.repaired and finding.is_fault for finding in findings):
+        _must_be_written(histories)
+        backup = replace_file(Path(file), text, repaired)
     if as_json:
-        click.echo(json.dumps(_report(file, history, checkup, backup), indent=2))
+        click.echo(json.dumps(_report(file, histories, checkups, backup), indent=2))
     else:
-        _tell(file, history, checkup, backup)
-    sys.exit(1 if checkup.findings or checkup.violations else 0)
+        _tell(file, histories, checkups, backup)
+    sys.exit(1 if any(finding.is_fault for finding in findings) else 0)
 
 
-def _report(file: str, history: History, checkup: Checkup, backup: Path | None) -> dict[str, object]:
+def _must_be_written(histories: list[History]) -> None:
+    for history in histories:
+        if history.format in READ_ONLY:
+            raise FormatError(
+                f"a history of {history.format} can be read but not written;"
+                f" `antiphon convert FILE --to {WRITTEN[0]}` writes it, repaired, in another shape"
+            )
+
+
+def _formats(histories: list[History]) -> str:
+    """The format of the file; of several histories in it, how many there are of each."""
+    counts = Counter(history.format for history in histories)
+    if len(histories) == 1:
+        return histories[0].format
+    return ", ".join(f"{count} of {name}" for name, count in counts.items())
+
+
+def _report(file: str, histories: list[History], checkups: list[Checkup], backup: Path | None) -> dict[str, object]:
+    findings = [finding for checkup in checkups for finding in checkup.findings]
     return {
         "file": file,
-        "format": history.format,
-        "turns": len(checkup.conversation.turns),
-        "problems": [asdict(finding) for finding in checkup.findings],
+        "format": _formats(histories),
+        "turns": _turns(checkups),
+        "problems": [asdict(finding) for finding in findings if finding.is_fault],
+        "left_out": [asdict(finding) for finding in findings if not finding.is_fault],
         "violations": [
-            {"code": each.code, "message": each.message, "param": each.param} for each in checkup.violations
+            {"code": each.code, "message": each.message, "param": each.param}
+            for checkup in checkups
+            for each in checkup.violations
         ],
         "backup": str(backup) if backup else None,
     }
 
 
-def _tell(file: str, history: History, checkup: Checkup, backup: Path | None) -> None:
-    name, findings = printable(file), checkup.findings
-    if not findings:
-        turns = _count(len(checkup.conversation.turns), "turn")
-        click.echo(f"{name}: {history.format}, {turns}, nothing to repair")
-        return
-    click.echo(f"{name}: {history.format}, {_count(len(findings), 'problem')}")
-    for finding in findings:
+def _turns(checkups: list[Checkup]) -> int:
+    return sum(len(checkup.conversation.turns) for checkup in checkups)
+
+
+def _tell(file: str, histories: list[History], checkups: list[Checkup], backup: Path | None) -> None:
+    found = [finding for checkup in checkups for finding in checkup.findings]
+    faults = [finding for finding in found if finding.is_fault]
+    state = _count(len(faults), "problem") if faults else f"{_count(_turns(checkups), 'turn')}, nothing to repair"
+    click.echo(f"{printable(file)}: {_formats(histories)}, {state}")
+    for finding in found:
         _tell_one(finding, done=backup is not None)
-    if checkup.violations:
+    violations = [violation for checkup in checkups for violation in checkup.violations]
+    if violations:
         click.echo("as it is, the provider would answer:")
-        for violation in checkup.violations:
+        for violation in violations:
             click.echo(f"  {violation.code}: {printable(violation.message)}")
     if backup:
         click.echo(f"repaired; the old file is {printable(str(backup))}")
-    elif any(finding.repaired for finding in findings):
-        click.echo("`--write` repairs the file")
+    elif any(finding.repaired for finding in faults):
+        click.echo(_remedy(file, histories))
+
+
+def _remedy(file: str, histories: list[History]) -> str:
+    if any(history.format in READ_ONLY for history in histories):
+        return f"`antiphon convert {printable(file)} --to {WRITTEN[0]}` writes it repaired, in another shape"
+    return "`--write` repairs the file"
 
 
 def _tell_one(finding: Finding, *, done: bool) -> None:
     where = f"{printable(finding.where)}: " if finding.where else ""
+    if not finding.is_fault:
+        click.echo(f"  {where}{printable(finding.found)}; {printable(finding.action)}")
+        return
     click.echo(f"  {where}{printable(finding.found)}")
     word = "not repaired" if not finding.repaired else "done" if done else "repair"
     click.echo(f"    {word}: {printable(finding.action)}")

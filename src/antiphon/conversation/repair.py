@@ -22,6 +22,8 @@ ChangeCode = Literal[
     "empty-message",
     "unknown-role",
     "unreadable",
+    "left-out",
+    "bad-item",
 ]
 
 

@@ -8,6 +8,18 @@ from __future__ import annotations
 
 from antiphon.formats.checkup import Checkup
 from antiphon.formats.finding import Finding
-from antiphon.formats.history import READ, READ_ONLY, WRITTEN, History, Written, load, write
+from antiphon.formats.history import READ, READ_ONLY, WRITTEN, History, Written, check_all, load, load_all, write
 
-__all__ = ["READ", "READ_ONLY", "WRITTEN", "Checkup", "Finding", "History", "Written", "load", "write"]
+__all__ = [
+    "READ",
+    "READ_ONLY",
+    "WRITTEN",
+    "Checkup",
+    "Finding",
+    "History",
+    "Written",
+    "check_all",
+    "load",
+    "load_all",
+    "write",
+]

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon._json import loads
-from antiphon.conversation import Conversation
+from antiphon.conversation import Change, Conversation
 from antiphon.errors import AntiphonError
 from antiphon.formats.finding import Finding
-from antiphon.formats.mending import advice, anthropic, gemini, mend
+from antiphon.formats.mending import advice, anthropic, gemini, mend, responses
 from antiphon.wire import APIS, Options, Target, rules, wire
 from antiphon.wire.reading import Reading
 from antiphon.wire.rules import Violation
@@ -21,7 +21,6 @@ LISTS = {"anthropic": "messages", "openai-chat": "messages", "openai-responses":
 
 #: What reading a body and writing it again does about rules that no change of the conversation tells of.
 _BY_WRITING = {
-    "A13": "it is read as the user's",
     "O9": "the image goes into a message of the user",
     "R3": "the reasoning is dropped",
     "R4": "the reasoning is dropped",
@@ -32,6 +31,8 @@ _BY_WRITING = {
     "G2": "a content of the user is put before it",
     "G4": "the documented stand-in for a signature is put there",
 }
+#: A model that has the rules which hold for some only.
+_STRICT = {"anthropic": "claude-opus-4-5", "gemini": "gemini-3-pro-preview"}
 #: Where mending one thing uncovers another, this is often enough.
 _ROUNDS = 6
 
@@ -48,12 +49,13 @@ class Checkup:
 
 def examine(body: Any, api: str, provider: str | None = None) -> Checkup:
     """Check a history, or a whole request, and repair a copy of it."""
+    body, moved = responses.with_items(body) if api == "openai-responses" else (body, list[str]())
     key = next((key for key in (LISTS[api], "messages") if key in obj(body)), "")
     whole: dict[str, Any] = deepcopy({LISTS[api]: obj(body)[key], **_without(body, key)} if key else {LISTS[api]: body})
     violations = _check(whole, api, provider)
-    findings: list[Finding] = []
+    findings = [Finding.of(_other_api(where)) for where in moved]
     for _ in range(_ROUNDS):
-        mended = mend(whole, api, _check(whole, api, provider))
+        mended = mend(whole, api, _check(whole, api, provider), bare=not key)
         reading = read_body(whole, api)
         read = _found(reading, whole, api)
         written = _rewritten(whole, reading, api) if read or _check(whole, api, provider) else whole
@@ -83,12 +85,18 @@ def _in_order(body: Any, after: Any) -> Any:
 
 def read_body(body: Any, api: str) -> Reading:
     """A history as a conversation in which nothing is open, with all that had to be changed for it."""
+    body, moved = responses.with_items(body) if api == "openai-responses" else (body, list[str]())
     model = string(obj(body).get("model"))
     reading = wire(api).read(body, Target(APIS[api], api, model).origin)
     conversation, more = reading.conversation.repair()
     if reading.last:
         more = [replace(change, where=reading.last) for change in more]
-    return replace(reading, conversation=conversation, changes=[*reading.changes, *more])
+    return replace(reading, conversation=conversation, changes=[*map(_other_api, moved), *reading.changes, *more])
+
+
+def _other_api(where: str) -> Change:
+    found = "a message of Chat Completions, with calls or a result"
+    return Change("bad-item", where, found, "it becomes items of this API")
 
 
 def check_history(body: dict[str, Any], api: str) -> list[Violation]:
@@ -97,12 +105,23 @@ def check_history(body: dict[str, Any], api: str) -> list[Violation]:
 
 
 def _check(body: dict[str, Any], api: str, provider: str | None) -> list[Violation]:
-    """A history is not yet a request: that it names no model, no limit and no thinking is no fault of it."""
+    """A history is not yet a request: that it names no model, no limit and no thinking is no fault of it.
+
+    Where no model is named, it must do for most: none of Anthropic's but the newest take system messages, and one at
+    the start is a habit from elsewhere; and with Gemini, signatures tell that the model is one that wants them.
+    """
     needed: dict[str, Any] = {"model": "unknown"}
     if api == "anthropic":
         needed["max_tokens"] = 1
         needed |= {} if "max_tokens" in body else {"thinking": {"type": "adaptive"}}
-    return rules.check(needed | body, api, provider=provider)
+    found = rules.check(needed | body, api, provider=provider)
+    if body.get("model"):
+        return found
+    wanted = "A13" if anthropic.begins_with_system(body) else "G4" if gemini.is_signed(body) else ""
+    if not wanted or wanted[0] != api[0].upper():
+        return found
+    more = rules.check(needed | body, api, _STRICT[api], provider=provider)
+    return [*found, *(each for each in more if each.code == wanted and each not in found)]
 
 
 def _found(reading: Reading, body: dict[str, Any], api: str) -> list[Finding]:

@@ -6,6 +6,8 @@ from typing import Any
 
 from antiphon._json import dumps
 from antiphon.conversation import Change, Origin
+from antiphon.conversation.repair import ChangeCode
+from antiphon.formats.finding import LEFT_OUT
 from antiphon.formats.shape import several
 from antiphon.wire import wire
 from antiphon.wire.reading import Reading
@@ -39,8 +41,8 @@ class _Session:
         self.model = ""
         self.provider = "openai"
 
-    def note(self, where: str, found: str, action: str) -> None:
-        self.changes.append(Change("unreadable", where, found, action))
+    def note(self, where: str, found: str, action: str, code: ChangeCode = "unreadable") -> None:
+        self.changes.append(Change(code, where, found, action))
 
     def take(self, where: str, line: dict[str, Any]) -> None:
         """One line: an item, or something about the session. Old files have the items without a wrapping."""
@@ -85,7 +87,9 @@ class _Session:
             said = [(place, item) for place, item in self.items if item.get("role") == "user"]
             summary = {"role": "user", "content": string(payload.get("message"))}
             self.items = [*said, (where, summary)] if summary["content"] else said
-        self.note(where, f"{before} items that the session itself had summed up", "the summary takes their place")
+        self.note(
+            where, f"{before} items that the session itself had summed up", "the summary takes their place", LEFT_OUT
+        )
 
     def roll_back(self, where: str, turns: Any) -> None:
         count = turns if isinstance(turns, int) and turns > 0 else 0
@@ -93,7 +97,7 @@ class _Session:
         if not count or not users:
             return
         start = users[max(len(users) - count, 0)]
-        self.note(where, f"{len(self.items) - start} items that were taken back", "they are dropped")
+        self.note(where, f"{len(self.items) - start} items that were taken back", "they are left out", LEFT_OUT)
         self.items = self.items[:start]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -38,7 +39,7 @@ class Document:
     text: bytes
     data: Any
     lines: bool = False
-    steps: tuple[str, ...] = ()
+    steps: tuple[str | int, ...] = ()
     findings: list[Finding] = field(default_factory=list[Finding])
 
     @property
@@ -55,9 +56,24 @@ class Document:
             return [replace(self, steps=(*self.steps, ""))] if _is_json(body) else []
         return [replace(self, steps=(*self.steps, key)) for key in _WRAPPERS if obj(body).get(key)]
 
+    def rows(self) -> list[Document]:
+        """The documents that a list of them, or a file with one on each line, may be made of."""
+        body = self.body
+        if not isinstance(body, list) or not all(map(obj, cast(list[Any], body))):
+            return []
+        count = len(cast(list[Any], body))
+        # What was found in the text as a whole is told once.
+        return [replace(self, steps=(*self.steps, n), findings=self.findings if not n else []) for n in range(count)]
+
     def with_body(self, body: Any) -> bytes:
         """The file with another history in its place, as readable as it was."""
-        data = _replaced(self.data, self.steps, body)
+        return self.with_bodies([(self, body)])
+
+    def with_bodies(self, bodies: Iterable[tuple[Document, Any]]) -> bytes:
+        """The file with other histories in the places of these."""
+        data = self.data
+        for document, body in bodies:
+            data = _replaced(data, document.steps, body)
         end = b"\n" if self.text.endswith(b"\n") else b""
         if self.lines:
             return "\n".join(map(dumps, cast(list[Any], data))).encode() + end
@@ -88,18 +104,20 @@ def parse(text: bytes, what: str) -> Document:
         return Document(text, values, lines=True, findings=findings)
 
 
-def _followed(data: Any, steps: tuple[str, ...]) -> Any:
+def _followed(data: Any, steps: tuple[str | int, ...]) -> Any:
     for step in steps:
-        data = data[step] if step else loads(data)
+        data = data[step] if step != "" else loads(data)
     return data
 
 
-def _replaced(data: Any, steps: tuple[str, ...], body: Any) -> Any:
+def _replaced(data: Any, steps: tuple[str | int, ...], body: Any) -> Any:
     if not steps:
         return body
     step, rest = steps[0], steps[1:]
-    if not step:
+    if step == "":
         return dumps(_replaced(loads(data), rest, body))
+    if isinstance(step, int):
+        return [*data[:step], _replaced(data[step], rest, body), *data[step + 1 :]]
     return {**data, step: _replaced(data[step], rest, body)}
 
 

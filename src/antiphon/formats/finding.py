@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from antiphon.conversation import Change
 
+#: The code of what was never part of the conversation: other branches, side chains, what only people were shown.
+LEFT_OUT = "left-out"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -18,6 +21,11 @@ class Finding:
     action: str
     call_id: str = ""
     repaired: bool = True
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether something is wrong. What a program keeps beside a conversation is left out of it, and no fault."""
+        return self.code != LEFT_OUT
 
     @classmethod
     def of(cls, change: Change) -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, cast
 
@@ -45,35 +45,68 @@ class History:
         found = examine(self.document.body, self.format, provider)
         return Checkup([*self.document.findings, *found.findings], found.violations, found.body, found.conversation)
 
-    def rewritten(self, checkup: Checkup) -> bytes:
-        """The file with the repaired history in it."""
-        if self.format in READ_ONLY:
-            raise FormatError(
-                f"a history of {self.format} can be read but not written;"
-                f" `antiphon convert FILE --to {WRITTEN[0]}` writes it, repaired, in another shape"
-            )
-        return self.document.with_body(checkup.body)
-
 
 def load(text: bytes, what: str, format: str | None = None) -> History:
     """Read a file's text; its format is recognised unless it is named."""
+    found = load_all(text, what, format)
+    if len(found) > 1:
+        raise FormatError(f"{what} holds {len(found)} histories; `antiphon doctor` checks them, the rest takes one")
+    return found[0]
+
+
+def load_all(text: bytes, what: str, format: str | None = None) -> list[History]:
+    """The histories of a file: one, or as many as there are requests in it, a line or an item of a list each."""
     document = parse(text, what)
-    if format is None:
-        format, document = recognise(document)
-    elif format in APIS or format in READ_ONLY:
-        document = _named(document, format)
+    name, inner = "", document
+    try:
+        name, inner = recognise(document)
+    except FormatError:
+        if rows := _rows(document, format):
+            return rows
+        if format is None:
+            raise
+    # Where a person says what it is, it may be wrapped as it is recognised, or be the whole.
+    wrapped = format is None or (format != "antiphon" and (name == format or isinstance(inner.body, list)))
+    return [_history(inner if wrapped else document, format or name)]
+
+
+def check_all(histories: list[History], provider: str | None = None) -> tuple[list[Checkup], bytes]:
+    """What is wrong with each history of a file, and the file with all of them repaired."""
+    checkups = [history.checked(provider) for history in histories]
+    first = histories[0]
+    if len(histories) > 1:
+        word = "line {}" if first.document.lines else "item {}"
+        checkups = [
+            _placed(checkup, history, word.format(number))
+            for number, (checkup, history) in enumerate(zip(checkups, histories, strict=True), first.document.lines)
+        ]
+    bodies = [(history.document, checkup.body) for history, checkup in zip(histories, checkups, strict=True)]
+    return checkups, first.document.with_bodies(bodies)
+
+
+def _placed(checkup: Checkup, history: History, where: str) -> Checkup:
+    """A checkup that says in which of a file's histories its findings are."""
+    findings = [
+        each if each in history.document.findings else replace(each, where=f"{where}, {each.where}".rstrip(", "))
+        for each in checkup.findings
+    ]
+    violations = [replace(each, param=f"{where}, {each.param}".rstrip(", ")) for each in checkup.violations]
+    return replace(checkup, findings=findings, violations=violations)
+
+
+def _rows(document: Document, format: str | None) -> list[History]:
+    try:
+        found = [recognise(row) for row in document.rows()]
+    except FormatError:
+        return []
+    rows = [_history(row, name) for name, row in found if format in (None, name)]
+    return rows if len(rows) == len(found) else []
+
+
+def _history(document: Document, format: str) -> History:
     reading = _reading(document.body, format)
     findings = [*document.findings, *map(Finding.of, reading.changes)]
     return History(format, document, reading.conversation, findings, reading.rest)
-
-
-def _named(document: Document, format: str) -> Document:
-    """Where the history is that a person says is there: wrapped as it is recognised, or the whole."""
-    try:
-        found, inner = recognise(document)
-    except FormatError:
-        return document
-    return inner if found == format or isinstance(inner.body, list) else document
 
 
 def _reading(body: Any, format: str) -> Reading:
@@ -120,4 +153,4 @@ def _target(conversation: Conversation, api: str) -> Target:
     return Target(APIS[api], api, "")
 
 
-__all__ = ["LISTS", "READ", "READ_ONLY", "WRITTEN", "History", "Written", "load", "write"]
+__all__ = ["LISTS", "READ", "READ_ONLY", "WRITTEN", "History", "Written", "check_all", "load", "load_all", "write"]

@@ -115,7 +115,7 @@ def _read_ai(reader: Reader, where: str, data: dict[str, Any]) -> None:
     parts = [*_reasoning(data), *_said(reader, where, data), *_calls(reader, where, data)]
     if not parts:
         reader.note("empty-message", where, "a message without content", "it is dropped")
-    reader.items.append(Item("assistant", where, tuple(parts)))
+    reader.items.append(Item("assistant", where, tuple(pieces.joined(parts))))
 
 
 def _origin(data: dict[str, Any]) -> Origin:
@@ -167,8 +167,12 @@ def _calls(reader: Reader, where: str, data: dict[str, Any]) -> Iterator[Assista
     """The calls: the framework's own list, or the provider's where there is none."""
     more = obj(data.get("additional_kwargs"))
     calls = arr(data.get("tool_calls"))
+    signatures = obj(more.get("__gemini_function_call_thought_signatures__"))
     for each in map(obj, calls):
-        yield pieces.call(reader, where, string(each.get("id")), string(each.get("name")), each.get("args", {}))
+        id, name, arguments = string(each.get("id")), string(each.get("name")), each.get("args", {})
+        signature = string(signatures.get(id))
+        native = pieces.signed(name, arguments, signature, pieces.origin_of("google", _origin(data).model))
+        yield pieces.call(reader, where, id, name, arguments, native)
     for each in map(obj, arr(data.get("invalid_tool_calls"))):
         yield pieces.call(reader, where, string(each.get("id")), string(each.get("name")), each.get("args"))
     if calls or arr(data.get("invalid_tool_calls")):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from antiphon._json import dumps
-from antiphon.conversation import Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
+from antiphon.conversation import AssistantPart, Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import ContentError
 from antiphon.wire.reading import Reader
+from antiphon.wire.shape import string
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^,;]*)*;base64,(.+)", re.DOTALL)
 _URL_END = re.compile(r"\.(png|jpe?g|gif|webp|heic|heif|bmp)(?:[?#]|$)", re.IGNORECASE)
@@ -20,6 +21,7 @@ _ORIGINS = {
     "google": ("google", "gemini"),
     "google-gla": ("google", "gemini"),
     "google-vertex": ("google", "gemini"),
+    "vertex": ("google", "gemini"),
     "google_genai": ("google", "gemini"),
 }
 
@@ -91,9 +93,55 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else dumps(value)
 
 
-def told(foreign: dict[str, Any], origin: Origin, text: str) -> Foreign:
-    """Something a provider did by itself: kept, and told to others in words."""
-    return Foreign(Native(origin, foreign), text)
+def told(foreign: dict[str, Any], format: str, text: str) -> Foreign:
+    """Something a provider did by itself, as the framework keeps it: told in words to everybody, also to the provider,
+    who does not know the framework's form."""
+    return Foreign(Native(Origin("", format, ""), foreign), text)
+
+
+def signed(name: str, arguments: object, signature: str, origin: Origin) -> Native | None:
+    """A call with the signature that Gemini wants back; other providers sign no calls."""
+    if not signature or origin.api != "gemini":
+        return None
+    return Native(origin, {"functionCall": {"name": name, "args": arguments}, "thoughtSignature": signature})
+
+
+def joined(parts: list[AssistantPart]) -> list[AssistantPart]:
+    """The parts; what frameworks made of one item of reasoning, a part for each piece of its summary, is one again.
+
+    Items lose their ids: what they hold is sent, and an id wants the ids of its neighbours, which frameworks forget.
+    """
+    made: list[AssistantPart] = []
+    ids: list[str] = []
+    for part in parts:
+        id = _item_id(part)
+        if id and ids and id == ids[-1]:
+            made[-1] = _one_item(cast(Reasoning, made[-1]), cast(Reasoning, part))
+            continue
+        made.append(part)
+        ids.append(id)
+    return [_without_id(cast(Reasoning, part)) if id else part for part, id in zip(made, ids, strict=True)]
+
+
+def _item_id(part: AssistantPart) -> str:
+    if not isinstance(part, Reasoning) or part.native is None or part.native.origin.api != "openai-responses":
+        return ""
+    return string(part.native.data.get("id"))
+
+
+def _one_item(one: Reasoning, other: Reasoning) -> Reasoning:
+    assert one.native
+    assert other.native
+    summary = [*one.native.data["summary"], *other.native.data["summary"]]
+    data = {**other.native.data, **one.native.data, "summary": summary}
+    return Reasoning("\n\n".join(filter(None, (one.text, other.text))), Native(one.native.origin, data))
+
+
+def _without_id(part: Reasoning) -> Reasoning:
+    """An item as one can send it; without its encrypted content there is nothing to send."""
+    assert part.native
+    data = {key: value for key, value in part.native.data.items() if key != "id"}
+    return Reasoning(part.text, Native(part.native.origin, data) if data.get("encrypted_content") else None)
 
 
 def dropped(reader: Reader, where: str, kind: object, part: object) -> None:

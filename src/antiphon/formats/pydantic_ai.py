@@ -109,7 +109,7 @@ def _read_response(reader: Reader, where: str, message: dict[str, Any]) -> None:
         parts += _said(reader, where, part, pieces.origin_of(string(part.get("provider_name")) or provider, model))
     if not parts:
         reader.note("empty-message", where, "a response without content", "it is dropped")
-    reader.items.append(Item("assistant", where, tuple(parts)))
+    reader.items.append(Item("assistant", where, tuple(pieces.joined(parts))))
 
 
 def _said(reader: Reader, where: str, part: dict[str, Any], origin: Origin) -> Iterator[AssistantPart]:
@@ -125,14 +125,23 @@ def _said(reader: Reader, where: str, part: dict[str, Any], origin: Origin) -> I
             hidden = id == "redacted_thinking"
             yield pieces.thinking(content, string(part.get("signature")), origin, redacted=hidden, id=id)
         case "tool-call":
-            yield pieces.call(reader, where, *_call(part), _signed(part, origin, signature))
+            id, name, arguments = _call(part)
+            native = pieces.signed(name, arguments, signature, origin)
+            yield pieces.call(reader, where, id, name, arguments, native)
         case "builtin-tool-call" | "builtin-tool-return" as kind:
             value = part.get("args") if kind.endswith("call") else part.get("content")
-            yield pieces.told(part, origin, f"[{part.get('tool_name')}: {pieces.text_of(value)}]")
+            yield pieces.told(part, "pydantic-ai", f"[{part.get('tool_name')}: {pieces.text_of(value)}]")
+        case "compaction":
+            if content:
+                yield pieces.told(part, "pydantic-ai", content)
+            else:
+                pieces.dropped(reader, where, "compaction", part)
         case "file":
             made = _snake(part.get("content"))
             shown = pieces.media(reader, where, string(made.get("data")), string(made.get("media_type")))
-            yield pieces.told(part, origin, shown.text if isinstance(shown, Text) else "[an image the model made]")
+            yield pieces.told(
+                part, "pydantic-ai", shown.text if isinstance(shown, Text) else "[an image the model made]"
+            )
         case kind:
             pieces.dropped(reader, where, kind, part)
 
@@ -140,10 +149,3 @@ def _said(reader: Reader, where: str, part: dict[str, Any], origin: Origin) -> I
 def _call(part: dict[str, Any]) -> tuple[str, str, Any]:
     arguments = part.get("args")
     return string(part.get("tool_call_id")), string(part.get("tool_name")), {} if arguments is None else arguments
-
-
-def _signed(part: dict[str, Any], origin: Origin, signature: str) -> Native | None:
-    if not signature or origin.api != "gemini":
-        return None
-    function = {"name": part.get("tool_name"), "args": part.get("args")}
-    return Native(origin, {"functionCall": function, "thoughtSignature": signature})

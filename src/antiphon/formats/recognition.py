@@ -66,9 +66,15 @@ def format_of(body: Any) -> str:
     if any(map(_is_vercel, messages)) and all(string(message.get("role")) for message in messages):
         return "vercel"
     try:
-        return detect(body)
+        found = detect(body)
     except FormatError:
         return ""
+    # Whoever puts messages of Chat Completions there sends them to Responses all the same.
+    return "openai-responses" if found == "openai-chat" and "messages" not in obj(body) and arr(_input(body)) else found
+
+
+def _input(body: Any) -> Any:
+    return obj(body).get("input")
 
 
 def _messages(body: Any) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from antiphon.conversation import AssistantPart, Image, Item, Origin, Text, ToolCall, ToolResult, UserPart, legal_id
 from antiphon.formats import pieces
+from antiphon.formats.finding import LEFT_OUT
 from antiphon.wire.reading import Reader, Reading
 from antiphon.wire.shape import arr, obj, string
 
@@ -57,11 +58,20 @@ def _parts(message: dict[str, Any]) -> list[dict[str, Any]]:
     if not parts:
         content = message.get("content")
         parts = [{"type": "text", "text": content}] if isinstance(content, str) else [obj(p) for p in arr(content)]
-        parts = [
-            {"type": "tool-invocation", "toolInvocation": each} for each in arr(message.get("toolInvocations"))
-        ] + parts
+        reasoning = [{"type": "reasoning", "text": text}] if (text := string(message.get("reasoning"))) else []
+        parts = [*reasoning, *_invocations(message), *parts]
     attached = [{"type": "file", **obj(file)} for file in arr(message.get("experimental_attachments"))]
     return parts + attached
+
+
+def _invocations(message: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The calls of a message without parts, each step of them begun as in those that have some."""
+    before: Any = 0
+    for each in map(obj, arr(message.get("toolInvocations"))):
+        if (step := each.get("step", before)) != before:
+            yield {"type": "step-start"}
+        before = step
+        yield {"type": "tool-invocation", "toolInvocation": each}
 
 
 def _user_parts(reader: Reader, where: str, parts: list[dict[str, Any]]) -> Iterator[UserPart]:
@@ -89,7 +99,7 @@ def _media(reader: Reader, where: str, part: dict[str, Any]) -> Text | Image:
 def _note_unknown(reader: Reader, where: str, part: dict[str, Any]) -> None:
     kind = string(part.get("type"))
     if kind.startswith("data-") or kind in _SHOWN:
-        reader.note("unreadable", where, f"a part of kind {kind!r}, which no model is told", "it is dropped")
+        reader.note(LEFT_OUT, where, f"a part of kind {kind!r}, which no model is told", "it is left out")
     else:
         pieces.dropped(reader, where, kind, part)
 
@@ -102,7 +112,7 @@ def _read_assistant(reader: Reader, where: str, parts: list[dict[str, Any]]) -> 
 
     def end_step() -> None:
         if said:
-            reader.items.append(Item("assistant", where, tuple(said)))
+            reader.items.append(Item("assistant", where, tuple(pieces.joined(said))))
             reader.items.append(Item("user", where, (), tuple(results)))
         said.clear()
         results.clear()
@@ -132,7 +142,7 @@ def _pieces(reader: Reader, where: str, part: dict[str, Any]) -> Iterator[Assist
     elif kind in ("file", "image"):
         shown = _media(reader, where, part)
         text = shown.text if isinstance(shown, Text) else "[an image the model made]"
-        yield pieces.told(part, _NOWHERE, text)
+        yield pieces.told(part, "vercel", text)
     elif kind == "tool-call":
         yield _call(reader, where, part)
     elif kind == "tool-result":
@@ -175,7 +185,7 @@ def _invocation(reader: Reader, where: str, part: dict[str, Any]) -> Iterator[To
     id, name = legal_id(string(part.get("toolCallId"))), string(part.get("toolName"))
     if state == "output-error":
         yield ToolResult(id, string(part.get("errorText")) or "the tool failed", True, name)
-    elif state == "output-denied":
+    elif state == "output-denied" or (state == "approval-responded" and _is_refused(part)):
         reason = string(obj(part.get("approval")).get("reason"))
         yield ToolResult(id, reason or "the call was not approved", True, name)
     elif state in ("result", "output-available"):
@@ -184,11 +194,20 @@ def _invocation(reader: Reader, where: str, part: dict[str, Any]) -> Iterator[To
         reader.note("unreadable", where, f"a call in state {state!r}, which is not known", "it is read as open")
 
 
+def _is_refused(part: dict[str, Any]) -> bool:
+    return obj(part.get("approval")).get("approved") is False
+
+
 def _call(reader: Reader, where: str, part: dict[str, Any]) -> ToolCall:
     arguments = part.get("input", part.get("args"))
     if arguments is None:
         arguments = part.get("rawInput", {})
-    return pieces.call(reader, where, string(part.get("toolCallId")), string(part.get("toolName")), arguments)
+    name = string(part.get("toolName"))
+    told = obj(part.get("callProviderMetadata") or part.get("providerMetadata") or part.get("providerOptions"))
+    provider = next(iter(told), "")
+    signature = string(obj(told.get(provider)).get("thoughtSignature"))
+    native = pieces.signed(name, arguments, signature, pieces.origin_of(provider, ""))
+    return pieces.call(reader, where, string(part.get("toolCallId")), name, arguments, native)
 
 
 def _result(reader: Reader, where: str, part: dict[str, Any]) -> ToolResult:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ast
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import Field, fields
+from pathlib import Path
 from typing import Any, cast
 
 from antiphon.lang import nodes as n
@@ -16,6 +19,8 @@ _POWERS = {
     "fetchUrl": "fetches pages",
     "allTools": "may run commands and fetch pages",
 }
+#: More files than that are not followed from one.
+_MOST_FILES = 200
 
 
 def reach(source: Source) -> list[str]:
@@ -47,9 +52,12 @@ def _reads_environment(node: Any) -> bool:
 
 def _said(node: Any, source: Source) -> Iterator[str]:
     match node:
-        case n.PyBlock():
-            yield "runs Python that is written in it"
-        case n.Import(path=path) if path.startswith("py:") or path.endswith(".py"):
+        case n.PyBlock(code=code):
+            yield f"runs Python that is written in it ({_fingerprint([code.encode(errors='replace')])})"
+        case n.Import(path=path) if path.endswith(".py"):
+            files = _python_files(Path(source.name).parent / path)
+            yield f"runs Python: {path} ({_fingerprint(files.values())})"
+        case n.Import(path=path) if path.startswith("py:"):
             yield f"runs Python: {path}"
         case n.Import(path=path) if path.startswith("mcp:"):
             yield f"uses the MCP server {path.removeprefix('mcp:')}"
@@ -63,6 +71,45 @@ def _said(node: Any, source: Source) -> Iterator[str]:
             yield from _model(settings, source)
         case _:
             return
+
+
+def _fingerprint(contents: Iterable[bytes]) -> str:
+    """What Python says is part of what is trusted: when it says something else, so does this."""
+    digest = hashlib.sha256()
+    for content in contents:
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()[:24]
+
+
+def _python_files(first: Path) -> dict[Path, bytes]:
+    """A Python file and those beside it that it imports, and so on: it finds them before all others."""
+    files: dict[Path, bytes] = {}
+    pending = [first]
+    while pending and len(files) < _MOST_FILES:
+        path = pending.pop()
+        if path in files or not path.is_file():
+            continue
+        try:
+            files[path] = path.read_bytes()
+            tree = ast.parse(files[path])
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for name in sorted(_imported(tree)):
+            steps = name.split(".")
+            for depth in range(len(steps)):
+                place = first.parent.joinpath(*steps[: depth + 1])
+                pending += [place.with_name(f"{place.name}.py"), place / "__init__.py"]
+    return dict(sorted(files.items()))
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
+    return names
 
 
 def _model(settings: n.ObjectLit, source: Source) -> Iterator[str]:

@@ -75,17 +75,30 @@ def _ask_to_go_on(body: dict[str, Any]) -> bool:
 
 
 def _move_system(body: dict[str, Any]) -> bool:
-    """A13: system messages at the start are the system text; later ones become the user's when they are read."""
+    """A13: system messages at the start are the system text; later ones become the user's."""
     messages = arr(body["messages"])
     count = next((n for n, each in enumerate(messages) if obj(each).get("role") != "system"), len(messages))
     said = [{"type": "text", "text": text} for each in messages[:count] for text in _texts(obj(each).get("content"))]
     if not said:
-        return False
+        return _say_as_user(body)
     before = body.get("system")
     listed = [{"type": "text", "text": before}] if isinstance(before, str) and before else arr(before)
     body["system"] = [*listed, *said]
     body["messages"] = messages[count:]
     return True
+
+
+def begins_with_system(body: dict[str, Any]) -> bool:
+    """Whether the first message is one of the system's."""
+    return any(message.get("role") == "system" for message in _messages(body)[:1])
+
+
+def _say_as_user(body: dict[str, Any]) -> bool:
+    """A13, where there is no place for a system text."""
+    found = [message for message in _messages(body) if message.get("role") == "system"]
+    for message in found:
+        message["role"] = "user"
+    return bool(found)
 
 
 def _texts(content: Any) -> list[str]:
@@ -252,12 +265,13 @@ def _bare(block: dict[str, Any]) -> dict[str, Any]:
     return dict(sorted(bare.items()))
 
 
+BARE = {"A13": (_say_as_user, "it becomes the user's: a list of messages has no place for a system text")}
 MENDS = {
     "A0": (_mend_shape, "blocks go into messages of their own role, tools without a name or schema are put right"),
     "A9": (_drop_empty_system, "it is dropped"),
     "A11": (_strip_end, "the white space is removed"),
     "A12": (_ask_to_go_on, f"the user says {CONTINUE!r} behind it"),
-    "A13": (_move_system, "it goes to the top-level `system`"),
+    "A13": (_move_system, "it goes to the top-level `system`, or becomes the user's if it stands later"),
     "A15": (_stop_thinking, "`thinking` is left out of the request"),
     "A17": (_drop_unsigned, "the thinking is dropped: without its signature nobody takes it"),
     "A19": (_drop_last_thinking, "it is dropped"),

@@ -9,7 +9,7 @@ from typing import Any, cast
 from antiphon.formats.mending.anthropic import CONTINUE
 from antiphon.wire.gemini.contents import DUMMY_SIGNATURE
 from antiphon.wire.rules import check
-from antiphon.wire.shape import arr, obj
+from antiphon.wire.shape import arr, obj, string
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _PLACE = re.compile(r"contents\[(\d+)\]\.parts\[(\d+)\]")
@@ -24,10 +24,15 @@ def _parts(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield from map(obj, _several(content.get("parts")))
 
 
+def is_signed(body: dict[str, Any]) -> bool:
+    """Whether any part has a signature, as parts of models have that want them back."""
+    return any(part.get("thoughtSignature") or part.get("thought_signature") for part in _parts(body))
+
+
 def _sign(body: dict[str, Any]) -> bool:
     """G4: the word that Google documents for calls its model did not sign."""
     changed = False
-    for violation in check(body, "gemini"):
+    for violation in check(body, "gemini", string(body.get("model")) or "gemini-3"):
         if violation.code == "G4" and (place := _PLACE.match(violation.param)):
             content = obj(_several(body.get("contents"))[int(place[1])])
             part = obj(_several(content.get("parts"))[int(place[2])])

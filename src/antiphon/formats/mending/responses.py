@@ -102,6 +102,40 @@ def _mend_fields(body: dict[str, Any]) -> bool:
     return changed
 
 
+def with_items(body: Any) -> tuple[Any, list[str]]:
+    """The body, and where it had messages of Chat Completions with calls or results, which are items here."""
+    key = "input" if "input" in obj(body) else ""
+    before = arr(obj(body).get("input")) if key else arr(body)
+    parts = [_items_of(item) for item in before]
+    places = [f"item {n}" for n, (item, made) in enumerate(zip(before, parts, strict=True)) if made != [item]]
+    if not places:
+        return body, []
+    items = [item for made in parts for item in made]
+    return ({**body, key: items} if key else items), places
+
+
+def _items_of(message: Any) -> list[Any]:
+    """A message of Chat Completions as items: what was said, and each call or result by itself."""
+    data = obj(message)
+    if data.get("role") == "tool" and "tool_call_id" in data:
+        output = data.get("content")
+        return [
+            {
+                "type": "function_call_output",
+                "call_id": data["tool_call_id"],
+                "output": "" if output is None else output,
+            }
+        ]
+    if "tool_calls" not in data:
+        return [message]
+    said = {key: value for key, value in data.items() if key != "tool_calls"}
+    calls = [(call, obj(call.get("function"))) for call in map(obj, arr(data["tool_calls"]))]
+    return [
+        *([said] if said.get("content") else []),
+        *({"type": "function_call", "call_id": call.get("id"), **function} for call, function in calls),
+    ]
+
+
 def _mend_shape(body: dict[str, Any]) -> bool:
     """R0: what is no tool."""
     tools = body.get("tools")
