@@ -65,6 +65,26 @@ def test_diffs_of_what_is_staged_and_what_is_not(repository: Path) -> None:
     assert "-one" in ask(repository, "git_diff", path="a.txt")
 
 
+@pytest.mark.parametrize("name", [".env", "deep/id_rsa", "with space/secrets.yml", "ünï/.npmrc"])
+@pytest.mark.parametrize("staged", [True, False])
+def test_changes_of_what_looks_like_a_secret_are_only_named(repository: Path, name: str, staged: bool) -> None:
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text("KEY=old-secret\n")
+    run_git(repository, "add", name)
+    run_git(repository, "commit", "-qm", "more", "--", name)
+    (repository / name).write_text("KEY=new-secret\n")
+    (repository / "a.txt").write_text("@@ other text\n")
+    if staged:
+        run_git(repository, "add", "-A")
+    for arguments in ({}, {"path": name}):
+        said = ask(repository, "git_diff", staged=staged, **arguments)
+        assert "secret\n" not in said.replace("looks like a secret", "")
+        assert "-secret" not in said
+        assert "[not shown, it looks like a secret: " in said
+        assert name.rpartition("/")[2] in said
+        assert ("other text" in said) is (not arguments)
+
+
 def test_a_long_diff_is_cut(repository: Path) -> None:
     (repository / "a.txt").write_text("long line\n" * 20_000)
     text = ask(repository, "git_diff")

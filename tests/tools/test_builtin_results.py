@@ -130,7 +130,10 @@ class TestFindings:
         few = seen(tmp_path, "grep_files", pattern="needle", max_matches=1)
         assert (len(few.data["rows"]), few.summary) == (1, "the first 1 matches; there are more")
         none = seen(tmp_path, "grep_files", pattern="nothing")
-        assert (none.data["rows"], none.summary) == ([], "no line matches `nothing`")
+        assert (none.data["rows"], none.summary) == (
+            [],
+            "no line matches `nothing`; files that look like secrets are not searched",
+        )
 
 
 def test_what_is_too_long_for_the_model_is_cut_and_people_see_it_whole(tmp_path: Path) -> None:

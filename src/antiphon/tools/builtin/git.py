@@ -64,16 +64,19 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
         return shown(said.noted(said.text), porcelain.status(said.text, said.cut))
 
     async def git_diff(staged: bool = False, path: str | None = None) -> ToolResult:
-        """The changes that are not committed, as a diff.
+        """The changes that are not committed, as a diff. Those of files that look like secrets are only named.
 
         Args:
             staged: Show what is staged for the next commit, not what is not.
             path: Only changes of this file or directory.
         """
         options = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"]
+        # The names of files are read from it, whatever the repository would like to have before them.
+        options += ["--src-prefix=a/", "--dst-prefix=b/"]
         options += ["--cached"] if staged else []
         said = await repository.ask(["diff", *options], path)
         nothing = "nothing is staged" if staged else "there are no changes that are not staged"
+        said = said.without_secrets()
         return shown(said.noted(said.text) or nothing, porcelain.changes(said.text, said.cut, nothing))
 
     async def git_log(count: int = 20, path: str | None = None) -> ToolResult:
@@ -107,10 +110,18 @@ class _Said:
 
     text: str
     cut: bool
+    withheld: tuple[str, ...] = ()
+
+    def without_secrets(self) -> _Said:
+        """The same diff without files that look like secrets."""
+        text, names = porcelain.without_secrets(self.text)
+        return _Said(text, self.cut, tuple(names))
 
     def noted(self, text: str) -> str:
-        """A text made of it, with a note for the model if there was more."""
-        return f"{text}\n[cut: there is more; name a path]" if self.cut else text
+        """A text made of it, with a note for the model on what is not in it."""
+        notes = ["[cut: there is more; name a path]"] if self.cut else []
+        notes += [f"[not shown, it looks like a secret: {name}]" for name in self.withheld]
+        return "\n".join([text, *notes] if text else notes)
 
 
 class _Repository:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from antiphon.results import Display, Result, table
 from antiphon.tools.faces import counted
+from antiphon.tools.secrets import looks_secret
 
 _BRANCH = re.compile(
     r"(?:(?:No commits yet|Initial commit) on )?(?P<name>\S+?)(?:\.\.\.\S+)?(?: \[(?P<away>[^\]]*)\])?"
@@ -21,6 +23,11 @@ _CONFLICTS = ("DD", "AU", "UD", "UA", "DU", "AA", "UU")
 #: What `git log` is asked for: fields that no name and no subject can imitate, a commit in each line.
 LOG_FORMAT = "%h%x00%ad%x00%an%x00%s"
 _LOG_COLUMNS = ({"key": "hash"}, {"key": "date", "type": "date"}, {"key": "author"}, {"key": "subject"})
+
+
+#: Where in a diff a file begins, and the headers that name it.
+_FILE = re.compile(r"^(?=diff --)", re.MULTILINE)
+_HEADERS = ("diff --git ", "diff --cc ", "diff --combined ", "--- a/", "+++ b/", "rename from ", "rename to ")
 
 
 def status(text: str, cut: bool) -> Result:
@@ -83,6 +90,29 @@ def changes(text: str, cut: bool, nothing: str) -> Result:
     summary = f"+{added} -{removed} lines in {counted(files, 'file')}" + (", and more" if cut else "")
     data = {"content": text} | ({"truncated": True} if cut else {})
     return Result("git.diff", data, summary, "text/x-diff", Display("diff", "diff"))
+
+
+def without_secrets(text: str) -> tuple[str, list[str]]:
+    """A diff without the files that look like secrets, and the names of these."""
+    kept: list[str] = []
+    names: list[str] = []
+    for piece in _FILE.split(text):
+        secret = next((name for name in _names(piece) if looks_secret(name.split("/"))), "")
+        if secret:
+            names.append(secret)
+        else:
+            kept.append(piece)
+    return "".join(kept).rstrip(), names
+
+
+def _names(piece: str) -> Iterator[str]:
+    """The names of the file that a piece of a diff is about: in each of its headers, before the first hunk."""
+    for line in piece.split("\n@@", 1)[0].splitlines():
+        for start in filter(line.startswith, _HEADERS):
+            name = line.removeprefix(start)
+            # `a/x b/x`: the second half names the file, also one of which there is no other header.
+            half = name[len(name) // 2 + 1 :].strip('"').removeprefix("b/") if start == _HEADERS[0] else ""
+            yield from filter(None, (half, name.strip('"\t')))
 
 
 def _changed(text: str) -> tuple[int, int, int]:

@@ -63,7 +63,7 @@ def search_tools(roots: Roots, *, wary: bool = False) -> list[Tool]:
     ) -> ToolResult:
         """Search the text of files, line by line, with a regular expression. Matches are shown as file:line:text.
 
-        Binary files, .git, node_modules, .venv and caches are left out.
+        Binary files, .git, node_modules, .venv, caches and files that look like secrets are left out.
 
         Args:
             pattern: The regular expression.
@@ -90,6 +90,7 @@ def search_tools(roots: Roots, *, wary: bool = False) -> list[Tool]:
             if matches is None:
                 matches = await _search(place, wanted)
             nothing = f"no line matches `{pattern}`" + (f" in files like `{glob}`" if glob else "")
+            nothing += "; files that look like secrets are not searched" if skipped else ""
             return matched(prefix_of(place), matches, max_matches, nothing)
 
     looking = [as_tool(function, read_only=True, timeout=60.0) for function in (list_files, glob_files)]
