@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from antiphon.config import default_model, destination, keys, load_config, load_environment
-from antiphon.config.trust import decide, decisions, find_project, is_trusted, revoke, trust_file
+from antiphon.config.facts import facts
+from antiphon.config.trust import decide, decisions, find_project, revoke, trust_file
 from antiphon.errors import ConfigurationError
 from antiphon.lang.reach import reach
 from antiphon.lang.source import Source
@@ -23,6 +24,10 @@ from tests.cli.terminal import Terminal
 from tests.lang_unit.commands import antiphon
 
 VARIABLES = {name for each in PROVIDERS.values() for name in (*each.key_env, *each.url_env)}
+
+
+def is_trusted(cwd: Path | None = None) -> bool:
+    return find_project(cwd).state == "trusted"
 
 
 @pytest.fixture(autouse=True)
@@ -90,6 +95,19 @@ class TestFiles:
         assert os.environ["ANTHROPIC_BASE_URL"] == "http://evil"
         assert default_model().model == "openrouter/evil"
         assert {server.name for server in load_config().mcp_servers()} == {"a", "b"}
+
+    def test_what_is_used_is_what_was_hashed(self, repository: Path) -> None:
+        path = repository / "antiphon.toml"
+        path.write_text('model = "openai/seen"')
+        project = find_project()
+        path.write_text('model = "openai/unseen"')
+        assert project.text(path) == 'model = "openai/seen"'
+        assert facts(path, project.text(path))[0].startswith("model openai/seen")
+        path.unlink()
+        assert project.nearest("antiphon.toml") == path
+        (repository / ".env").write_text("A=1")
+        with pytest.raises(ConfigurationError, match="changed while it was read"):
+            project.text(repository / ".env")
 
     @pytest.mark.parametrize("change", ["content", "another file", "gone", "nearer"])
     def test_any_change_is_asked_about_again(

@@ -162,7 +162,9 @@ def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False
     marks = project.trusted is not None
     for name in project.files:
         lines.append(f"{name}{' (new or changed)' if marks and name in project.news else ''}")
-        lines += [f"  {fact}" for fact in facts(project.root / name)] or ["  nothing that leaves this machine"]
+        lines += [f"  {fact}" for fact in facts(project.root / name, project.text(project.root / name))] or [
+            "  nothing that leaves this machine"
+        ]
     lines += [f"{name} (gone)" for name in project.news if name not in project.files]
     for name, said in programs.items():
         lines.append(f"{name}{' (new or changed)' if marks and not project.covers(name, said) else ''}")
@@ -179,7 +181,7 @@ def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bo
         "root": str(project.root),
         "state": project.state,
         "trusted": is_trusted,
-        "files": {name: facts(project.root / name) for name in project.files},
+        "files": {name: facts(project.root / name, project.text(project.root / name)) for name in project.files},
         "programs": programs,
         "news": project.news,
     }

@@ -7,8 +7,7 @@ import re
 from pathlib import Path
 
 from antiphon.config import keys
-from antiphon.config.places import nearest, read_text
-from antiphon.config.trust import advice, find_project, is_trusted
+from antiphon.config.trust import advice, find_project
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS
 
@@ -28,10 +27,10 @@ def load_environment(cwd: Path | None = None) -> list[str]:
     notes = [note] if (note := keys.protect()) else []
     try:
         project = find_project(cwd)
-        path = nearest(cwd, ".env")
+        path = project.nearest(".env")
         if project.state != "trusted" or path is None:
             return [*notes, ignored] if (ignored := advice(project)) else notes
-        values, bad = parse(read_text(path))
+        values, bad = parse(project.text(path))
     except ConfigurationError as error:
         return [*notes, f"{error}; it is ignored"]
     notes += [f"line {number} of {path} is not NAME=value; it is ignored" for number in bad]
@@ -70,8 +69,9 @@ def _key_from_elsewhere(url_name: str) -> str:
 
 def dotenv(cwd: Path | None = None) -> dict[str, str]:
     """Everything the project's `.env` says, if it is trusted, for texts that name variables."""
-    path = nearest(cwd, ".env")
-    return parse(read_text(path))[0] if path and is_trusted(cwd) else {}
+    project = find_project(cwd)
+    path = project.nearest(".env")
+    return parse(project.text(path))[0] if path and project.state == "trusted" else {}
 
 
 def parse(text: str) -> tuple[dict[str, str], list[int]]:

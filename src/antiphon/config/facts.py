@@ -10,26 +10,25 @@ from typing import Any, cast
 
 from antiphon.config.environment import parse, provider_keys
 from antiphon.config.files import read_settings
-from antiphon.config.places import read_text
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS, resolve
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
 
 
-def facts(path: Path) -> list[str]:
+def facts(path: Path, text: str) -> list[str]:
     """What a file says, in lines: models, addresses, commands as they are written, and keys by name alone."""
     if path.name == ".env":
-        return list(_dotenv(path))
-    settings = read_settings(path)
+        return list(_dotenv(text))
+    settings = read_settings(path, text)
     if settings is None:
         return []
     lines = list(_model(settings.model)) if settings.model else []
     return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry)]
 
 
-def _dotenv(path: Path) -> Iterator[str]:
-    values, _ = parse(read_text(path))
+def _dotenv(text: str) -> Iterator[str]:
+    values, _ = parse(text)
     addresses = {name: each for each in PROVIDERS.values() for name in each.url_env}
     keys = [name for name in values if name in provider_keys()]
     for name, provider in addresses.items():

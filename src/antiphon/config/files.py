@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.config.environment import dotenv, provider_keys
-from antiphon.config.places import config_directory, nearest, project_directories, read_text
-from antiphon.config.trust import is_trusted
+from antiphon.config.places import config_directory, read_text
+from antiphon.config.trust import Project, find_project
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -82,30 +82,34 @@ def load_config(cwd: Path | None = None) -> Config:
 
     The files of a project that is not trusted are left out.
     """
-    if not is_trusted(cwd):
+    project = find_project(cwd)
+    if project.state != "trusted":
         return Config(cwd, user=user_settings())
-    return Config(cwd, _project_settings(cwd), _mcp_json(cwd), user_settings())
+    return Config(cwd, _project_settings(project), _mcp_json(project), user_settings())
 
 
 def project_settings(cwd: Path | None = None) -> Settings | None:
     """What a trusted project says of its own."""
-    return _project_settings(cwd) if is_trusted(cwd) else None
+    project = find_project(cwd)
+    return _project_settings(project) if project.state == "trusted" else None
 
 
-def _project_settings(cwd: Path | None) -> Settings | None:
+def _project_settings(project: Project) -> Settings | None:
     """The nearest `antiphon.toml`, or `pyproject.toml` with a `[tool.antiphon]`, going upwards."""
-    for directory in project_directories(cwd):
+    for directory in project.directories:
         for name in ("antiphon.toml", "pyproject.toml"):
-            if (path := directory / name).is_file() and (found := read_settings(path)) is not None:
+            path = directory / name
+            is_there = path in project.contents or path.is_file()
+            if is_there and (found := read_settings(path, project.text(path))) is not None:
                 return found
     return None
 
 
-def read_settings(path: Path) -> Settings | None:
-    """What a file of a project says, whether it is trusted or not; nothing if it is not about us."""
+def read_settings(path: Path, text: str) -> Settings | None:
+    """What the text of a project's file says, whether it is trusted or not; nothing if it is not about us."""
     if path.suffix == ".json":
-        return _json_settings(path)
-    table = _toml(path)
+        return _json_settings(path, text)
+    table = _toml(path, text)
     if path.name == "pyproject.toml":
         own = _table(path, table.get("tool", {}), "`tool`").get("antiphon")
         return None if own is None else _settings(path, _table(path, own, "`tool.antiphon`"))
@@ -115,14 +119,14 @@ def read_settings(path: Path) -> Settings | None:
 def user_settings() -> Settings | None:
     """The user's own `config.toml`."""
     path = config_directory() / "config.toml"
-    return _settings(path, _toml(path)) if path.is_file() else None
+    return _settings(path, _toml(path, read_text(path))) if path.is_file() else None
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _toml(path: Path, text: str) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(read_text(path))
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
 
@@ -154,14 +158,14 @@ def _check_keys(path: Path, table: Iterable[str], allowed: tuple[str, ...], pref
             raise ConfigurationError(f"{path}: there is no setting `{prefix}{key}`; {hint}")
 
 
-def _mcp_json(cwd: Path | None) -> Settings | None:
-    path = nearest(cwd, *_MCP_FILES)
-    return None if path is None else _json_settings(path)
+def _mcp_json(project: Project) -> Settings | None:
+    path = project.nearest(*_MCP_FILES)
+    return None if path is None else _json_settings(path, project.text(path))
 
 
-def _json_settings(path: Path) -> Settings:
+def _json_settings(path: Path, text: str) -> Settings:
     from antiphon._json import loads
 
-    data = loads(read_text(path), str(path))
+    data = loads(text, str(path))
     servers = cast("dict[str, Any]", data).get("mcpServers", {}) if isinstance(data, dict) else data
     return Settings(path, mcp=_table(path, servers, "`mcpServers`"))

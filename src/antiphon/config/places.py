@@ -43,12 +43,6 @@ def project_directories(cwd: Path | None = None) -> list[Path]:
     return [start]
 
 
-def nearest(cwd: Path | None, *names: str) -> Path | None:
-    """The first file of these names, going upwards."""
-    candidates = (directory / name for directory in project_directories(cwd) for name in names)
-    return next((path for path in candidates if path.is_file()), None)
-
-
 def read_bytes(path: Path) -> bytes:
     """What is in a file that a person wrote; one that nobody would write by hand is an error."""
     try:
@@ -63,8 +57,13 @@ def read_bytes(path: Path) -> bytes:
 
 def read_text(path: Path) -> str:
     """The text of such a file, or an error that says what is wrong with it."""
+    return decoded(path, read_bytes(path))
+
+
+def decoded(path: Path, data: bytes) -> str:
+    """What was read from such a file, as text."""
     try:
-        return read_bytes(path).decode("utf-8-sig")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"{path} is not UTF-8: byte {error.start} is no text") from None
 

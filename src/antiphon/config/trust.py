@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from antiphon.config.places import config_directory, project_directories, read_bytes, write_private
+from antiphon.config.places import config_directory, decoded, project_directories, read_bytes, write_private
 from antiphon.errors import ConfigurationError
 
 #: Files that could choose where requests go, which keys are used, or what is started.
@@ -35,6 +35,20 @@ class Project:
     decided: Mapping[str, str] = field(default_factory=dict[str, str])
     programs: Mapping[str, list[str]] = field(default_factory=dict[str, list[str]])
     trusted: bool | None = None
+    #: What was read when the hashes were made: whoever uses a file uses this, and not what it says by then.
+    contents: Mapping[Path, bytes] = field(default_factory=dict[Path, bytes], repr=False)
+
+    def text(self, path: Path) -> str:
+        """What a file of the project said when it was looked at."""
+        if path not in self.contents:
+            read_bytes(path)
+            raise ConfigurationError(f"{path} changed while it was read; try again")
+        return decoded(path, self.contents[path])
+
+    def nearest(self, *names: str) -> Path | None:
+        """The first file of these names, going upwards."""
+        candidates = (directory / name for directory in self.directories for name in names)
+        return next((path for path in candidates if path in self.contents or path.is_file()), None)
 
     @property
     def is_repository(self) -> bool:
@@ -64,7 +78,9 @@ def find_project(cwd: Path | None = None) -> Project:
     """The project around a directory, and what was decided about it."""
     directories = tuple(project_directories(cwd))
     found = [path for each in directories for name in FILES if (path := each / name).is_file()]
-    hashes = {path: digest for path in found if (digest := _hash(path))}
+    contents = {path: data for path in found if (data := _read(path)) is not None}
+    # What cannot be read is told by whoever would use it; until then it harms nobody.
+    hashes = {path: digest for path in found if (digest := _hash(path, contents.get(path)))}
     if directories and (directories[-1] / ".git").exists():
         root = directories[-1]
     else:
@@ -80,12 +96,8 @@ def find_project(cwd: Path | None = None) -> Project:
         {name: digest for name, digest in decided.items() if (root / name).parent in directories},
         entry.get("programs", {}),
         entry.get("trusted"),
+        contents,
     )
-
-
-def is_trusted(cwd: Path | None = None) -> bool:
-    """Whether the files that hold here may be used, as they are now."""
-    return find_project(cwd).state == "trusted"
 
 
 def decide(project: Project, trusted: bool, programs: Mapping[str, list[str]] | None = None) -> None:
@@ -155,12 +167,16 @@ def _is_entry(entry: object) -> bool:
     return all(isinstance(known.get(name), kind) for name, kind in kinds.items())
 
 
-def _hash(path: Path) -> str:
-    """The hash of what counts in a file: of a `pyproject.toml` our own table alone, or nothing if it has none."""
+def _read(path: Path) -> bytes | None:
     try:
-        data = read_bytes(path)
+        return read_bytes(path)
     except ConfigurationError:
-        # It is told by whoever would use it; until then it harms nobody.
+        return None
+
+
+def _hash(path: Path, data: bytes | None) -> str:
+    """The hash of what counts in a file: of a `pyproject.toml` our own table alone, or nothing if it has none."""
+    if data is None:
         return "unreadable"
     if path.name == "pyproject.toml":
         import tomllib
