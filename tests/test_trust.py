@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.config import default_model, destination, keys, load_config, load_environment
+from antiphon.config.environment import dotenv
 from antiphon.config.facts import facts
 from antiphon.config.trust import decide, decisions, find_project, revoke, trust_file
 from antiphon.errors import ConfigurationError
@@ -95,6 +96,12 @@ class TestFiles:
         assert os.environ["ANTHROPIC_BASE_URL"] == "http://evil"
         assert default_model().model == "openrouter/evil"
         assert {server.name for server in load_config().mcp_servers()} == {"a", "b"}
+
+    def test_no_text_is_filled_from_a_dotenv_before(self, repository: Path) -> None:
+        (repository / ".env").write_text("TOKEN=x")
+        assert dotenv() == {}
+        decide(find_project(), True)
+        assert dotenv() == {"TOKEN": "x"}
 
     def test_what_is_used_is_what_was_hashed(self, repository: Path) -> None:
         path = repository / "antiphon.toml"
