@@ -70,6 +70,11 @@ class TestSize:
 
 
 class TestPrivacy:
+    def test_a_private_name_hides_the_public_one_outside_it(self):
+        run = ran('let token = "pub1ic"\nif true { private let token = "s3cret"; do "one" }\ndo "two"', "ok", "ok")
+        assert "token" not in run.prompts[0]
+        assert "pub1ic" in run.prompts[1]
+
     @every_api
     @pytest.mark.parametrize("context", ["default", "local", "none"])
     def test_private_values_and_models_are_in_no_request(self, api: str, context: str):

@@ -12,6 +12,7 @@ import threading
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 from typing import Any
 
@@ -25,6 +26,7 @@ from antiphon.session.portal import portal
 from antiphon.tools import Decision, ToolFailure, requiring_approval, tool
 from antiphon.tools.execution import as_text
 from antiphon.tools.tool import HumanNeeded
+from antiphon.wire import Reply, Usage
 from tests.session.scripted import Scripted, calls, within
 
 
@@ -474,6 +476,15 @@ class TestPeople:
                 if isinstance(event, Waiting):
                     pass
         assert (events.result.run.outcome, ran) == ("blocked", [])
+
+
+def test_each_kind_of_tokens_is_summed_with_its_own():
+    class Counting(Scripted):
+        def _reply(self, conversation: Conversation) -> Reply:
+            return replace(super()._reply(conversation), usage=Usage(1, 20, 300, 4000, 50000))
+
+    ret = Session(Counting(calls("weather", city="Oslo"), "Done."), [weather]).vibe("Go.")
+    assert ret.run.usage == Usage(2, 40, 600, 8000, 100000)
 
 
 class TestFaults:

@@ -199,9 +199,10 @@ def test_an_error_shows_the_model_no_picture():
     pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
     def shot(kind: str) -> Result:
-        return Result(kind, {"base64": pixel, "message": "it broke"}, summary="a pixel")
+        seen = Result("image", {"base64": pixel}, summary="a pixel")
+        return seen if kind == "image" else Result(kind, {"message": "it broke", "seen": seen})
 
-    for kind in ("image", "error"):
+    for kind in ("image", "json", "error"):
         result = run(shot, kind=kind)
         assert result.is_error is (kind == "error")
-        assert any(isinstance(part, Image) for part in result.parts) is (kind == "image")
+        assert any(isinstance(part, Image) for part in result.parts) is (kind != "error")

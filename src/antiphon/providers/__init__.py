@@ -1,12 +1,35 @@
 """Talking to providers: send, stream, retry. The registry knows their names, keys, sizes and prices.
 
-This room knows nothing of tools or of the language. `connect` is where to begin.
+This room knows nothing of tools or of the language. `connect` is where to begin. Each name is imported when it is first
+used: whoever only wants to know whose key is set needs no client.
 """
 
-from antiphon.providers.catalog import Capabilities, capabilities, register_model
-from antiphon.providers.model import AsyncStream, Model, Stream, connect
-from antiphon.providers.registry import PROVIDERS, Provider, register_provider, resolve
-from antiphon.providers.retry import NO_RETRY, Retry
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from antiphon.providers.catalog import Capabilities, capabilities, register_model
+    from antiphon.providers.model import AsyncStream, Model, Stream, connect
+    from antiphon.providers.registry import PROVIDERS, Provider, register_provider, resolve
+    from antiphon.providers.retry import NO_RETRY, Retry
+
+_HOMES = {
+    "NO_RETRY": "retry",
+    "PROVIDERS": "registry",
+    "AsyncStream": "model",
+    "Capabilities": "catalog",
+    "Model": "model",
+    "Provider": "registry",
+    "Retry": "retry",
+    "Stream": "model",
+    "capabilities": "catalog",
+    "connect": "model",
+    "register_model": "catalog",
+    "register_provider": "registry",
+    "resolve": "registry",
+}
 
 __all__ = [
     "NO_RETRY",
@@ -23,3 +46,11 @@ __all__ = [
     "register_provider",
     "resolve",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'antiphon.providers' has no attribute {name!r}")
+    value = getattr(import_module(f"antiphon.providers.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
