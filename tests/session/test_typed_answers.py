@@ -272,6 +272,8 @@ class TestCompleteness:
     def test_an_optional_field_that_is_wrong_is_asked_for_again(self):
         script = [calls(("__vibe_return_size", {"value": "big"}), ("__vibe_return_color", {"value": "blue"}))]
         assert ask(Optionals, *script, returning(size=4)) == Optionals(4, "blue")
+        with pytest.raises(ReturnError, match="missing: size"):
+            ask(Optionals, *script, "No.", "No.", strategy="fields", attempts=1)
 
     @pytest.mark.parametrize("strategy", ["fields", "object", "native"])
     def test_fields_that_come_one_by_one_may_all_come(self, strategy: Any):
