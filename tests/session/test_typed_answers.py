@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, field_valida
 
 from antiphon.errors import OptionError
 from antiphon.session import ReturnError, Session
+from antiphon.session.returns import Expected
 from tests.session.scripted import Scripted, calls
 
 
@@ -207,6 +208,38 @@ class TestEdges:
         assert ask(Recursive, calls("__vibe_return_object", **given)) == given
         assert ask(list[Recursive], calls("__vibe_return_value", value=[given])) == [given]
 
+    def test_a_number_too_large_to_be_exact_is_no_whole_one(self):
+        assert ask(int, calls("__vibe_return_value", value=2.0**52)) == 2**52
+        with pytest.raises(ReturnError, match="expected whole number"):
+            ask(int, *[calls("__vibe_return_value", value=2.0**60)] * 2, attempts=1)
+
+    def test_an_open_type_keeps_what_it_does_not_name(self):
+        class Open(BaseModel):
+            model_config = ConfigDict(extra="allow")
+            a: int
+            b: int = 0
+
+        assert ask(Open, calls("__vibe_return_object", a=1, c=2)).model_extra == {"c": 2}
+
+    def test_a_return_tool_takes_its_value_alone(self):
+        two = calls("__vibe_return_value", value=1, unit="km")
+        model = Scripted(two, calls("__vibe_return_value", value=1))
+        assert Session(model).do("…", returns=int).value == 1
+        assert "takes 'value' alone, not 'unit'" in model.seen[1]
+
+    def test_a_field_comes_with_all_definitions_that_it_leads_to(self):
+        class Outer(BaseModel):
+            spans: list[Span]
+
+        fields = {tool.name: tool for tool in Expected({"a": Outer, "b": int}, "fields").tools()}
+        assert set(fields["__vibe_return_a"].parameters["$defs"]) == {"Outer", "Span"}
+        assert "$defs" not in fields["__vibe_return_b"].parameters
+
+    def test_an_object_by_the_name_of_value_is_read_as_it_was_asked_for(self):
+        said = '{"value": {"a": 1}}'
+        assert ask(dict[str, Any], said, strategy="native") == {"a": 1}
+        assert ask(dict[str, Any], said) == {"value": {"a": 1}}
+
     def test_a_dict_of_fields_may_hold_another(self):
         given = {"name": "Ada", "born": {"year": 1815}}
         assert ask({"name": str, "born": {"year": int}}, calls("__vibe_return_object", **given)) == given
@@ -239,6 +272,8 @@ class TestCompleteness:
     def test_an_optional_field_that_is_wrong_is_asked_for_again(self):
         script = [calls(("__vibe_return_size", {"value": "big"}), ("__vibe_return_color", {"value": "blue"}))]
         assert ask(Optionals, *script, returning(size=4)) == Optionals(4, "blue")
+        with pytest.raises(ReturnError, match="missing: size"):
+            ask(Optionals, *script, "No.", "No.", strategy="fields", attempts=1)
 
     @pytest.mark.parametrize("strategy", ["fields", "object", "native"])
     def test_fields_that_come_one_by_one_may_all_come(self, strategy: Any):

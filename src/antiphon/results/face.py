@@ -36,12 +36,12 @@ def _labelled(path: Path, text: str) -> str:
 
 
 def _face(result: Result) -> str:
-    data = result.data
-    if result.kind in _FACES and isinstance(data, dict):
-        make, is_whole = _FACES[result.kind]
-        # What has other parts than its kind is told by is shown as it is: the model would be told half of it.
-        if is_whole(cast(dict[str, Any], data)):
-            return make(cast(dict[str, Any], data), result)
+    data: Any = result.data
+    make, is_whole = _FACES.get(result.kind, (None, None))
+    # What has other parts than its kind is told by is shown as it is: the model would be told half of it.
+    if make and is_whole and isinstance(data, dict) and is_whole(cast(dict[str, Any], data)):
+        return make(cast(dict[str, Any], data), result)
+    data = cast(object, data)
     body = data if isinstance(data, str) else "" if data is None else dumps(data)
     return "\n".join(part for part in (result.summary, body) if part)
 
