@@ -166,3 +166,19 @@ def test_the_only_choice_counts_whatever_its_number() -> None:
 def test_whole_numbers_of_tokens_may_be_written_as_decimals() -> None:
     usage = whole({"content": "a"}, usage={"prompt_tokens": 3.0, "completion_tokens": 2.0}).usage
     assert (usage.input_tokens, usage.output_tokens) == (3, 2)
+
+
+def test_nothing_counts_after_the_end_of_the_stream() -> None:
+    assert streamed(chunk({"content": "a"}), "data: [DONE]\n\n", chunk({"content": "b"}))[0].text == "a"
+
+
+def test_calls_whose_ids_become_the_same_are_two() -> None:
+    calls = [CALL | {"id": id} for id in ("a.b", "a/b", "a_b")]
+    assert len({call.id for call in whole({"tool_calls": calls}).tool_calls}) == 3
+
+
+def test_the_sizes_that_a_server_tells_apart_are_those_of_the_error() -> None:
+    error = {"message": "it exceeds the available context size", "n_prompt_tokens": 30, "n_ctx": 20, "code": 400}
+    with pytest.raises(ContextOverflow) as caught:
+        openai_chat.decode({"error": error}, ORIGIN)
+    assert (caught.value.tokens, caught.value.limit) == (30, 20)

@@ -7,7 +7,7 @@ import pytest
 
 from antiphon.wire import APIS, Options, Target, read, rules, wire
 
-NAMES = ["a.b", "a/b", "a b", "9x", "x" * 70]
+NAMES = ["a.b", "a/b", "a b", "9x", "x" * 70, "x" * 71]
 
 
 def anthropic(names: list[str]) -> dict[str, Any]:

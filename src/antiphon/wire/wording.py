@@ -8,10 +8,10 @@ _LONGEST = 1_000
 _HEAD, _TAIL = 700, 200
 #: As much of a page as is looked at: its reason stands near its beginning.
 _PAGE = 20_000
-_HIDDEN = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
+_HIDDEN = r"(?is)<!--.*?-->|<(script|style|svg)\b.*?(?:</\1\s*>|\Z)"
 #: Anything that a key can be made of: of ASCII all but blanks, quotes and angle brackets.
-_LAST_WORD, _FIRST_WORD = re.compile(r"[!#-&(-;=?-~]+\Z"), re.compile(r"\A[!#-&(-;=?-~]+")
-_TAG = re.compile(r"<[^<>]*>?")
+_LAST_WORD, _FIRST_WORD = r"[!#-&(-;=?-~]+\Z", r"\A[!#-&(-;=?-~]+"
+_TAG = r"<[^<>]*>?"
 
 
 def short(text: str) -> str:
@@ -19,7 +19,7 @@ def short(text: str) -> str:
     if len(text) <= _LONGEST:
         return text.strip()
     # Not in the middle of a word, however long: half a key would not be recognised as one any more.
-    head, tail = _LAST_WORD.sub("", text[:_HEAD]), _FIRST_WORD.sub("", text[-_TAIL:])
+    head, tail = re.sub(_LAST_WORD, "", text[:_HEAD]), re.sub(_FIRST_WORD, "", text[-_TAIL:])
     left_out = len(text) - len(head) - len(tail)
     return f"{head.strip()} … ({left_out:,} characters left out) … {tail.strip()}".strip()
 
@@ -35,5 +35,5 @@ def page_text(content: bytes) -> str:
         return short(content.decode("utf-8", "replace"))
     import html
 
-    words = _TAG.sub(" ", _HIDDEN.sub(" ", content[:_PAGE].decode("utf-8", "replace")))
+    words = re.sub(_TAG, " ", re.sub(_HIDDEN, " ", content[:_PAGE].decode("utf-8", "replace")))
     return short(" ".join(html.unescape(words).split()))

@@ -95,7 +95,7 @@ def _set_tool_choice(fields: dict[str, Any], options: Options, conversation: Con
 def _declared(name: str, conversation: Conversation, target: Target) -> dict[str, Any]:
     """The server's own declaration of a tool, where it is that which is sent."""
     ours = (tool.native for tool in conversation.tools if tool.name == name and tool.native)
-    return next((native.data for native in ours if is_ours(native, target)), {})
+    return next((native.data for native in ours if is_ours(native, target)), dict[str, Any]())
 
 
 def _tools(conversation: Conversation, target: Target) -> str:

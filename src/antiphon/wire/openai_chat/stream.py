@@ -274,7 +274,7 @@ class Decoder:
     def _add_block(self, block: dict[str, Any]) -> Delta | None:
         kind, last = block.get("type"), self._blocks[-1] if self._blocks else {}
         if last and kind in ("text", "thinking") and last.get("type") == kind:
-            self._blocks[-1] = _grown(last, block)
+            self._blocks[-1] = obj(_grown(last, block))
         else:
             self._blocks.append(block)
         if kind == "thinking":
@@ -288,16 +288,17 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else "" if value in (None, {}) else dumps(value)
 
 
-def _grown(old: Any, new: Any) -> Any:
+def _grown(old: object, new: object) -> object:
     """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
     if isinstance(old, str | Growing) and isinstance(new, str):
         return longer(old, new)
     if isinstance(old, list) and isinstance(new, list):
-        old.extend(new)  # pyright: ignore[reportUnknownMemberType]
-        return cast(list[Any], old)
-    if not (obj(old) and obj(new)):
+        cast(list[object], old).extend(cast(list[object], new))
+        return cast(list[object], old)
+    fields = obj(old)
+    if not (fields and obj(new)):
         return new
     for name, value in obj(new).items():
-        inner = obj(old).get(name)
-        old[name] = value if name in _LABELS or isinstance(inner, dict) else _grown(inner, value)
-    return old
+        inner: object = fields.get(name)
+        fields[name] = value if name in _LABELS or isinstance(inner, dict) else _grown(inner, value)
+    return fields
