@@ -209,6 +209,9 @@ class TestDotenv:
         assert "GOOGLE_GEMINI_BASE_URL" not in os.environ
         assert "ANTHROPIC_BASE_URL" not in os.environ
         assert len(notes) == 2
+        for note, key in zip(sorted(notes), ("stored", "GEMINI_API_KEY"), strict=True):
+            assert note.startswith(f"{project / '.env'} sets ")
+            assert f"the key that would be sent there ({key}" in note
         assert all("is ignored" in note and "evil" not in note and "stored " not in note[-10:] for note in notes)
         assert PROVIDERS["openai"].address() == "http://localhost:1"
         assert PROVIDERS["litellm"].address() == "http://localhost:2"

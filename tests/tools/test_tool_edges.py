@@ -206,3 +206,4 @@ def test_an_error_shows_the_model_no_picture():
         result = run(shot, kind=kind)
         assert result.is_error is (kind == "error")
         assert any(isinstance(part, Image) for part in result.parts) is (kind != "error")
+        assert ("it broke" in result.text) is (kind != "image")
