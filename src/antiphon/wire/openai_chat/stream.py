@@ -290,15 +290,15 @@ def _text(value: object) -> str:
 
 def _grown(old: object, new: object) -> object:
     """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
+    fields, more = obj(old), obj(new)
     if isinstance(old, str | Growing) and isinstance(new, str):
         return longer(old, new)
     if isinstance(old, list) and isinstance(new, list):
         cast(list[object], old).extend(cast(list[object], new))
         return cast(list[object], old)
-    fields = obj(old)
-    if not (fields and obj(new)):
+    if not (fields and more):
         return new
-    for name, value in obj(new).items():
+    for name, value in more.items():
         inner: object = fields.get(name)
         fields[name] = value if name in _LABELS or isinstance(inner, dict) else _grown(inner, value)
     return fields
