@@ -33,7 +33,7 @@ JSON = st.recursive(
 
 class TestModelAnswers:
     PROGRAM = 'const {name: text, tags: text[], n: number = 1} = do "x"\nprint(name, tags, n)'
-    GOOD = Answer(calls=[call("__vibe_return_name", value="Ann"), call("__vibe_return_tags", value=["a"])])
+    GOOD = call("__vibe_return_object", name="Ann", tags=["a"])
 
     @every_api
     @pytest.mark.parametrize(

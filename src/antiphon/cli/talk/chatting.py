@@ -31,31 +31,56 @@ class Chat:
         self._loaded: Asks | None = None
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
+        self._is_answering = False
+        self._was_interrupted = False
 
     def run(self) -> None:
         """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt."""
-        interrupted = False
+        is_over = False
+        while not is_over:
+            try:
+                is_over = self._take_turn()
+            except KeyboardInterrupt:
+                is_over = self._interrupt()
+
+    def _take_turn(self) -> bool:
+        """A message and what comes of it. Whether it was the last."""
+        self._is_answering = False
+        said = self.reader.message(self._prompt())
+        self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
+        if said is None:
+            if self.reader.is_terminal:
+                self.display.console.print()
+            return True
+        self._is_answering = True
+        try:
+            self._take(said)
+        except Leave:
+            return True
+        return False
+
+    def _interrupt(self) -> bool:
+        """Ctrl-C: an answer is stopped, a prompt warns and then leaves. Those that come meanwhile mean the same one."""
         while True:
             try:
-                said = self.reader.message(self._prompt())
+                return self._tell_interrupt()
             except KeyboardInterrupt:
-                self.display.console.print()
-                if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
-                    continue
-                if interrupted:
-                    return
-                interrupted = True
-                self.display.note("Ctrl-C again leaves")
                 continue
-            interrupted, self._stopped = False, -_IMPATIENT_SECONDS
-            if said is None:
-                if self.reader.is_terminal:
-                    self.display.console.print()
-                return
-            try:
-                self._take(said)
-            except Leave:
-                return
+
+    def _tell_interrupt(self) -> bool:
+        if self._is_answering:
+            self._is_answering, self._stopped = False, time.monotonic()
+            stays = "; what was said stays: /retry asks again, /undo takes it back"
+            self.display.note(f"stopped{stays if self._waits() else ''}", "yellow")
+            return False
+        self.display.console.print()
+        if time.monotonic() - self._stopped < _IMPATIENT_SECONDS:
+            return False
+        if self._was_interrupted:
+            return True
+        self._was_interrupted = True
+        self.display.note("Ctrl-C again leaves")
+        return False
 
     def say(self, text: str) -> None:
         """A message to the model, and its answer; whatever goes wrong is told, and the chat goes on."""
@@ -93,10 +118,6 @@ class Chat:
                 self.say(said)
         except AntiphonError as error:
             self.display.error(error)
-        except KeyboardInterrupt:
-            self._stopped = time.monotonic()
-            stays = "; what was said stays: /retry asks again, /undo takes it back"
-            self.display.note(f"stopped{stays if self._waits() else ''}", "yellow")
 
     def _waits(self) -> bool:
         """Whether a message has no answer yet."""
