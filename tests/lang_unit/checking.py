@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import Checked, check, check_source
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
-from antiphon.lang.symbols import Exports, Symbol
-from antiphon.lang.types import Type
+from antiphon.lang.check import Checked, check, check_source
+from antiphon.lang.check.symbols import Exports, Symbol
+from antiphon.lang.check.types import Type
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 
 EXPRESSIONS = nodes.Expr.__args__
 TYPES = nodes.TypeNode.__args__

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import check, check_source
-from antiphon.lang.source import Source
-from antiphon.lang.symbols import Exports
-from antiphon.lang.types import JSON, NUMBER
+from antiphon.lang.check import check, check_source
+from antiphon.lang.check.symbols import Exports
+from antiphon.lang.check.types import JSON, NUMBER
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.source import Source
 from tests.lang_unit.checking import checked, every
 
 LIBRARY = """

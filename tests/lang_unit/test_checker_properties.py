@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import check, check_source
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.check import check, check_source
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 from tests.effort import calls_of
 from tests.lang_unit.checking import EXPRESSIONS, TYPES, every
 from tests.lang_unit.programs import programs

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import check_source
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.check import check_source
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 from tests.lang_unit.harness import MODELS, every_api, ran, tool_names
 
 TYPES = ["text", "number", "boolean", "json", "text[]", "number[]", "boolean[]", "json[]"]

@@ -18,8 +18,8 @@ def explain(code: str | None, as_json: bool) -> None:
 
     Exit code: 0 explained, 2 there is no such code.
     """
-    from antiphon.lang.codes import codes
-    from antiphon.lang.codes import explain as explanation
+    from antiphon.lang.check.codes import codes
+    from antiphon.lang.check.codes import explain as explanation
 
     if code is None:
         _list(codes(), as_json)

@@ -9,9 +9,9 @@ from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon.lang import nodes as n
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 
 #: Tools that start something or send something, and the bundle that has them.
 _POWERS = {

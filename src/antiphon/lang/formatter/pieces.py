@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 
-from antiphon.lang import nodes as n
 from antiphon.lang.formatter.layout import HARD, Doc, group, indent
-from antiphon.lang.lexer import tokenize
-from antiphon.lang.tokens import RESERVED, Tokens
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.lexer import tokenize
+from antiphon.lang.syntax.tokens import RESERVED, Tokens
 
 #: How tightly the operators bind after which a line may be broken.
 _POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
