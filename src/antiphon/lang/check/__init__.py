@@ -131,3 +131,5 @@ STATEMENTS.update(
         nodes.BadStatement: statements.bad,
     }
 )
+nodes.require_all(EXPRESSIONS, nodes.Expr)
+nodes.require_all(STATEMENTS, nodes.Statement)

@@ -12,8 +12,8 @@ from antiphon.lang.check.methods import all_method_names, methods_of
 from antiphon.lang.check.scopes import BUILTIN_SCOPE, Scope
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, Object, Type, base, show, widen
+from antiphon.lang.compile import compile_piece
 from antiphon.lang.compile.code import Code
-from antiphon.lang.compile.compiler import Compiler
 from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.context import shown
@@ -125,12 +125,10 @@ class Interactive:
     def _compile(self, program: n.Program) -> None:
         key = (MAIN, 1)
         known = self._code.scopes.get(key, [])
-        compiler = Compiler(self.source, self._code)
-        tree = compiler.module(program)
+        compile_piece(program, self.source, self._code)
         new = self._code.scopes[key]
         names = {each.name for each in new}
         self._code.scopes[key] = [*(each for each in known if each.name not in names), *new]
-        self._code.main = compile(tree, self.source.name, "exec", dont_inherit=True)
         module = self._space["_vrt"]
         # Types and `py` blocks are numbered through all pieces; what is there keeps its value.
         self._space.update({k: v for k, v in module_globals(self._code, module).items() if k not in self._space})

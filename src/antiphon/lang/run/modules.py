@@ -11,8 +11,8 @@ from typing import Any
 
 from antiphon.lang.check import check
 from antiphon.lang.check.symbols import Exports
+from antiphon.lang.compile import compile_program
 from antiphon.lang.compile.code import Code
-from antiphon.lang.compile.compiler import compile_program
 from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import ImportFailed, VibeError

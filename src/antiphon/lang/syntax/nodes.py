@@ -6,8 +6,9 @@ both. What is filled in later is no part of what a tree says.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 if TYPE_CHECKING:
     from antiphon.lang.check.symbols import Symbol
@@ -598,3 +599,10 @@ def root_symbol(node: Node) -> Symbol | None:
     while isinstance(node, Member | Index | Slice):
         node = node.object
     return node.symbol if isinstance(node, Name) else None
+
+
+def require_all(table: Mapping[type, object], kinds: Any) -> None:
+    """Raise unless a table has an entry for each kind: a node that was forgotten is found when its room is imported."""
+    missing = [each.__name__ for each in get_args(kinds) if each not in table]
+    if missing:
+        raise NotImplementedError(f"nothing is said of {', '.join(missing)}")
