@@ -9,7 +9,6 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Unreadable
 from antiphon.lang.syntax.declaration_parser import DeclarationParser
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.height import part_beyond
 from antiphon.lang.syntax.tokens import ASSIGNMENTS
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
@@ -96,7 +95,7 @@ class StatementParser(DeclarationParser):
 
     def _check_height(self, statement: n.Statement) -> None:
         """Long chains inside each other make a tree too high for those who walk it. Blocks count on their own."""
-        place = part_beyond(statement, _MAX_HEIGHT)
+        place = _part_beyond(statement, _MAX_HEIGHT)
         if place is not None:
             hint = "split it: put a part of it into a variable"
             self.report_span("V0116", "the chains in this are too long together", place.start, place.end, hint)
@@ -447,3 +446,13 @@ class StatementParser(DeclarationParser):
         ")": _stray_statement,
         "]": _stray_statement,
     }
+
+
+def _part_beyond(node: n.Node, limit: int) -> n.Node | None:
+    """A part that more than `limit` others stand around, if there is one. Blocks in the node do not count."""
+    level = [node]
+    for _ in range(limit):
+        level = [part for each in level for part in n.children(each) if not isinstance(part, n.Block)]
+        if not level:
+            return None
+    return level[0]
