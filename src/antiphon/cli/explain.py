@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from antiphon._suggestions import nearest
 from antiphon.cli.output import printable
 
 
@@ -26,8 +27,6 @@ def explain(code: str | None, as_json: bool) -> None:
         return
     text = explanation(code)
     if text is None:
-        from antiphon.lang.suggest import nearest
-
         meant = nearest(code.upper(), codes())
         hint = f"did you mean {meant}?" if meant else "`antiphon explain` lists all of them"
         click.echo(f"antiphon: there is no code {printable(code)!r}; {hint}", err=True)

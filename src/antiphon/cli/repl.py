@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._suggestions import nearest
 from antiphon.cli import programs
 from antiphon.cli.output import printable
 from antiphon.errors import AntiphonError
@@ -147,8 +148,6 @@ class _Repl:
         name, _, rest = stripped.partition(" ")
         command = self._commands.get(name)
         if command is None:
-            from antiphon.lang.suggest import nearest
-
             meant = nearest(name, self._commands)
             raise AntiphonError(f"there is no {name!r}; {f'did you mean {meant}?' if meant else '`:help` helps'}")
         command(rest.strip())

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from antiphon._suggestions import nearest
 from antiphon.lang.check.scopes import BUILTIN_SCOPE, Scope
 from antiphon.lang.check.symbols import Exports, Kind, Symbol
 from antiphon.lang.check.types import (
@@ -22,7 +23,6 @@ from antiphon.lang.check.types import (
     may_be_null,
     show,
 )
-from antiphon.lang.suggest import nearest
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label, Severity
 from antiphon.lang.syntax.nodes import (
     Ask,

@@ -5,10 +5,11 @@ Types known before the program runs need few of these: a sum of numbers is Pytho
 
 from __future__ import annotations
 
-import difflib
 import json
+from itertools import islice
 from typing import Any, cast
 
+from antiphon._suggestions import nearest
 from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Object, Simple, Type, Union, show
 from antiphon.lang.run.errors import Thrown, VibeError
 from antiphon.lang.run.values import ErrorValue, FrozenDict, json_text, kind_of, text, unwrap
@@ -235,8 +236,8 @@ def ai_member(value: Any, name: str) -> Any:
 
 
 def _no_field(name: str, fields: dict[str, Any]) -> VibeError:
-    near = difflib.get_close_matches(name, list(fields)[:200], 1)
-    hint = f"did you mean `{near[0]}`?" if near else f"its fields: {', '.join(list(fields)[:10])}" if fields else ""
+    near = nearest(name, islice(fields, 200))
+    hint = f"did you mean `{near}`?" if near else f"its fields: {', '.join(list(fields)[:10])}" if fields else ""
     return VibeError("V0907", f"the object has no field `{name}`", hint or f"`?? …` gives a default: `x.{name} ?? …`")
 
 

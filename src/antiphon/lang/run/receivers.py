@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, cast
 
+from antiphon._suggestions import nearest
 from antiphon.lang.check.methods import (
     ARRAY_METHODS,
     BOOLEAN_METHODS,
@@ -249,10 +249,8 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
     if signature is None:
         if value is None:
             raise VibeError("V0907", f"null has no method `{name}`")
-        near = difflib.get_close_matches(name, list(signatures), 1)
-        raise VibeError(
-            "V0907", f"{kind_of(value)} has no method `{name}`", f"did you mean `{near[0]}`?" if near else ""
-        )
+        near = nearest(name, signatures)
+        raise VibeError("V0907", f"{kind_of(value)} has no method `{name}`", f"did you mean `{near}`?" if near else "")
     if not signature.required <= len(arguments) <= len(signature.parameters):
         raise VibeError("V0912", f"`{name}` expects {_wanted(signature)}, got {len(arguments)}")
     given = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.lang.suggest import nearest
+from antiphon._suggestions import nearest
 
 KNOWN = ["print", "length", "toolCalls", "readFile", "x", "of", "_secret"]
 
