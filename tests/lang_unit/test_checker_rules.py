@@ -217,10 +217,10 @@ def test_the_last_value_of_a_program_is_its_result() -> None:
 
 
 def test_labels_point_to_the_first_declaration() -> None:
-    from antiphon.lang.check import check_source
+    from antiphon.lang.analysis import analyse
     from antiphon.lang.syntax.source import Source
 
-    [found] = check_source(Source("t", "let a = 1\nlet a = 2"))
+    [found] = analyse(Source("t", "let a = 1\nlet a = 2")).diagnostics
     assert [(each.start, each.end) for each in found.labels] == [(4, 5)]
 
 
@@ -231,11 +231,11 @@ def test_without_python_blocks_and_modules_are_refused() -> None:
 
 
 def test_an_error_in_python_is_told_where_it_is() -> None:
-    from antiphon.lang.check import check_source
+    from antiphon.lang.analysis import analyse
     from antiphon.lang.syntax.source import Source
 
     text = "let x = py() {\n  a = 1\n  b = = 2\n  return a\n}\n"
-    [found] = check_source(Source("t", text))
+    [found] = analyse(Source("t", text)).diagnostics
     assert (found.code, found.start) == ("V0608", text.index("= 2"))
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from antiphon.lang.check import check_source
+from antiphon.lang.analysis import analyse
 from antiphon.lang.syntax import nodes
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
@@ -22,7 +22,7 @@ def parsed(text: str):
 
 
 def codes(text: str) -> list[str]:
-    return [each.code for each in check_source(Source("x.vibe", text)) if each.severity == "error"]
+    return [each.code for each in analyse(Source("x.vibe", text)).diagnostics if each.severity == "error"]
 
 
 class TestParser:

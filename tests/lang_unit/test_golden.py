@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import antiphon.lang
-from antiphon.lang.check import check_source
+from antiphon.lang.analysis import analyse
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 
@@ -22,7 +22,7 @@ FENCE = re.compile(r"```vibe\n(.*?)```", re.DOTALL)
 
 def rendered(path: Path) -> str:
     source = Source(path.name, path.read_bytes().decode("utf-8"))
-    return "".join(each.render(source) + "\n" for each in check_source(source))
+    return "".join(each.render(source) + "\n" for each in analyse(source).diagnostics)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

@@ -29,7 +29,7 @@ from antiphon.lang.syntax import nodes
 from antiphon.lang.syntax.diagnostics import Diagnostic
 from antiphon.lang.syntax.source import Source
 
-__all__ = ["Checked", "check", "check_source"]
+__all__ = ["Checked", "check"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +65,6 @@ def check(
         module.names = before
     given = {name: symbol for name, symbol in module.names.items() if symbol.exported}
     return Checked(found, module, Exports(given))
-
-
-def check_source(
-    source: Source,
-    *,
-    imports: Callable[[str], Exports] | None = None,
-    untrusted: bool = False,
-) -> list[Diagnostic]:
-    """Everything that is wrong with a text, in order of place: what cannot be read, and what can but is not right."""
-    from antiphon.lang.syntax.parser import parse
-
-    program, unread = parse(source)
-    found = check(program, source, imports=imports, untrusted=untrusted).diagnostics
-    if any(each.code == "V0119" for each in unread):
-        # Python that cannot be read has been reported by the parser.
-        found = [each for each in found if each.code != "V0608"]
-    return sorted([*unread, *found], key=lambda each: (each.start, each.end, each.code))
 
 
 EXPRESSIONS.update(

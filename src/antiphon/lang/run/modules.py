@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from antiphon.lang.check import check
+from antiphon.lang.analysis import analyse
 from antiphon.lang.check.symbols import Exports
 from antiphon.lang.compile import compile_program
 from antiphon.lang.compile.code import Code
@@ -20,7 +20,6 @@ from antiphon.lang.run.foreign import PythonModules, python_exports, system_expo
 from antiphon.lang.run.prelude import module_globals
 from antiphon.lang.run.runtime import Run
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
-from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 
 #: Opens the MCP server of a name, and gives its tools by their names.
@@ -73,12 +72,9 @@ class Modules:
             self._loading.pop()
 
     def _add(self, source: Source, for_tests: bool) -> Compiled:
-        program, unread = parse(source)
-        checked = check(program, source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
-        found = sorted([*unread, *checked.diagnostics], key=lambda each: (each.start, each.end, each.code))
-        sound = not any(each.severity == "error" for each in found)
-        code = compile_program(program, source, for_tests=for_tests) if sound else None
-        compiled = Compiled(source, code, checked.exports, found)
+        text = analyse(source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
+        code = compile_program(text.program, source, for_tests=for_tests) if text.is_sound else None
+        compiled = Compiled(source, code, text.exports, text.diagnostics)
         self.compiled[source.name] = compiled
         return compiled
 
