@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from antiphon.lang.program import Host, loads
+from antiphon.lang.run.program import Host, loads
 
 ROUNDS = 100_000
 

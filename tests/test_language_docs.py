@@ -22,10 +22,8 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.lang.checker.models import SETTINGS
-from antiphon.lang.codes import codes
-from antiphon.lang.foreign import BUNDLES, SYSTEM_TOOLS
-from antiphon.lang.methods import (
+from antiphon.lang.check.codes import codes
+from antiphon.lang.check.methods import (
     ARRAY_METHODS,
     BUILTIN_VALUES,
     BUILTINS,
@@ -35,10 +33,12 @@ from antiphon.lang.methods import (
     Builtin,
     Method,
 )
-from antiphon.lang.modules import Modules
-from antiphon.lang.program import Program
-from antiphon.lang.source import Source
-from antiphon.lang.types import show
+from antiphon.lang.check.models import SETTINGS
+from antiphon.lang.check.types import show
+from antiphon.lang.run.foreign import BUNDLES, SYSTEM_TOOLS
+from antiphon.lang.run.modules import Modules
+from antiphon.lang.run.program import Program
+from antiphon.lang.syntax.source import Source
 from tests.lang_unit.harness import Ran, ran
 
 ROOT = Path(__file__).parent.parent

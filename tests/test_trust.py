@@ -19,7 +19,7 @@ from antiphon.config.facts import facts
 from antiphon.config.trust import decide, decisions, find_project, revoke, trust_file
 from antiphon.errors import ConfigurationError
 from antiphon.lang.reach import reach
-from antiphon.lang.source import Source
+from antiphon.lang.syntax.source import Source
 from antiphon.providers.registry import PROVIDERS
 from tests.cli.terminal import Terminal
 from tests.lang_unit.commands import antiphon

@@ -26,7 +26,7 @@ from unittest import mock
 
 from antiphon.cli.scripted import offered, spoken
 from antiphon.fakes import Fake, Received, Step
-from antiphon.lang.program import Host, load
+from antiphon.lang.run.program import Host, load
 
 HERE = Path(__file__).parent
 MODEL = "anthropic/claude-sonnet-5"

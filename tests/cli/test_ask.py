@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from antiphon.cli import cli
 from antiphon.errors import ConfigurationError, ContentError, OptionError
 from antiphon.fakes import Answer, Fail, Fake, call
-from antiphon.lang.diagnostics import ProgramErrors
+from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.store import Store
 from tests.cli.terminal import Terminal
 

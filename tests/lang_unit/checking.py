@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from typing import Any
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import Checked, check, check_source
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
-from antiphon.lang.symbols import Exports, Symbol
-from antiphon.lang.types import Type
+from antiphon.lang.analysis import analyse
+from antiphon.lang.check import Checked, check
+from antiphon.lang.check.symbols import Exports, Symbol
+from antiphon.lang.check.types import Type
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 
 EXPRESSIONS = nodes.Expr.__args__
 TYPES = nodes.TypeNode.__args__
@@ -19,12 +20,12 @@ TYPES = nodes.TypeNode.__args__
 
 def codes(text: str, **options: Any) -> list[str]:
     """The codes of what is wrong with a program, in order of place."""
-    return [each.code for each in check_source(Source("test.vibe", text), **options)]
+    return [each.code for each in analyse(Source("test.vibe", text), **options).diagnostics]
 
 
 def messages(text: str, **options: Any) -> list[str]:
     """What is wrong with a program, and the hints."""
-    found = check_source(Source("test.vibe", text), **options)
+    found = analyse(Source("test.vibe", text), **options).diagnostics
     return [f"{each.message} ({each.hint})" if each.hint else each.message for each in found]
 
 

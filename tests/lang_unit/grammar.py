@@ -9,9 +9,9 @@ from functools import cache
 from pathlib import Path
 
 import antiphon.lang
-from antiphon.lang.tokens import RESERVED
+from antiphon.lang.syntax.tokens import RESERVED
 
-GRAMMAR = Path(antiphon.lang.__file__).parent / "grammar.txt"
+GRAMMAR = Path(antiphon.lang.__file__).parent / "syntax" / "grammar.txt"
 _TOKEN = re.compile(r"""\(\*.*?\*\)|"[^"]*"|'[^']*'|\?[^?]*\?|\w+|[=|;\[\](){}]|\s+""", re.DOTALL)
 _SOFT = {"private", "async", "model", "type", "tool", "test", "default", "local", "none", "py", "verbose", "forget"}
 _SOFT |= {"compress", "var", "def", "fn", "func", "elif", "elseif", "as", "from"}

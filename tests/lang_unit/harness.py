@@ -12,8 +12,8 @@ import httpx2
 import pytest
 
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
-from antiphon.lang.errors import VibeError
-from antiphon.lang.program import Host, Outcome, Program, load, loads
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.program import Host, Outcome, Program, load, loads
 from antiphon.providers import NO_RETRY, Model, connect, resolve
 
 #: A model of each API.

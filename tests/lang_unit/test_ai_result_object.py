@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.lang.diagnostics import ProgramErrors
+from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.session import AIResult
 from tests.lang_unit.harness import MODELS, every_api, ran
 

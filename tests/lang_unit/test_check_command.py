@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from antiphon.cli import cli
-from antiphon.lang.codes import codes
+from antiphon.lang.check.codes import codes
 from tests.effort import calls_of
 from tests.lang_unit.commands import antiphon
 

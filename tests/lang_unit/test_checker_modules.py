@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import check, check_source
-from antiphon.lang.source import Source
-from antiphon.lang.symbols import Exports
-from antiphon.lang.types import JSON, NUMBER
+from antiphon.lang.analysis import analyse
+from antiphon.lang.check import check
+from antiphon.lang.check.symbols import Exports
+from antiphon.lang.check.types import JSON, NUMBER
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.source import Source
 from tests.lang_unit.checking import checked, every
 
 LIBRARY = """
@@ -30,7 +31,7 @@ def library(path: str) -> Exports:
 
 def found(text: str) -> list[str]:
     """What is wrong with a program that may import the library."""
-    diagnostics = check_source(Source("test.vibe", text), imports=library)
+    diagnostics = analyse(Source("test.vibe", text), imports=library).diagnostics
     return [f"{each.code} {each.message}" + (f" ({each.hint})" if each.hint else "") for each in diagnostics]
 
 
@@ -78,7 +79,7 @@ def test_nothing_is_said_of_names_that_are_not_known_before_the_program_runs() -
 def test_a_problem_is_told_at_the_path() -> None:
     text = 'import { a } from "./nowhere.vibe"'
     source = Source("test.vibe", text)
-    [one] = check_source(source, imports=library)
+    [one] = analyse(source, imports=library).diagnostics
     assert (one.code, one.message, one.hint) == ("V0601", "no module `./nowhere.vibe`", "look again")
     assert text[one.start : one.end] == '"./nowhere.vibe"'
 

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import check, check_source
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.analysis import analyse
+from antiphon.lang.check import check
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 from tests.effort import calls_of
 from tests.lang_unit.checking import EXPRESSIONS, TYPES, every
 from tests.lang_unit.programs import programs
@@ -85,7 +86,7 @@ pieces = st.lists(STATEMENT, max_size=8).map("\n".join)
 @given(soup)
 @settings(max_examples=300, deadline=None)
 def test_any_row_of_tokens_is_checked(text: str) -> None:
-    for each in check_source(Source("s", text)):
+    for each in analyse(Source("s", text)).diagnostics:
         assert 0 <= each.start <= each.end <= len(text) + 1
 
 
@@ -110,7 +111,7 @@ def test_the_tree_is_filled_in_whatever_is_wrong(text: str) -> None:
 @settings(max_examples=60, deadline=None)
 def test_checking_again_finds_the_same(text: str) -> None:
     source = Source("s", text)
-    assert check_source(source) == check_source(source)
+    assert analyse(source).diagnostics == analyse(source).diagnostics
 
 
 DEEP = {
@@ -188,5 +189,5 @@ def test_the_effort_for_large_programs_grows_with_them_and_no_faster(name: str) 
 def test_programs_in_the_repository_are_sound() -> None:
     root = Path(__file__).parents[2]
     for file in root.glob("examples/**/*.vibe"):
-        found = check_source(Source(file.name, file.read_text("utf-8")))
+        found = analyse(Source(file.name, file.read_text("utf-8"))).diagnostics
         assert [each.message for each in found if each.severity == "error"] == [], file

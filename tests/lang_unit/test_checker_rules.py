@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from antiphon.lang.codes import codes as all_codes
-from antiphon.lang.codes import explain
+from antiphon.lang.check.codes import codes as all_codes
+from antiphon.lang.check.codes import explain
 from tests.lang_unit.checking import codes, messages
 
 #: Their examples need other files, or settings of the run.
@@ -217,10 +217,10 @@ def test_the_last_value_of_a_program_is_its_result() -> None:
 
 
 def test_labels_point_to_the_first_declaration() -> None:
-    from antiphon.lang.checker import check_source
-    from antiphon.lang.source import Source
+    from antiphon.lang.analysis import analyse
+    from antiphon.lang.syntax.source import Source
 
-    [found] = check_source(Source("t", "let a = 1\nlet a = 2"))
+    [found] = analyse(Source("t", "let a = 1\nlet a = 2")).diagnostics
     assert [(each.start, each.end) for each in found.labels] == [(4, 5)]
 
 
@@ -231,20 +231,20 @@ def test_without_python_blocks_and_modules_are_refused() -> None:
 
 
 def test_an_error_in_python_is_told_where_it_is() -> None:
-    from antiphon.lang.checker import check_source
-    from antiphon.lang.source import Source
+    from antiphon.lang.analysis import analyse
+    from antiphon.lang.syntax.source import Source
 
     text = "let x = py() {\n  a = 1\n  b = = 2\n  return a\n}\n"
-    [found] = check_source(Source("t", text))
+    [found] = analyse(Source("t", text)).diagnostics
     assert (found.code, found.start) == ("V0608", text.index("= 2"))
 
 
 def test_explanations_exist_for_every_code_in_use_and_for_no_other() -> None:
     from pathlib import Path
 
-    import antiphon.lang.checker
+    import antiphon.lang.check
 
-    folder = Path(antiphon.lang.checker.__file__).parent
+    folder = Path(antiphon.lang.check.__file__).parent
     used = {code for file in folder.glob("*.py") for code in re.findall(r'"(V0\d{3})"', file.read_text())}
     assert used - {"V0119"} | OF_MODULES == {*CHECKED, *OF_MODULES}
     assert explain("V9999") is None

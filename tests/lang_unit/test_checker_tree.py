@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.lang import nodes
-from antiphon.lang.types import (
+from antiphon.lang.check.types import (
     AI,
     BOOLEAN,
     JSON,
@@ -19,6 +18,7 @@ from antiphon.lang.types import (
     Union,
     show,
 )
+from antiphon.lang.syntax import nodes
 from tests.lang_unit.checking import checked, every, sound, symbol, type_of
 
 
@@ -203,9 +203,9 @@ def test_objects_in_an_array_need_not_have_the_same_fields() -> None:
 
 
 def test_a_repl_goes_on_with_the_names_it_has() -> None:
-    from antiphon.lang.checker import check
-    from antiphon.lang.parser import parse
-    from antiphon.lang.source import Source
+    from antiphon.lang.check import check
+    from antiphon.lang.syntax.parser import parse
+    from antiphon.lang.syntax.source import Source
 
     scope = None
     for line, expected in (

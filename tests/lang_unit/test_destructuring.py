@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from antiphon.lang import nodes
-from antiphon.lang.checker import check_source
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.analysis import analyse
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 from tests.lang_unit.harness import MODELS, every_api, ran, tool_names
 
 TYPES = ["text", "number", "boolean", "json", "text[]", "number[]", "boolean[]", "json[]"]
@@ -22,7 +22,7 @@ def parsed(text: str):
 
 
 def codes(text: str) -> list[str]:
-    return [each.code for each in check_source(Source("x.vibe", text)) if each.severity == "error"]
+    return [each.code for each in analyse(Source("x.vibe", text)).diagnostics if each.severity == "error"]
 
 
 class TestParser:

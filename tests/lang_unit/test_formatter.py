@@ -11,11 +11,11 @@ from textwrap import dedent
 import pytest
 from hypothesis import given, settings
 
-from antiphon.lang import nodes as n
-from antiphon.lang.diagnostics import ProgramErrors
 from antiphon.lang.formatter import format_source
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 from tests.lang_unit.programs import program_text, programs
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from antiphon.lang import nodes
-from antiphon.lang.diagnostics import Diagnostic
-from antiphon.lang.parser import is_incomplete, parse, parse_type
-from antiphon.lang.source import Source
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.diagnostics import Diagnostic
+from antiphon.lang.syntax.parser import is_incomplete, parse, parse_type
+from antiphon.lang.syntax.source import Source
 from tests.effort import calls_of
 from tests.lang_unit.grammar import Sentences
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 from pathlib import Path
@@ -10,31 +9,20 @@ from pathlib import Path
 import pytest
 
 import antiphon.lang
-from antiphon.lang.diagnostics import Diagnostic
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.analysis import analyse
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 
 GOLDEN = Path(__file__).parent.parent / "lang" / "golden"
 PROGRAMS = sorted(GOLDEN.glob("*.vibe"))
 ROOM = Path(antiphon.lang.__file__).parent
-EXPLANATIONS = sorted((ROOM / "explain").glob("V*.md"))
+EXPLANATIONS = sorted((ROOM / "check" / "explain").glob("V*.md"))
 FENCE = re.compile(r"```vibe\n(.*?)```", re.DOTALL)
-HAS_CHECKER = importlib.util.find_spec("antiphon.lang.checker") is not None
-
-
-def diagnostics_of(source: Source) -> list[Diagnostic]:
-    """What is wrong with a program: all of it where there is a checker, else its syntax."""
-    if not HAS_CHECKER:
-        return parse(source)[1]
-    from antiphon.lang import checker
-
-    found = checker.check_source(source)
-    return list(found[-1] if isinstance(found, tuple) else found)
 
 
 def rendered(path: Path) -> str:
     source = Source(path.name, path.read_bytes().decode("utf-8"))
-    return "".join(each.render(source) + "\n" for each in diagnostics_of(source))
+    return "".join(each.render(source) + "\n" for each in analyse(source).diagnostics)
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.lang.effects import Host
-from antiphon.lang.errors import VibeError
-from antiphon.lang.modules import Modules
-from antiphon.lang.program import Program
+from antiphon.lang.run.effects import Host
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.modules import Modules
+from antiphon.lang.run.program import Program
 
 GOLDEN = Path(__file__).parent.parent / "lang" / "golden_modules"
 PROGRAMS = sorted(GOLDEN.glob("V*.vibe"))

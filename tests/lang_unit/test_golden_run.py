@@ -12,10 +12,10 @@ import pytest
 import antiphon.lang
 from antiphon.cli.scripted import Scripted
 from antiphon.fakes import Answer, Fail, Fake
-from antiphon.lang.codes import explain
-from antiphon.lang.errors import VibeError
-from antiphon.lang.program import Host, loads
-from antiphon.lang.testing import load_tests
+from antiphon.lang.check.codes import explain
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.program import Host, loads
+from antiphon.lang.run.testing import load_tests
 from antiphon.providers.retry import NO_RETRY
 
 GOLDEN = Path(__file__).parent.parent / "lang" / "golden_run"

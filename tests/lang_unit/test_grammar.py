@@ -6,9 +6,9 @@ import dataclasses
 
 import pytest
 
-from antiphon.lang import nodes
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.syntax import nodes
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 from tests.lang_unit.grammar import Sentences, read_grammar
 
 ABSTRACT = {nodes.Node, nodes.TypeExpr, nodes.BadExpr, nodes.BadStatement}

@@ -18,9 +18,9 @@ from pygments.token import Token
 
 from antiphon.lang import highlight
 from antiphon.lang.highlight import VibeLexer
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
-from antiphon.lang.tokens import RESERVED
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
+from antiphon.lang.syntax.tokens import RESERVED
 from tests.lang_unit.programs import programs
 
 EDITOR = Path(__file__).parent.parent.parent / "editors" / "vscode"

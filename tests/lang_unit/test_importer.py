@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import antiphon
-from antiphon.lang.errors import VibeError
-from antiphon.lang.importer import VibeFinder
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.importer import VibeFinder
 
 RULES = """\
 export let calls = 0

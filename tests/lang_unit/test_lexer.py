@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.lang.lexer import tokenize
-from antiphon.lang.numbers import BadNumber, read_number
+from antiphon.lang.syntax.lexer import tokenize
+from antiphon.lang.syntax.numbers import BadNumber, read_number
 
 
 def kinds(text: str) -> list[str]:

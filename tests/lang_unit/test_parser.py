@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from antiphon.lang import nodes as n
-from antiphon.lang.parser import is_incomplete, parse, parse_type
-from antiphon.lang.source import Source
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.parser import is_incomplete, parse, parse_type
+from antiphon.lang.syntax.source import Source
 
 
 def program(text: str) -> n.Program:

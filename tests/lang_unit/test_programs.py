@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.lang.diagnostics import ProgramErrors
-from antiphon.lang.modules import Modules
-from antiphon.lang.program import Program
+from antiphon.lang.run.modules import Modules
+from antiphon.lang.run.program import Program
+from antiphon.lang.syntax.diagnostics import ProgramErrors
 from tests.lang_unit.harness import Ran, ran
 
 ROOT = Path(__file__).parent.parent / "lang"

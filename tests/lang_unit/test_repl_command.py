@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.fakes import Fake, call
-from antiphon.lang.diagnostics import ProgramErrors
-from antiphon.lang.errors import VibeError
-from antiphon.lang.interactive import Interactive
-from antiphon.lang.program import Host
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.interactive import Interactive
+from antiphon.lang.run.program import Host
+from antiphon.lang.syntax.diagnostics import ProgramErrors
 from tests.lang_unit.commands import antiphon
 
 

@@ -18,10 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.fakes import Answer, call
-from antiphon.lang.diagnostics import ProgramErrors
-from antiphon.lang.errors import VibeError
-from antiphon.lang.program import Host, load, loads
-from antiphon.lang.tokens import FOREIGN_VALUES, RESERVED
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.program import Host, load, loads
+from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED
 from tests.lang_unit.harness import every_api, ran
 
 JSON = st.recursive(
@@ -319,7 +319,7 @@ for i in 1..5 {
         file = self._program(tmp_path)
         script = f"""
 import pdb, io
-from antiphon.lang.program import load, Host
+from antiphon.lang.run.program import load, Host
 debugger = pdb.Pdb(stdin=io.StringIO("c\\np n * 100\\nw\\nc\\n"), stdout=None)
 debugger.use_rawinput = False
 program = load({str(file)!r})
@@ -342,7 +342,7 @@ ASYNC = 'print("started")\nconst xs = async for i in 1..20 { yield do "slow {i}"
 RUN = """
 import sys, httpx2
 from antiphon.fakes import Answer, Fake
-from antiphon.lang.program import Host, load
+from antiphon.lang.run.program import Host, load
 sys.path.insert(0, {root!r})
 from tests.lang_unit.harness import connecting
 program = load({file!r})

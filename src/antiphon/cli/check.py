@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from antiphon.cli import programs
-from antiphon.lang.diagnostics import Diagnostic, ProgramErrors
-from antiphon.lang.errors import VibeError
-from antiphon.lang.source import Source
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.source import Source
 
 
 @click.command()
@@ -37,7 +37,7 @@ def _check(
     paths: tuple[str, ...], untrusted: bool
 ) -> tuple[list[tuple[Source, Diagnostic]], list[tuple[str, VibeError]], int]:
     """What was found, the files that could not be read, and how many files there were."""
-    from antiphon.lang.modules import Modules
+    from antiphon.lang.run.modules import Modules
 
     modules = Modules(untrusted)
     too_deep: list[tuple[Source, Diagnostic]] = []

@@ -7,6 +7,7 @@ import sys
 
 import click
 
+from antiphon._suggestions import nearest
 from antiphon.cli.output import printable
 
 
@@ -18,16 +19,14 @@ def explain(code: str | None, as_json: bool) -> None:
 
     Exit code: 0 explained, 2 there is no such code.
     """
-    from antiphon.lang.codes import codes
-    from antiphon.lang.codes import explain as explanation
+    from antiphon.lang.check.codes import codes
+    from antiphon.lang.check.codes import explain as explanation
 
     if code is None:
         _list(codes(), as_json)
         return
     text = explanation(code)
     if text is None:
-        from antiphon.lang.suggest import nearest
-
         meant = nearest(code.upper(), codes())
         hint = f"did you mean {meant}?" if meant else "`antiphon explain` lists all of them"
         click.echo(f"antiphon: there is no code {printable(code)!r}; {hint}", err=True)

@@ -9,9 +9,9 @@ import click
 
 from antiphon.cli import programs
 from antiphon.cli.output import printable
-from antiphon.lang.diagnostics import ProgramErrors
-from antiphon.lang.errors import VibeError
-from antiphon.lang.source import Source
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.lang.syntax.source import Source
 
 
 @click.command()

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from antiphon.lang.effects import AskModel, Effect, Host
-from antiphon.lang.errors import ImportFailed
+from antiphon.lang.run.effects import AskModel, Effect, Host
+from antiphon.lang.run.errors import ImportFailed
 
 if TYPE_CHECKING:
     from antiphon.cli.progress import Progress

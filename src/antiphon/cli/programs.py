@@ -13,12 +13,12 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from antiphon.errors import ConfigurationError
-from antiphon.lang.diagnostics import Diagnostic, Paint
-from antiphon.lang.errors import VibeError
-from antiphon.lang.source import Source
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.syntax.diagnostics import Diagnostic, Paint
+from antiphon.lang.syntax.source import Source
 
 if TYPE_CHECKING:
-    from antiphon.lang.modules import Compiled, Modules
+    from antiphon.lang.run.modules import Compiled, Modules
 
 #: The name of a program that comes through a pipe.
 STDIN = "<stdin>"
@@ -96,7 +96,7 @@ def directory(path: str) -> str:
 
 def read(path: str) -> Source:
     """The text of a file, or of standard input for `-`; a `VibeError` says why there is none."""
-    from antiphon.lang.modules import MOST_BYTES, read_source, source_of
+    from antiphon.lang.run.modules import MOST_BYTES, read_source, source_of
 
     if path == "-":
         return source_of(sys.stdin.buffer.read(MOST_BYTES + 1), STDIN)

@@ -21,7 +21,7 @@ from antiphon.session import CallFinished, CallStarted, Done, Event, UsageChange
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
-    from antiphon.lang.effects import AskModel
+    from antiphon.lang.run.effects import AskModel
 
 #: How much of a prompt is in the line about it.
 _PROMPT = 60

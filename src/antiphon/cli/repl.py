@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._suggestions import nearest
 from antiphon.cli import programs
 from antiphon.cli.output import printable
 from antiphon.errors import AntiphonError
-from antiphon.lang.diagnostics import ProgramErrors
-from antiphon.lang.errors import VibeError
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.syntax.diagnostics import ProgramErrors
 
 if TYPE_CHECKING:
-    from antiphon.lang.interactive import Interactive
+    from antiphon.lang.run.interactive import Interactive
 
 _HELP = """\
 Write statements and expressions; an expression's value is shown. A piece may go on over several lines.
@@ -41,7 +42,7 @@ def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> Non
     FILE is run first; its names are there then. `:help` lists what else can be done.
     """
     from antiphon.cli.hosting import ConfiguredServers, TerminalHost, prepare_output, write_line
-    from antiphon.lang.interactive import NAME, Interactive
+    from antiphon.lang.run.interactive import NAME, Interactive
 
     prepare_output()
     if untrusted and yes:
@@ -68,7 +69,7 @@ def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> Non
 
 def _check_trust(file: str) -> None:
     from antiphon.cli.trust import check_program
-    from antiphon.lang.modules import Modules
+    from antiphon.lang.run.modules import Modules
 
     modules = Modules()
     try:
@@ -147,8 +148,6 @@ class _Repl:
         name, _, rest = stripped.partition(" ")
         command = self._commands.get(name)
         if command is None:
-            from antiphon.lang.suggest import nearest
-
             meant = nearest(name, self._commands)
             raise AntiphonError(f"there is no {name!r}; {f'did you mean {meant}?' if meant else '`:help` helps'}")
         command(rest.strip())
@@ -194,7 +193,7 @@ class _Repl:
 
 
 def _feed(session: Interactive, text: str) -> None:
-    from antiphon.lang.values import text as as_text
+    from antiphon.lang.run.values import text as as_text
 
     reply = session.feed(text)
     for each in reply.warnings:

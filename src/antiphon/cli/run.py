@@ -12,12 +12,12 @@ import click
 from antiphon.cli import programs
 from antiphon.cli.output import printable
 from antiphon.errors import ConfigurationError
-from antiphon.lang.diagnostics import ProgramErrors
-from antiphon.lang.errors import VibeError
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.syntax.diagnostics import ProgramErrors
 
 if TYPE_CHECKING:
-    from antiphon.lang.effects import PromptShown
-    from antiphon.lang.program import Outcome, Program
+    from antiphon.lang.run.effects import PromptShown
+    from antiphon.lang.run.program import Outcome, Program
 
 #: The exit code of each way a run can end.
 EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "blocked": 3, "limit": 4, "interrupted": 130}
@@ -119,7 +119,7 @@ def _check_trust(program: Program, file: str, as_json: bool) -> None:
 
 
 def _load(file: str, untrusted: bool, as_json: bool) -> Program:
-    from antiphon.lang.program import load, loads
+    from antiphon.lang.run.program import load, loads
 
     try:
         if file == "-":
@@ -149,7 +149,7 @@ def _run(
 ) -> Outcome | None:
     """How it went; nothing, where it was only to show a prompt and has done so."""
     from antiphon.cli.hosting import ConfiguredServers, TerminalHost, prepare_output, write_line
-    from antiphon.lang.effects import PromptShown
+    from antiphon.lang.run.effects import PromptShown
 
     prepare_output()
     is_shown = settings["show_prompt"]
@@ -180,8 +180,8 @@ def _write_aside(text: str) -> None:
 
 def _inputs(program: Program, given: dict[str, str]) -> dict[str, Any]:
     """Values of variables: text is itself, all else is read as its type; what may be anything is read as JSON."""
-    from antiphon.lang.people import read_answer
-    from antiphon.lang.types import JSON
+    from antiphon.lang.check.types import JSON
+    from antiphon.lang.run.people import read_answer
 
     code = program.main.code
     assert code is not None

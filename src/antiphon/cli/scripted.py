@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
 from antiphon.fakes.exchange import SPEAKERS
-from antiphon.lang.errors import VibeError
+from antiphon.lang.run.errors import VibeError
 from antiphon.session.returns import OBJECT, PREFIX, VALUE
 
 if TYPE_CHECKING:

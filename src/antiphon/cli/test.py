@@ -11,11 +11,11 @@ import click
 from antiphon.cli import programs
 from antiphon.cli.output import printable
 from antiphon.errors import ConfigurationError
-from antiphon.lang.diagnostics import ProgramErrors
-from antiphon.lang.errors import VibeError
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.syntax.diagnostics import ProgramErrors
 
 if TYPE_CHECKING:
-    from antiphon.lang.testing import Suite, TestResult
+    from antiphon.lang.run.testing import Suite, TestResult
 
 FAILED = 100
 
@@ -47,7 +47,7 @@ def test(paths: tuple[str, ...], wanted: str, as_json: bool, replay: str | None)
 def _run_file(path: str, is_named: bool, wanted: str, replay: str | None, report: _Report) -> None:
     from antiphon.cli.scripted import Scripted
     from antiphon.cli.trust import check_program
-    from antiphon.lang.testing import load_tests, may_have_tests
+    from antiphon.lang.run.testing import load_tests, may_have_tests
 
     if not is_named and not may_have_tests(path):
         return

@@ -122,9 +122,9 @@ def check_program(modules: dict[str, Any], path: str, *, named: bool = True) -> 
 def found_programs(project: Project) -> dict[str, list[str]]:
     """The programs of a repository that reach further than the models the user has, and what they reach."""
     from antiphon.cli import programs
-    from antiphon.lang.errors import VibeError
-    from antiphon.lang.modules import read_source
     from antiphon.lang.reach import reach
+    from antiphon.lang.run.errors import VibeError
+    from antiphon.lang.run.modules import read_source
 
     if not project.is_repository and (project.root != project.directories[0] or project.root == Path.home()):
         return {}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from antiphon._suggestions import nearest as nearest_name
 from antiphon.config.environment import dotenv, provider_keys
 from antiphon.config.places import config_directory, read_text
 from antiphon.config.trust import Project, find_project
@@ -151,10 +152,8 @@ def _table(path: Path, value: object, name: str) -> dict[str, Any]:
 def _check_keys(path: Path, table: Iterable[str], allowed: tuple[str, ...], prefix: str) -> None:
     for key in table:
         if key not in allowed:
-            from difflib import get_close_matches
-
-            near = get_close_matches(key, allowed, 1)
-            hint = f"did you mean `{prefix}{near[0]}`?" if near else f"there are {', '.join(allowed)}"
+            near = nearest_name(key, allowed)
+            hint = f"did you mean `{prefix}{near}`?" if near else f"there are {', '.join(allowed)}"
             raise ConfigurationError(f"{path}: there is no setting `{prefix}{key}`; {hint}")
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from antiphon._suggestions import nearest
 from antiphon.config.places import config_directory, write_private
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS, Provider, key_sources
@@ -93,11 +94,9 @@ def variable_of(name: str) -> str:
     """The variable a provider's key goes by. An unknown name is not repeated: it may be a key in the wrong place."""
     provider = PROVIDERS.get({"gemini": "google"}.get(name, name))
     if provider is None:
-        from difflib import get_close_matches
-
         names = [each.name for each in PROVIDERS.values() if each.key_env]
-        near = get_close_matches(name, names, 1)
-        hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(names)}"
+        near = nearest(name, names)
+        hint = f"did you mean `{near}`?" if near else f"there are {', '.join(names)}"
         raise ConfigurationError(f"that is not the name of a provider; {hint}")
     if not provider.key_env:
         raise ConfigurationError(f"provider `{provider.name}` takes no key")

@@ -1,5 +1,7 @@
-"""The language: source → tokens → tree → checked tree → Python code, and the runtime the code asks models with.
+"""The language: text becomes a tree, the tree is checked, compiled to Python, and run.
 
-Folders are few and files are the pipeline: `lexer`, `parser`, `checker`, `compiler`, `runtime`. This room knows
-sessions and nothing of terminals: what a program prints, asks or shows goes through the runtime's effects.
+The folders are the pipeline, and each knows only those before it: `syntax` → `check` → `compile` → `run`. Beside them
+is what only reads programs: `analysis` says all that is known of a text, for loading it and for editors; `formatter`,
+`highlight`, `reach`. This room knows sessions and nothing of terminals: what a program prints, asks or shows goes
+through the run's effects.
 """

@@ -42,7 +42,7 @@ class _Traced(coverage.FileTracer):
 class _Report(coverage.FileReporter):
     def lines(self) -> set[int]:
         """The lines that the compiled program has instructions for; none, where it cannot be compiled."""
-        from antiphon.lang.modules import Modules
+        from antiphon.lang.run.modules import Modules
 
         code = Modules().load(self.filename).code
         return set() if code is None or code.main is None else set(_lines(code.main))

@@ -21,7 +21,7 @@ from pygments.token import (
     _TokenType,  # pyright: ignore[reportPrivateUsage]
 )
 
-from antiphon.lang.methods import BUILTINS
+from antiphon.lang.check.methods import BUILTINS
 
 DECLARING = ("let", "const", "function")
 STEERING = ("if", "else", "for", "in", "while", "break", "continue", "return", "throw", "try", "catch", "yield")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import ast
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any, cast
+from typing import TypeGuard
 
-from antiphon.lang import nodes as n
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
 
 #: Tools that start something or send something, and the bundle that has them.
 _POWERS = {
@@ -26,31 +25,19 @@ _MOST_FILES = 200
 def reach(source: Source) -> list[str]:
     """In words, one each: Python, addresses, keys and variables, servers, commands. The program is read, not run."""
     program, _ = parse(source)
-    return list(dict.fromkeys(said for node in _nodes(program) for said in _said(node, source)))
+    return list(dict.fromkeys(said for node in n.walk(program, _parts) for said in _said(node, source)))
 
 
-def _nodes(tree: Any) -> Iterator[Any]:
-    # No recursion: whoever wrote the program chose how deep it is.
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        yield node
-        # Of a call of `env` the name says nothing more; anywhere else it does.
-        parts = [node.arguments] if _reads_environment(node) else [_part(node, each) for each in fields(node)]
-        pending += [each for part in reversed(parts) for each in reversed(part) if isinstance(each, n.Node)]
+def _parts(node: n.Node) -> Iterable[n.Node]:
+    # Of a call of `env` the name says nothing more; anywhere else it does.
+    return node.arguments if _reads_environment(node) else n.children(node)
 
 
-def _part(node: Any, field: Field[Any]) -> list[Any]:
-    """What a field of a node holds, if it is of the text: what was found out about it is not."""
-    value: Any = getattr(node, field.name) if field.compare else None
-    return cast("list[Any]", value) if isinstance(value, list) else [value]
-
-
-def _reads_environment(node: Any) -> bool:
+def _reads_environment(node: n.Node) -> TypeGuard[n.Call]:
     return isinstance(node, n.Call) and isinstance(node.callee, n.Name) and node.callee.name == "env"
 
 
-def _said(node: Any, source: Source) -> Iterator[str]:
+def _said(node: n.Node, source: Source) -> Iterator[str]:
     match node:
         case n.PyBlock(code=code):
             yield f"runs Python that is written in it ({_fingerprint([code.encode(errors='replace')])})"
@@ -122,7 +109,7 @@ def _model(settings: n.ObjectLit, source: Source) -> Iterator[str]:
             yield "sends prompts with a key of its own"
 
 
-def _text(node: Any, source: Source) -> str:
+def _text(node: n.Expr, source: Source) -> str:
     """What a text says; of one that is put together when it runs, how."""
     if isinstance(node, n.TextLit) and all(isinstance(part, str) for part in node.parts):
         return "".join(part for part in node.parts if isinstance(part, str))

@@ -8,6 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
+from antiphon._suggestions import nearest
 from antiphon.conversation import Conversation, Image, UserTurn
 from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError
 from antiphon.providers import catalog
@@ -268,10 +269,8 @@ def changed(options: Options, changes: Mapping[str, Any]) -> Options:
     """These options with some of them changed; an unknown one is an OptionError."""
     for name in changes:
         if name not in _OPTIONS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, _OPTIONS, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(_OPTIONS)}"
+            near = nearest(name, _OPTIONS)
+            hint = f"did you mean `{near}`?" if near else f"there are {', '.join(_OPTIONS)}"
             raise OptionError(f"there is no option `{name}`; {hint}")
     stop: Any = changes.get("stop")
     fixed: dict[str, Any] = {}

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from antiphon._suggestions import nearest
 from antiphon.errors import ConfigurationError
 from antiphon.providers.secrets import without_user
 from antiphon.wire import APIS, Profile
@@ -199,10 +200,8 @@ def resolve(model: str, provider: str | None = None, url: str | None = None) -> 
 def _known(name: str, model: str) -> Provider:
     name = _ALIASES.get(name, name)
     if name not in PROVIDERS:
-        from difflib import get_close_matches
-
-        near = get_close_matches(name, PROVIDERS, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(PROVIDERS)}"
+        near = nearest(name, PROVIDERS)
+        hint = f"; did you mean {near!r}?" if near else f"; there are {', '.join(PROVIDERS)}"
         raise ConfigurationError(f"there is no provider {name!r} (for model {model!r}){hint}")
     return PROVIDERS[name]
 

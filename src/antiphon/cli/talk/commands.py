@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from antiphon._suggestions import nearest
 from antiphon.cli.talk.toolbox import NAMES
 from antiphon.errors import OptionError
 
@@ -32,8 +33,6 @@ def run_command(chat: Chat, line: str) -> None:
     name, _, argument = line.strip().partition(" ")
     command = COMMANDS.get(name)
     if command is None:
-        from antiphon.lang.suggest import nearest
-
         meant = nearest(name, COMMANDS)
         hint = (
             f"did you mean `{meant}`?" if meant else "`/help` lists them; a blank before the slash makes it a message"

@@ -38,13 +38,13 @@ def question(words: Sequence[str], files: Sequence[str]) -> tuple[str, list[Imag
 
 def wanted_type(text: str) -> Any:
     """A type of the language, such as `{name: text, age: number}`, as Python's; what is wrong with it is an error."""
-    from antiphon.lang.checker.state import Checker
-    from antiphon.lang.checker.written_types import meaning
-    from antiphon.lang.diagnostics import ProgramErrors
-    from antiphon.lang.parser import parse_type
-    from antiphon.lang.scopes import Scope
-    from antiphon.lang.source import Source
-    from antiphon.lang.tooling import python_type
+    from antiphon.lang.check.scopes import Scope
+    from antiphon.lang.check.state import Checker
+    from antiphon.lang.check.written_types import meaning
+    from antiphon.lang.run.tooling import python_type
+    from antiphon.lang.syntax.diagnostics import ProgramErrors
+    from antiphon.lang.syntax.parser import parse_type
+    from antiphon.lang.syntax.source import Source
 
     source = Source("--returns", text)
     node, unread = parse_type(source)

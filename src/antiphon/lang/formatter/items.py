@@ -7,7 +7,8 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Group, IfBroken, Line, Suffix, group, indent
-from antiphon.lang.formatter.pieces import Piece, Roles, follows_value
+from antiphon.lang.formatter.pieces import Piece, follows_value
+from antiphon.lang.formatter.roles import Roles
 
 
 @dataclass(slots=True)

@@ -1,17 +1,14 @@
-"""The tokens and comments of a text in their order, and what the tree knows of them."""
+"""The tokens and comments of a text in their order."""
 
 from __future__ import annotations
 
-import dataclasses
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass
 
-from antiphon.lang import nodes as n
 from antiphon.lang.formatter.layout import HARD, Doc, group, indent
-from antiphon.lang.lexer import tokenize
-from antiphon.lang.tokens import RESERVED, Tokens
+from antiphon.lang.syntax.lexer import tokenize
+from antiphon.lang.syntax.tokens import RESERVED, Tokens
 
 #: How tightly the operators bind after which a line may be broken.
 _POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
@@ -20,7 +17,6 @@ _POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "
 _VALUES = frozenset(
     ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
 )
-_COMPOUND = (n.Block, n.If, n.For, n.While, n.Try, n.Function, n.Test)
 _TIGHT_BEFORE = frozenset((",", ".", "..", "?", ":", "slice", "call", "index"))
 _TIGHT_AFTER = frozenset((".", "..", "slice", "@", "unary"))
 
@@ -70,73 +66,6 @@ def follows_value(before: list[Piece]) -> bool:
     real = (piece.kind for piece in reversed(before) if not piece.is_comment)
     last = next(real, "")
     return last in _VALUES or (last in RESERVED and next(real, "") == ".")
-
-
-@dataclass(slots=True)
-class Roles:
-    """What the tree knows: by their offsets, what signs and brackets are, and where statements and fields begin."""
-
-    statements: frozenset[int]
-    blocks: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
-    #: Blocks that may stand on one line: the only ones of their statement, and with one plain statement in them.
-    short: set[int] = field(default_factory=set[int])
-    patterns: set[int] = field(default_factory=set[int])
-    fields: set[int] = field(default_factory=set[int])
-    operators: set[int] = field(default_factory=set[int])
-    #: Each `if` that follows an `else`.
-    _others: set[int] = field(default_factory=set[int])
-
-    @classmethod
-    def of(cls, program: n.Program) -> Roles:
-        """The roles in a program."""
-        roles = cls(_starts(program.statements))
-        waiting: list[n.Node] = [program]
-        while waiting:
-            node = waiting.pop()
-            roles._note(node)
-            waiting += _children(node)
-        return roles
-
-    def _note(self, node: n.Node) -> None:
-        match node:
-            case n.Block():
-                self.blocks[node.start] = _starts(node.statements)
-            case n.AsyncFor() | n.For() | n.While() | n.Function(description=None) | n.Test():
-                self._note_body(node.body)
-            case n.If(otherwise=None) if node.start not in self._others:
-                self._note_body(node.then)
-            case n.If(otherwise=n.If() as other):
-                self._others.add(other.start)
-            case n.Binary():
-                self.operators.add(node.op_start)
-            case n.Pattern():
-                self.patterns.add(node.start)
-            case n.Entry() | n.TypeField() | n.PatternField():
-                self.fields.add(node.start)
-            case _:
-                pass
-
-    def _note_body(self, block: n.Block) -> None:
-        if len(block.statements) == 1 and not isinstance(block.statements[0], _COMPOUND):
-            self.short.add(block.start)
-
-
-def _starts(statements: list[n.Statement]) -> frozenset[int]:
-    return frozenset(each.start for each in statements)
-
-
-@cache
-def _field_names(kind: type[n.Node]) -> tuple[str, ...]:
-    return tuple(each.name for each in dataclasses.fields(kind))
-
-
-def _children(node: n.Node) -> Iterator[n.Node]:
-    for name in _field_names(type(node)):
-        value: object = getattr(node, name)
-        if isinstance(value, n.Node):
-            yield value
-        elif isinstance(value, list):
-            yield from (each for each in value if isinstance(each, n.Node))  # pyright: ignore[reportUnknownVariableType]
 
 
 def pieces_of(text: str) -> list[Piece]:

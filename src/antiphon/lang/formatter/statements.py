@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from itertools import takewhile
 
-from antiphon.lang.diagnostics import ProgramErrors
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.items import bracket
 from antiphon.lang.formatter.layout import HARD, LINE, Doc, Group, Suffix, group, indent, printed
-from antiphon.lang.formatter.pieces import Piece, Roles, pieces_of
-from antiphon.lang.parser import parse
-from antiphon.lang.source import Source
-from antiphon.lang.tokens import PAIRS
+from antiphon.lang.formatter.pieces import Piece, pieces_of
+from antiphon.lang.formatter.roles import Roles
+from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
+from antiphon.lang.syntax.tokens import PAIRS
 
 
 def format_source(source: Source) -> str:

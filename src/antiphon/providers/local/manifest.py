@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from antiphon._suggestions import nearest
 from antiphon.errors import ConfigurationError, WeightsError
 
 #: The tier that is used where none is named.
@@ -93,10 +94,8 @@ def find(name: str) -> Weights:
     wanted = name.strip().lower().removeprefix("local/")
     if wanted in known():
         return known()[wanted]
-    from difflib import get_close_matches
-
-    near = get_close_matches(wanted, known(), 1, 0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known())}"
+    near = nearest(wanted, known())
+    hint = f"did you mean {near!r}?" if near else f"there are {', '.join(known())}"
     raise WeightsError(f"there are no weights {name!r}; {hint} (a file of your own is `local/path/to/file.gguf`)")
 
 

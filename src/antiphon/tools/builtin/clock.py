@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from difflib import get_close_matches
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from antiphon._suggestions import nearest
 from antiphon.conversation import ToolResult
 from antiphon.results import text
 from antiphon.tools.faces import shown
@@ -24,7 +24,9 @@ def now(timezone: str = "UTC") -> ToolResult:
     except (ZoneInfoNotFoundError, ValueError, OSError):
         known = {name.casefold(): name for name in available_timezones()}
         city = timezone.strip().replace(" ", "_").casefold()
-        near = [name for name in known if name.rpartition("/")[2] == city] or get_close_matches(city, known, 3)
+        near = [name for name in known if name.rpartition("/")[2] == city]
+        if not near and (one := nearest(city, known)):
+            near = [one]
         hint = f"; did you mean {' or '.join(known[name] for name in sorted(near)[:3])}?" if near else ""
         raise ToolFailure(f"there is no time zone {timezone[:60]!r}{hint}") from None
     time = datetime.now(zone).isoformat(timespec="seconds")

@@ -1,0 +1,121 @@
+"""Assignments to names, members and indexes."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.members import check_changeable, index_type, member_type
+from antiphon.lang.check.names import declared_here, resolve
+from antiphon.lang.check.narrowing import assigned
+from antiphon.lang.check.operators import combine, operand
+from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Object, Type, assignable, plain
+from antiphon.lang.syntax.nodes import Assign, Index, Member, Name, root_symbol
+
+
+def assign(c: Checker, node: Assign) -> bool:
+    """`target = value`."""
+    target = node.target
+    if type(target) is Name:
+        _assign_name(c, node, target)
+    elif isinstance(target, Member | Index):
+        _assign_part(c, node, target)
+    else:
+        c.expr(target)
+        c.expr(node.value)
+    return False
+
+
+def _assign_name(c: Checker, node: Assign, target: Name) -> None:
+    symbol = target.symbol = c.scope.find(target.name)
+    if symbol is None:
+        resolve(c, target)
+        c.expr(node.value)
+        return
+    target.type = wanted = symbol.type
+    if symbol.is_constant:
+        _constant(c, target, symbol)
+        c.expr(node.value)
+        return
+    if c.is_outside_async_for(symbol):
+        message = f"`{symbol.name}` is outside this `async for`, and cannot be assigned in it"
+        c.report("V0505", message, target, "its iterations run at the same time; `yield` what each of them gives")
+    if node.op == "=" and type(node.value) is Name and node.value.name == target.name:
+        c.warn("V0706", f"`{target.name}` is assigned to itself", node)
+    _note_assignment(c, symbol)
+    assigned(c, symbol, _check_value(c, node, wanted, target.name))
+
+
+def _note_assignment(c: Checker, symbol: Symbol) -> None:
+    symbol.assigned = True
+    where = c.frame.node
+    if where is not symbol.owner and (not symbol.assigned_in or symbol.assigned_in[-1] is not where):
+        symbol.assigned_in.append(where)
+
+
+def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
+    if node.op == "=":
+        return c.want(node.value, wanted, name)
+    result = combine(c, node.op[:-1], wanted, c.expr(node.value), (node.start, node.end))
+    if not assignable(result, wanted):
+        c.mismatch(node, result, wanted, name)
+    return result
+
+
+def _constant(c: Checker, target: Name, symbol: Symbol) -> None:
+    labels = declared_here(symbol)
+    if symbol.kind == "const":
+        message = f"`{symbol.name}` is a constant, and cannot be assigned"
+        c.report("V0401", message, target, "declare it with `let` to assign it again", labels)
+    elif symbol.kind in ("loop", "caught"):
+        what = "a loop variable" if symbol.kind == "loop" else "a caught error"
+        hint = f"take another name: `let next = {symbol.name}`"
+        c.report("V0401", f"`{symbol.name}` is {what}, and cannot be assigned", target, hint, labels)
+    else:
+        what = {"import": "imported", "builtin": "built in"}.get(symbol.kind, f"a {symbol.kind}")
+        c.report("V0403", f"`{symbol.name}` is {what}, and cannot be assigned", target, labels=labels)
+
+
+def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
+    before = len(c.diagnostics)
+    wanted = target.type = _slot(c, target, c.expr(target.object))
+    root = root_symbol(target)
+    if len(c.diagnostics) == before:
+        check_changeable(c, root, target, "and what is in it cannot be assigned")
+    if (
+        node.op == "="
+        and isinstance(target, Member)
+        and isinstance(node.value, Member)
+        and type(target.object) is type(node.value.object) is Name
+        and node.value == target
+    ):
+        c.warn("V0706", "this is assigned to itself", node)
+    _check_value(c, node, wanted, target.name if isinstance(target, Member) else "")
+    if root is not None:
+        assigned(c, root)
+
+
+def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
+    """What may be put into a member or index."""
+    kind = operand(owner)
+    if isinstance(target, Index):
+        if kind is TEXT:
+            c.expr(target.index)
+            c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
+            return JSON
+        return index_type(c, target, owner)
+    where = target.name_start, target.name_start + len(target.name)
+    if isinstance(owner, AI) and target.name in AI_NAMES:
+        c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)
+        return JSON
+    if isinstance(kind, Object) and (field := kind.fields.get(target.name)) is not None:
+        return field.read
+    if isinstance(kind, Object):
+        hint = c.meant(target.name, kind.fields)
+        if not hint and not kind.name:
+            hint = "declare the variable as `json` to add fields later"
+        c.report("V0306", f"`{general(kind)}` has no field `{target.name}`", where, hint)
+        return JSON
+    if target.name == "length":
+        c.report("V0403", "`length` cannot be assigned", where)
+        return JSON
+    return plain(member_type(c, target, owner))

@@ -1,0 +1,80 @@
+"""Calls of functions and tools, and the arguments of every call."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from antiphon.lang.check.methods import BUILTINS
+from antiphon.lang.check.names import declared_here, resolve
+from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.types import JSON, Callable, Type, plain
+from antiphon.lang.syntax.nodes import Call, Name
+
+
+def call_name(c: Checker, node: Call, callee: Name) -> Type:
+    """`name(arguments)`."""
+    symbol = resolve(c, callee)
+    type_ = symbol.type if symbol is not None else JSON
+    callee.type = type_
+    if type(type_) is Callable and symbol is not None:
+        if symbol.kind == "builtin" and not c.in_test and symbol.name in BUILTINS and BUILTINS[symbol.name].in_tests:
+            c.report("V0208", f"`{symbol.name}` is only for tests", callee, 'use it in `test "…" { … }`')
+        if type_.unchecked:
+            _check_freely(c, node)
+        else:
+            check_arguments(c, node, callee.name, (callee.start, callee.end), type_.parameters, type_.required, type_)
+        return type_.returns
+    _check_freely(c, node)
+    if symbol is not None and symbol.kind == "type":
+        message = f"`{callee.name}` is a type, and cannot be called"
+        c.report("V0205", message, callee, f"write the object itself: `let x: {callee.name} = {{ … }}`")
+    elif symbol is not None and plain(type_) != JSON:
+        message = f"`{callee.name}` is `{general(type_)}`, and cannot be called"
+        c.report("V0311", message, callee, labels=declared_here(symbol))
+    return JSON
+
+
+def check_arguments(
+    c: Checker,
+    node: Call,
+    name: str,
+    where: tuple[int, int],
+    types: tuple[Type, ...],
+    required: int,
+    callable_: Callable | None = None,
+) -> None:
+    """Check the number of arguments and the type of each."""
+    given = node.arguments
+    variadic = callable_ is not None and callable_.variadic
+    if len(given) < required or (len(given) > len(types) and not variadic):
+        message = f"`{name}` expects {_expected(required, len(types), variadic)}, got {len(given)}"
+        c.report("V0310", message, where, _signature(name, callable_))
+    names = callable_.names if callable_ is not None else ()
+    for i, argument in enumerate(given):
+        if i < len(types):
+            c.want(argument, types[i], names[i] if i < len(names) else name)
+        elif variadic:
+            c.want(argument, types[-1], name)
+        else:
+            c.expr(argument)
+
+
+def _check_freely(c: Checker, node: Call) -> None:
+    for each in node.arguments:
+        c.expr(each)
+
+
+def _expected(required: int, most: int, variadic: bool) -> str:
+    if variadic:
+        return f"at least {required} argument{'s' * (required != 1)}"
+    if required == most:
+        return f"{most} argument{'s' * (most != 1)}"
+    return f"{required} to {most} arguments"
+
+
+def _signature(name: str, callable_: Callable | None) -> str:
+    if callable_ is None or not callable_.names:
+        return ""
+    pairs = islice(zip(callable_.names, callable_.parameters, strict=False), 8)
+    more = ", …" if len(callable_.names) > 8 else ""
+    return f"it is `{name}({', '.join(f'{n}: {shown(t)}' for n, t in pairs)}{more})`"

@@ -1,0 +1,121 @@
+"""Functions and tools: their signatures first, their bodies when all names of the block are known."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.state import Checker, Frame, shown
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import JSON, NULL, Callable, Type, assignable, may_be_null
+from antiphon.lang.check.written_types import meaning
+from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.nodes import Block, For, Function, If, Parameter, Return, Statement, Try, While
+
+
+def declare_function(c: Checker, node: Function) -> None:
+    """Make a function or tool known, by its signature."""
+    types = tuple(meaning(c, each.declared) if each.declared is not None else JSON for each in node.parameters)
+    required = next((i for i, each in enumerate(node.parameters) if each.default is not None), len(types))
+    if node.returns is not None:
+        returns = meaning(c, node.returns)
+    else:
+        returns = JSON if _returns_value(node.body.statements) else NULL
+    type_ = Callable(types, required, returns, names=tuple(each.name for each in node.parameters))
+    kind = "tool" if node.is_tool else "function"
+    symbol = node.symbol = c.symbol(node.name, kind, type_, node.name_start, c.scope.start, node=node)
+    c.declare(symbol)
+
+
+def function(c: Checker, node: Function) -> bool:
+    """`function …`, `tool …`: its body waits for the end of the block."""
+    c.scope.waiting.append(node)
+    if node.exported and node.symbol is not None:
+        from antiphon.lang.check.declarations import export
+
+        export(c, node, node.symbol)
+    if node.is_tool:
+        _check_tool(c, node)
+    return False
+
+
+def check_body(c: Checker, node: Function) -> None:
+    """Check parameters and body of a function."""
+    returns = meaning_of(node)
+    outer, before = c.frame, c.narrowed
+    c.frame, c.narrowed = Frame(node, outer, returns), {}
+    symbols = _parameters(c, node)
+    ends = c.block(node.body, symbols)
+    c.frame, c.narrowed = outer, before
+    if returns is not None and not ends and returns != JSON and not may_be_null(returns):
+        where = node.name_start, node.name_start + len(node.name)
+        hint = f"end every way through it with `return …`; if there may be none, declare `{shown(returns)} | null`"
+        c.report("V0501", f"`{node.name}` does not always return `{shown(returns)}`", where, hint)
+
+
+def meaning_of(node: Function) -> Type | None:
+    """What a function was declared to return."""
+    return node.returns.type if node.returns is not None else None
+
+
+def _parameters(c: Checker, node: Function) -> list[Symbol]:
+    symbols: list[Symbol] = []
+    first: dict[str, Symbol] = {}
+    optional: Parameter | None = None
+    for each in node.parameters:
+        type_ = each.declared.type if each.declared is not None and each.declared.type is not None else JSON
+        if each.default is not None:
+            optional = each
+            c.want(each.default, type_, each.name)
+        elif optional is not None and each.name not in first:
+            message = f"`{each.name}` must be given, and stands after `{optional.name}`, which need not"
+            c.report("V0415", message, _name(each), "put it first, or give it a default")
+        symbol = each.symbol = c.symbol(each.name, "parameter", type_, each.start, node.body.start)
+        symbol.until, symbol.is_global = node.body.end, False
+        if each.name in first:
+            where = (Label(first[each.name].start, first[each.name].end, "first here"),)
+            c.report("V0414", f"there are two parameters `{each.name}`", _name(each), labels=where)
+            continue
+        first[each.name] = symbol
+        symbols.append(symbol)
+    return symbols
+
+
+def _name(node: Parameter) -> tuple[int, int]:
+    return node.start, node.start + len(node.name)
+
+
+def _check_tool(c: Checker, node: Function) -> None:
+    where = node.name_start, node.name_start + len(node.name)
+    if not (node.description or node.doc).strip():
+        hint = 'write `@description "…"` before its `{`, or a comment above it'
+        message = f"the tool `{node.name}` has no description: a model would not know what it does"
+        c.report("V0412", message, where, hint)
+    for each in node.parameters:
+        if each.declared is None:
+            hint = f'write `{each.name}: text "what it is"`, or another type'
+            c.report("V0413", f"the parameter `{each.name}` of a tool needs a type", _name(each), hint)
+        elif each.declared.type is not None and not assignable(each.declared.type, JSON):
+            message = f"a model cannot give a `{shown(each.declared.type)}`; parameters of tools are data"
+            c.report("V0413", message, each.declared)
+
+
+def _returns_value(statements: list[Statement]) -> bool:
+    """Whether a function gives anything, from how it is written."""
+    todo = [statements]
+    while todo:
+        for each in todo.pop():
+            if isinstance(each, Return):
+                if each.value is not None:
+                    return True
+            elif isinstance(each, Block):
+                todo.append(each.statements)
+            elif isinstance(each, For | While):
+                todo.append(each.body.statements)
+            elif isinstance(each, Try):
+                todo += (each.body.statements, each.handler.statements)
+            elif isinstance(each, If):
+                branch: If | Block | None = each
+                while isinstance(branch, If):
+                    todo.append(branch.then.statements)
+                    branch = branch.otherwise
+                if branch is not None:
+                    todo.append(branch.statements)
+    return False

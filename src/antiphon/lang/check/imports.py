@@ -1,0 +1,61 @@
+"""Imports: what other modules give."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from antiphon.lang.check.state import Checker
+from antiphon.lang.check.symbols import Exports, Symbol
+from antiphon.lang.check.types import JSON
+from antiphon.lang.syntax.nodes import Import, ImportName
+
+
+def import_(c: Checker, node: Import) -> bool:
+    """`import { names } from "path"`."""
+    where = (node.path_start, node.path_start + len(node.path) + 2)
+    if c.scope is not c.module or c.frame.node is not None:
+        c.report("V0507", "an import stands at the top level of a file", (node.start, node.start + 6))
+    before = len(c.diagnostics)
+    exports = _exports(c, node, where)
+    for each in node.names:
+        symbol = each.symbol = _imported(c, each, exports, node)
+        c.declare(symbol)
+        if not c.in_repl and len(c.diagnostics) == before:
+            c.imported.append(symbol)
+    return False
+
+
+def _exports(c: Checker, node: Import, where: tuple[int, int]) -> Exports:
+    unknown = Exports(complete=False)
+    if c.untrusted and (node.path.endswith(".py") or node.path.startswith("py:")):
+        c.report("V0603", "Python is not allowed by --untrusted", where)
+        return unknown
+    if c.imports is None:
+        return unknown
+    exports = c.imports(node.path)
+    if exports.problem:
+        c.report(exports.code, exports.problem, where, exports.hint)
+        return unknown
+    return exports
+
+
+def _imported(c: Checker, node: ImportName, exports: Exports, of: Import) -> Symbol:
+    name = node.alias or node.name
+    start = node.alias_start if node.alias else node.start
+    other = exports.names.get(node.name)
+    if other is None:
+        if exports.complete:
+            hint = c.meant(node.name, exports.names) or _given(exports)
+            where = node.start, node.start + len(node.name)
+            c.report("V0602", f"`{of.path}` has no `{node.name}`", where, hint)
+        symbol = c.symbol(name, "import", JSON, start, of.end)
+    else:
+        # A variable of another module is that module's to assign.
+        kind = "import" if other.kind == "let" else other.kind
+        symbol = c.symbol(name, kind, other.type, start, of.end, private=other.is_private, node=other)
+    return symbol
+
+
+def _given(exports: Exports) -> str:
+    names = [f"`{each}`" for each in islice(exports.names, 8)]
+    return f"it gives {', '.join(names)}" if names else "it exports nothing"

@@ -1,0 +1,39 @@
+"""What a loop goes through."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.operators import operand
+from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Object, Type
+from antiphon.lang.syntax.nodes import Expr, root_symbol
+
+
+def item_type(c: Checker, node: Expr, type_: Type) -> Type:
+    """The type of what a loop variable holds, one after the other."""
+    kind = operand(type_)
+    if isinstance(kind, Array):
+        return kind.item
+    if isinstance(type_, AI):
+        message = "Cannot iterate over AIResult directly. Use .toolCalls or .value"
+        text = c.object_text_of(node)
+        c.report("V0305", message, node, f"write `{text}.value` or `{text}.toolCalls`")
+        return JSON
+    if kind is NUMBER or kind is JSON:
+        return kind
+    c.report("V0305", f"a `for` loop cannot go through `{general(kind)}`", node, _hint(c, node, kind))
+    return JSON
+
+
+def _hint(c: Checker, node: Expr, kind: Type) -> str:
+    text = c.object_text_of(node)
+    if kind is TEXT:
+        return f"go through its lines, `{text}.lines()`, or count: `for i in {text}.length`"
+    if isinstance(kind, Object):
+        return f"go through its fields: `{text}.keys()`"
+    return "arrays, ranges `a..b` and numbers can be gone through"
+
+
+def is_private(node: Expr) -> bool:
+    """Whether what a loop goes through is private: then each item is."""
+    root = root_symbol(node)
+    return root is not None and root.is_private

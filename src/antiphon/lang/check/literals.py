@@ -1,0 +1,190 @@
+"""Literals: numbers, strings with their holes, arrays and objects."""
+
+from __future__ import annotations
+
+import re
+
+from antiphon.lang.check.names import check_hole, tool_value
+from antiphon.lang.check.state import Checker, fields_of, shown
+from antiphon.lang.check.types import (
+    JSON,
+    NEVER,
+    NULL,
+    TEXT,
+    Array,
+    Field,
+    Literal,
+    Object,
+    Type,
+    Union,
+    join,
+    plain,
+    widen,
+)
+from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.nodes import (
+    ArrayLit,
+    BadExpr,
+    BoolLit,
+    Entry,
+    Hole,
+    Name,
+    NullLit,
+    NumberLit,
+    ObjectLit,
+    TextLit,
+)
+
+_CALL_IN_BRACES = re.compile(r"(?<![$\\\\{])\{([^\W\d]\w*)\.[^{}\n]*\([^{}\n]*\)[^{}\n]*\}")
+_TRUE, _FALSE = Literal(True), Literal(False)
+#: What is made of other values is kept so deep and so large as a type; beyond that it is json.
+_MOST_DEPTH, _MOST_SIZE = 12, 100
+
+
+def number(c: Checker, node: NumberLit, _: Type | None) -> Type:
+    """`42`."""
+    return c.number_literal(node.value)
+
+
+def boolean(_: Checker, node: BoolLit, __: Type | None) -> Type:
+    """`true`."""
+    return _TRUE if node.value else _FALSE
+
+
+def null(_: Checker, __: NullLit, ___: Type | None) -> Type:
+    """`null`."""
+    return NULL
+
+
+def bad(_: Checker, __: BadExpr, ___: Type | None) -> Type:
+    """What could not be read may be anything."""
+    return JSON
+
+
+def _warn_of_braces(c: Checker, node: TextLit) -> None:
+    """Warn of `{name.method()}` and the like, which is text though it reads like a hole."""
+    for found in _CALL_IN_BRACES.finditer(c.source.text, node.start, node.end):
+        symbol = c.scope.find(found[1])
+        if symbol is not None and symbol.kind in ("let", "const", "parameter", "loop", "caught"):
+            said = "this is text: braces hold a name with members and indexes, nothing else"
+            c.warn("V0707", said, (found.start(), found.end()), f"write `${found[0]}`, or `\\{found[0]}` for the text")
+
+
+def text(c: Checker, node: TextLit, _: Type | None) -> Type:
+    """A string; one with holes is any text."""
+    parts = node.parts
+    if not parts:
+        return c.text_literal("")
+    for part in parts:
+        if isinstance(part, str) and "{" in part:
+            _warn_of_braces(c, node)
+            break
+    if len(parts) == 1 and type(parts[0]) is str:
+        return c.text_literal(parts[0])
+    for part in parts:
+        if isinstance(part, Hole):
+            check_hole(c, part)
+    return TEXT
+
+
+def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
+    """`[a, b]`: item by item against the wanted type, or what the items have in common."""
+    goal = _goal(wanted, Array)
+    if isinstance(goal, Array):
+        for item in node.items:
+            tool = tool_value(c, item) if type(item) is Name else None
+            if tool is None:
+                c.want(item, goal.item, "")
+            elif goal.item is not tool:
+                c.mismatch(item, tool, goal.item, "")
+        return wanted if wanted is not None and not isinstance(wanted, Union) else goal
+    type_: Type = NEVER
+    for item in node.items:
+        found = tool_value(c, item) if type(item) is Name else None
+        held = found or widen(_held(c.expr(item)))
+        type_ = held if type_ is NEVER else type_ if held is type_ else join(type_, held)
+    return Array(type_)
+
+
+def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
+    """`{a: 1}`: field by field against the wanted type, or an object of just these fields."""
+    goal = _goal(wanted, Object)
+    if isinstance(goal, Object):
+        _check_fields(c, node, goal)
+        return goal
+    _check_keys(c, node)
+    fields: dict[str, Field] = {}
+    for entry in node.entries:
+        fields[entry.key] = Field(_held(c.expr(entry.value)))
+    # Which fields an empty object will get is not known.
+    return Object(fields) if fields else JSON
+
+
+def _goal(wanted: Type | None, kind: type[Array] | type[Object]) -> Type | None:
+    """The one array or object type among those that are wanted."""
+    if wanted is None:
+        return None
+    options = [plain(wanted)]
+    if isinstance(options[0], Union):
+        options = list(options[0].options)
+    fitting = [each for each in options if isinstance(each, kind)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> None:
+    seen = _check_keys(c, node)
+    for entry in node.entries:
+        field = goal.fields.get(entry.key)
+        if field is None:
+            meant = c.nearest(entry.key, (each for each in goal.fields if each not in seen))
+            hint = f"did you mean `{meant}`?" if meant else fields_of(goal)
+            c.report("V0313", f"`{shown(goal)}` has no field `{entry.key}`", _key(entry), hint)
+            c.expr(entry.value)
+            if meant:
+                seen[meant] = entry
+        else:
+            c.want(entry.value, field.read if field.optional else field.type, entry.key)
+    missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in seen]
+    if missing:
+        what = "the field" if len(missing) == 1 else "the fields"
+        c.report("V0312", f"{what} {', '.join(missing)} of `{shown(goal)}` {_are(missing)} missing", node)
+
+
+def _are(items: list[str]) -> str:
+    return "is" if len(items) == 1 else "are"
+
+
+def _key(entry: Entry) -> tuple[int, int]:
+    return entry.start, min(entry.end, entry.start + len(entry.key) + 2 * entry.quoted)
+
+
+def _check_keys(c: Checker, node: ObjectLit) -> dict[str, Entry]:
+    """The entries by key; a key that is there twice is reported."""
+    seen: dict[str, Entry] = {}
+    for entry in node.entries:
+        first = seen.setdefault(entry.key, entry)
+        if first is not entry:
+            where = (Label(*_key(first), "first here"),)
+            c.report("V0318", f"the field `{entry.key}` is there twice", _key(entry), labels=where)
+    return seen
+
+
+def _held(type_: Type) -> Type:
+    """The type of a value inside another one."""
+    type_ = plain(type_)
+    return JSON if isinstance(type_, Array | Object) and _size(type_, _MOST_DEPTH) > _MOST_SIZE else type_
+
+
+def _size(type_: Type, depth: int) -> int:
+    if depth == 0:
+        return _MOST_SIZE + 1
+    if isinstance(type_, Array):
+        return 1 + _size(type_.item, depth - 1)
+    if not isinstance(type_, Object) or type_.name:
+        return 1
+    total = 1
+    for field in type_.fields.values():
+        total += _size(field.type, depth - 1)
+        if total > _MOST_SIZE:
+            break
+    return total

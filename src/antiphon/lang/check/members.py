@@ -1,0 +1,227 @@
+"""Members, indexes, slices and methods: what stands after a value."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from antiphon.lang.check.calls import call_name, check_arguments
+from antiphon.lang.check.methods import ARRAY_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
+from antiphon.lang.check.narrowing import narrowed_type
+from antiphon.lang.check.operators import operand
+from antiphon.lang.check.state import Checker, fields_of, general, shown
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import (
+    AI,
+    AI_MEMBERS,
+    AI_NAMES,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    Array,
+    Callable,
+    Object,
+    Type,
+    assignable,
+    join,
+    plain,
+    without_null,
+)
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Member, Name, NumberLit, Slice, TextLit
+
+_POSTFIX = frozenset((Member, Index, Slice, Call))
+#: What a method is, on its own.
+_METHOD = Callable((), 0, JSON, unchecked=True)
+_MUTATING = frozenset(n for table in (ARRAY_METHODS, OBJECT_METHODS) for n, m in table.items() if m.mutates)
+#: Of objects with more fields it is not worked out what they have in common.
+_FEW_FIELDS = 12
+
+
+def postfix(c: Checker, node: Member | Index | Slice | Call, _: Type | None) -> Type:
+    """`a.b[i](x).c`, from the left; such chains may be long, so this goes without recursion."""
+    parts: list[Any] = [node]
+    inner: Any = node
+    while True:
+        inner = inner.callee if type(inner) is Call else inner.object
+        if type(inner) not in _POSTFIX:
+            break
+        parts.append(inner)
+    # The variable that a change of the value would change.
+    root: Symbol | None = None
+    if type(inner) is Name and type(parts[-1]) is Call:
+        call = parts.pop()
+        type_ = call.type = call_name(c, call, inner)
+    else:
+        type_ = c.expr(inner)
+        root = inner.symbol if type(inner) is Name else None
+    while parts:
+        each = parts.pop()
+        if type(each) is Member and parts and type(parts[-1]) is Call:
+            call = parts.pop()
+            each.type = _METHOD
+            type_ = call.type = _method(c, call, each, type_, root)
+            root = None
+        else:
+            type_ = each.type = _PARTS[type(each)](c, each, type_)
+            root = root if type(each) in (Member, Index) else None
+    return type_
+
+
+def member_type(c: Checker, node: Member, type_: Type) -> Type:
+    """The type of a member of a value."""
+    if type(type_) is AI:
+        if node.name == "value":
+            return type_.inner
+        if (own := AI_MEMBERS.get(node.name)) is not None:
+            return own
+    kind = operand(type_)
+    if kind is JSON:
+        return JSON
+    if isinstance(kind, Object) and (field := kind.fields.get(node.name)) is not None:
+        found = field.read
+        return narrowed_type(c, node, found) if c.narrowed else found
+    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object)):
+        return NUMBER
+    _no_member(c, node, type_, kind)
+    return JSON
+
+
+def index_type(c: Checker, node: Index, type_: Type) -> Type:
+    """The type of an item of a value."""
+    kind = operand(type_)
+    index = c.expr(node.index)
+    if kind is JSON:
+        return JSON
+    wanted = operand(index)
+    if isinstance(kind, Array) or kind is TEXT:
+        if wanted is not NUMBER and wanted is not JSON:
+            c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index)
+        return kind.item if isinstance(kind, Array) else TEXT
+    if isinstance(kind, Object):
+        if wanted is not TEXT and wanted is not JSON:
+            c.report("V0309", f"an object is indexed by text, found `{shown(wanted)}`", node.index)
+        return _field_type(node, kind)
+    c.report("V0309", f"`{general(type_)}` has no items", node.object, "arrays, text, objects and json can be indexed")
+    return JSON
+
+
+def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
+    """A part of an array or a text."""
+    for each in (node.first, node.last, node.step):
+        if each is None:
+            continue
+        bound = c.expr(each)
+        if operand(bound) not in (NUMBER, JSON) and bound is not NULL:
+            c.report("V0309", f"the bounds of a slice are numbers, found `{general(bound)}`", each)
+    if isinstance(node.step, NumberLit) and node.step.value == 0:
+        c.report("V0309", "the step of a slice cannot be 0", node.step)
+    kind = operand(type_)
+    if kind is TEXT or kind is JSON or isinstance(kind, Array):
+        return kind
+    c.report("V0309", f"`{general(type_)}` has no slices", node.object, "arrays and text can be sliced")
+    return JSON
+
+
+def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: str) -> None:
+    """What belongs to a constant, or lives outside an `async for`, may not be changed."""
+    if root is None:
+        return
+    if root.kind == "const":
+        from antiphon.lang.check.names import declared_here
+
+        hint = f"declare it with `let`, or change a copy: `let other = {root.name}.copy()`"
+        c.report("V0402", f"`{root.name}` is a constant, {what}", node, hint, declared_here(root))
+    elif c.is_outside_async_for(root):
+        message = f"`{root.name}` is outside this `async for`, {what}"
+        c.report("V0505", message, node, "its iterations run at the same time; `yield` what each of them gives")
+
+
+def _call_value(c: Checker, node: Call, type_: Type) -> Type:
+    """A call of something that is no name and no method."""
+    for each in node.arguments:
+        c.expr(each)
+    if plain(type_) != JSON:
+        c.report("V0311", f"a value of type `{general(type_)}` cannot be called", node.callee)
+    return JSON
+
+
+_PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_type, Call: _call_value}
+
+
+def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None) -> Type:
+    receiver = without_null(plain(type_))
+    table = methods_of(receiver)
+    method = table.get(node.name) if table is not None else None
+    if node.name in _MUTATING and (method is None or method.mutates) and receiver is not TEXT:
+        check_changeable(c, root, node, f"and `{node.name}` would change it")
+    if method is not None:
+        return _known_method(c, call, node, method, operand(receiver))
+    for each in call.arguments:
+        c.expr(each)
+    if operand(receiver) is not JSON:
+        _no_method(c, node, type_, receiver, table or {})
+    return JSON
+
+
+def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type) -> Type:
+    types = tuple(signature_type(each, receiver) for each in method.parameters)
+    where = node.name_start, node.name_start + len(node.name)
+    check_arguments(c, call, node.name, where, types, method.required)
+    if node.name == "sum" and isinstance(receiver, Array) and not assignable(receiver.item, NUMBER):
+        c.report("V0302", f"`sum` adds numbers, found `{shown(receiver)}`", where)
+    return signature_type(method.returns, receiver)
+
+
+def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dict[str, Method]) -> None:
+    where = node.name_start, node.name_start + len(node.name)
+    kind = operand(receiver)
+    if isinstance(kind, Object) and node.name in kind.fields:
+        c.report("V0311", f"the field `{node.name}` of `{general(kind)}` cannot be called", where)
+        return
+    other = _OTHER_NAMES.get(node.name)
+    hint = other if other and kind is not NULL else c.meant(node.name, table)
+    c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint)
+
+
+#: What methods are called elsewhere.
+_OTHER_NAMES = {
+    **dict.fromkeys(("append", "add"), "write `push`"),
+    **dict.fromkeys(("map", "filter", "forEach", "reduce", "find", "some", "every"), "write a `for` loop"),
+    **dict.fromkeys(("toUpperCase", "toUpper", "uppercase"), "write `upper`"),
+    **dict.fromkeys(("toLowerCase", "toLower", "lowercase"), "write `lower`"),
+    **dict.fromkeys(("strip",), "write `trim`"),
+    **dict.fromkeys(("contains", "has"), "write `includes`"),
+    **dict.fromkeys(("substring", "substr"), "write `slice`"),
+    **dict.fromkeys(("size", "count"), "write `length`"),
+    **dict.fromkeys(("concat", "extend"), "write `+`"),
+}
+
+
+def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
+    where = node.name_start, node.name_start + len(node.name)
+    table = methods_of(kind) or {}
+    if node.name in table:
+        hint = f"write `{c.text_of(node)}({'…' if table[node.name].required else ''})`"
+        c.report("V0308", f"`{node.name}` is a method and must be called", where, hint)
+        return
+    fields = kind.fields if isinstance(kind, Object) else ("length",)
+    own = [*AI_NAMES] if isinstance(type_, AI) else []
+    hint = c.meant(node.name, chain(fields, own, table))
+    if isinstance(kind, Object) and not hint:
+        hint = fields_of(kind)
+    what = "field" if isinstance(kind, Object) else "member"
+    c.report("V0306", f"`{general(type_)}` has no {what} `{node.name}`", where, hint)
+
+
+def _field_type(node: Index, kind: Object) -> Type:
+    if isinstance(node.index, TextLit) and len(node.index.parts) == 1 and isinstance(node.index.parts[0], str):
+        field = kind.fields.get(node.index.parts[0])
+        return field.read if field is not None else JSON
+    if not 0 < len(kind.fields) <= _FEW_FIELDS:
+        return JSON
+    types = [each.read for each in kind.fields.values()]
+    found = types[0]
+    for each in types[1:]:
+        found = join(found, each)
+    return found

@@ -1,0 +1,114 @@
+"""Names where they are used, and the holes in strings."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.narrowing import narrowed_type
+from antiphon.lang.check.state import Checker, shown
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import JSON, MODEL, NAMED, TOOL, Callable, Type
+from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.nodes import Hole, Index, Member, Name, Node, Slice
+
+
+def name(c: Checker, node: Name, _: Type | None) -> Type:
+    """A name that is read."""
+    symbol = resolve(c, node)
+    if symbol is None:
+        return JSON
+    if symbol.kind == "type":
+        message = f"`{node.name}` is a type, and no value"
+        c.report("V0205", message, node, f"write a value of it, or declare one: `let x: {node.name} = …`")
+        return JSON
+    type_ = symbol.type
+    if type(type_) is Callable:
+        return _function_value(c, node, symbol)
+    return narrowed_type(c, node, type_) if c.narrowed else type_
+
+
+def resolve(c: Checker, node: Name) -> Symbol | None:
+    """What a name stands for; an unknown one is reported."""
+    symbol = node.symbol = c.scope.find(node.name)
+    if symbol is None:
+        _unknown(c, node)
+    else:
+        symbol.used = True
+    return symbol
+
+
+def tool_value(c: Checker, node: Name) -> Type | None:
+    """`TOOL` if the name is that of a tool, which may be an item of an array."""
+    symbol = c.scope.find(node.name)
+    if symbol is None or type(symbol.type) is not Callable or symbol.kind not in ("tool", "import"):
+        return None
+    symbol.used = True
+    node.symbol, node.type = symbol, TOOL
+    return TOOL
+
+
+def model_name(c: Checker, node: Name) -> None:
+    """A name where a model is wanted."""
+    node.type = MODEL
+    symbol = node.symbol = c.scope.find(node.name)
+    if symbol is None:
+        models = (each for each in c.scope.all_names() if _is_model(c.scope.find(each)))
+        _unknown(c, node, c.meant(node.name, models) or "declare it: `model " + node.name + ' = { name: "…" }`')
+        return
+    symbol.used = True
+    if not _is_model(symbol) and symbol.type != JSON:
+        hint = "a model is declared with `model name = { … }`; without one, the last that was declared is asked"
+        c.report("V0315", f"`{node.name}` is not a model", node, hint, declared_here(symbol))
+
+
+def check_hole(c: Checker, hole: Hole) -> None:
+    """`${expr}` and `{path}` in a string."""
+    value = hole.value
+    if not hole.dollar:
+        root = value
+        while isinstance(root, Member | Index | Slice):
+            root = root.object
+        c.path_root = root
+    check_has_text(c, value, c.expr(value))
+
+
+def check_has_text(c: Checker, node: Node, type_: Type) -> None:
+    """Only values can be turned into text: models and tools cannot."""
+    if type_ is MODEL or type_ is TOOL:
+        c.report("V0301", f"a {shown(type_)} cannot be made text", node)
+
+
+def _is_model(symbol: Symbol | None) -> bool:
+    return symbol is not None and symbol.kind != "type" and symbol.type == MODEL
+
+
+def _function_value(c: Checker, node: Name, symbol: Symbol) -> Type:
+    what = "tool" if symbol.kind == "tool" else "function"
+    hint = f"call it: `{node.name}(…)`"
+    if what == "tool":
+        hint += f", or give it to a model: `tools: [{node.name}]`"
+    c.report("V0204", f"the {what} `{node.name}` is used as a value", node, hint, declared_here(symbol))
+    return JSON
+
+
+def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
+    node.type = JSON
+    later = c.scope.declared_later(node.name)
+    if later is not None:
+        where = (Label(*later, "it is declared here"),)
+        own = later[0] < node.start
+        message = f"`{node.name}` is used {'in its own' if own else 'before its'} declaration"
+        c.report("V0202", message, node, "" if own else "move the declaration up", where)
+        return
+    if hint is None:
+        hint = c.meant(node.name, c.scope.all_names())
+        if node.name in NAMED and not hint:
+            hint = f"`{node.name}` is the name of a type"
+        if node is c.path_root:
+            hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
+    c.report("V0201", f"there is no `{node.name}` here", node, hint)
+
+
+def declared_here(symbol: Symbol) -> tuple[Label, ...]:
+    """A label at the declaration, where there is one in this file."""
+    if symbol.kind == "builtin" or symbol.end == 0:
+        return ()
+    return (Label(symbol.start, symbol.end, "it is declared here"),)

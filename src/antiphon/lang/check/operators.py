@@ -1,0 +1,227 @@
+"""Operators, ranges and conditions."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.names import check_has_text
+from antiphon.lang.check.narrowing import narrow
+from antiphon.lang.check.state import Checker, general, has_literals, shown
+from antiphon.lang.check.types import (
+    BOOLEAN,
+    JSON,
+    NEVER,
+    NULL,
+    NUMBER,
+    PROMPT,
+    TEXT,
+    Array,
+    Literal,
+    Object,
+    Simple,
+    Type,
+    Union,
+    base,
+    join,
+    may_be_null,
+    plain,
+    without_null,
+)
+from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Node, Range, Unary
+
+
+def unary(c: Checker, node: Unary, _: Type | None) -> Type:
+    """`-x`, `not x`."""
+    type_ = c.expr(node.operand)
+    if node.op == "not":
+        check_condition(c, node.operand, type_)
+        return BOOLEAN
+    if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
+        return c.number_literal(-type_.value)
+    if operand(type_) not in (NUMBER, JSON):
+        c.report("V0302", f"`-` needs a number, found `{general(type_)}`", node.operand)
+    return NUMBER
+
+
+def binary(c: Checker, node: Binary, _: Type | None) -> Type:
+    """A chain of operators, from the left; chains may be long, so this goes without recursion."""
+    chain = [node]
+    while type(left := chain[-1].left) is Binary:
+        chain.append(left)
+    before = c.narrowed
+    type_ = c.expr(chain[-1].left)
+    for each in reversed(chain):
+        if each.op in _LOGIC and not (type(each.left) is Binary and each.left.op == each.op):
+            c.narrowed = dict(before)
+        type_ = each.type = _RULES[each.op](c, each, type_)
+    c.narrowed = before
+    return type_
+
+
+def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]) -> Type:
+    """The type of two operands under an arithmetic operator, `+` included."""
+    first, second = operand(left), operand(right)
+    if op != "+":
+        if (first is NUMBER or first is JSON) and (second is NUMBER or second is JSON):
+            return NUMBER
+        c.report("V0302", f"`{op}` needs two numbers, found `{general(left)}` and `{general(right)}`", where)
+        return NUMBER
+    if first is TEXT or second is TEXT:
+        return TEXT
+    if first is NUMBER and second is NUMBER:
+        return NUMBER
+    if isinstance(first, Array) and isinstance(second, Array):
+        return Array(join(first.item, second.item))
+    if first is JSON or second is JSON:
+        return JSON
+    message = f"`+` adds numbers, joins texts or arrays; found `{general(left)}` and `{general(right)}`"
+    c.report("V0302", message, where)
+    return JSON
+
+
+def operand(type_: Type) -> Type:
+    """What an operator sees of a type: neither history, nor literals, nor that it may be null."""
+    if type(type_) is Simple:
+        return TEXT if type_ is PROMPT else type_
+    if type(type_) is Array or type(type_) is Object:
+        return type_
+    if type(type_) is Literal:
+        return base(type_)
+    return base(without_null(plain(type_)))
+
+
+def check_condition(c: Checker, node: Expr, type_: Type) -> None:
+    """A condition is boolean, json, or something that may be null: then it asks whether it is there."""
+    if type_ is BOOLEAN or type_ is JSON or may_be_null(type_):
+        return
+    seen = operand(type_)
+    if seen not in (BOOLEAN, JSON):
+        c.report("V0304", f"a condition is a boolean, found `{general(type_)}`", node, _test_hint(c, node, seen))
+
+
+def warn_constant(c: Checker, node: Expr, *, unless: bool | None = None) -> None:
+    """Warn of a condition that is always the same; `while true` is meant."""
+    if isinstance(node, BoolLit) and node.value is not unless:
+        c.warn("V0703", f"this condition is always {'true' if node.value else 'false'}", node)
+
+
+def range_(c: Checker, node: Range, _: Type | None) -> Type:
+    """`a..b`."""
+    for each in (node.first, node.last):
+        type_ = c.expr(each)
+        if operand(type_) not in (NUMBER, JSON):
+            c.report("V0302", f"a range goes from number to number, found `{general(type_)}`", each)
+    return _NUMBERS
+
+
+_NUMBERS = Array(NUMBER)
+_LOGIC = frozenset(("and", "or"))
+
+
+def _arithmetic(c: Checker, node: Binary, left: Type) -> Type:
+    return combine(c, node.op, left, c.expr(node.right), (node.start, node.end))
+
+
+def _plus(c: Checker, node: Binary, left: Type) -> Type:
+    right = c.expr(node.right)
+    check_has_text(c, node.left, left)
+    check_has_text(c, node.right, right)
+    return combine(c, "+", left, right, (node.start, node.end))
+
+
+def _order(c: Checker, node: Binary, left: Type) -> Type:
+    right = c.expr(node.right)
+    first, second = operand(left), operand(right)
+    if not (first is second and (first is NUMBER or first is TEXT)) and not (
+        (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))
+    ):
+        message = f"`{node.op}` compares two numbers or two texts, found `{general(left)}` and `{general(right)}`"
+        c.report("V0302", message, node)
+    return BOOLEAN
+
+
+def _equal(c: Checker, node: Binary, left: Type) -> Type:
+    right = c.expr(node.right)
+    if not _may_be_equal(left, right):
+        literal = has_literals(left) or has_literals(right)
+        show = shown if literal and operand(left) == operand(right) else general
+        hint = _nearest_literal(c, left, right)
+        c.report("V0303", f"`{show(left)}` and `{show(right)}` are never equal", node, hint)
+    return BOOLEAN
+
+
+def _logic(c: Checker, node: Binary, left: Type) -> Type:
+    check_condition(c, node.left, left)
+    # Of a chain, what stands further left is known already.
+    last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
+    narrow(c, last, node.op == "and")
+    check_condition(c, node.right, c.expr(node.right))
+    return BOOLEAN
+
+
+def _coalesce(c: Checker, node: Binary, left: Type) -> Type:
+    right = c.expr(node.right)
+    if left is NULL:
+        return right
+    if may_be_null(left):
+        return join(without_null(left), right)
+    if plain(left) != JSON:
+        message = f"the left side of `??` is `{general(left)}` and never null"
+        c.warn("V0705", message, node.left, "leave out `??` and what follows")
+        return left
+    return JSON
+
+
+_RULES = {
+    "+": _plus,
+    **dict.fromkeys(("-", "*", "/", "%", "**"), _arithmetic),
+    **dict.fromkeys(("<", "<=", ">", ">="), _order),
+    **dict.fromkeys(("==", "!="), _equal),
+    **dict.fromkeys(("and", "or"), _logic),
+    "??": _coalesce,
+}
+
+
+def _may_be_equal(left: Type, right: Type) -> bool:
+    if left is right or left is NULL or right is NULL:
+        return True
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        # What a constant is called with may be changed one day: only kinds are compared.
+        return base(left) == base(right)
+    if isinstance(plain(left), Union) or isinstance(plain(right), Union):
+        return any(_option_fits(a, b) for a in _options(left) for b in _options(right))
+    return _option_fits(plain(left), plain(right))
+
+
+def _option_fits(left: Type, right: Type) -> bool:
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        return left.value == right.value and isinstance(left.value, bool) == isinstance(right.value, bool)
+    first, second = base(left), base(right)
+    if first == second or JSON in (first, second) or NEVER in (first, second):
+        return True
+    if isinstance(first, Array) and isinstance(second, Array):
+        return True
+    return isinstance(first, Object) and isinstance(second, Object)
+
+
+def _options(type_: Type) -> tuple[Type, ...]:
+    type_ = plain(type_)
+    return tuple(each for each in type_.options if each is not NULL) if isinstance(type_, Union) else (type_,)
+
+
+def _nearest_literal(c: Checker, left: Type, right: Type) -> str:
+    """For `level == "lo"`: the one that was meant."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Literal) and isinstance(one.value, str):
+            known = (each.value for each in _options(other) if isinstance(each, Literal))
+            return c.meant(one.value, (each for each in known if isinstance(each, str))).replace("`", '"')
+    return ""
+
+
+def _test_hint(c: Checker, node: Node, seen: Type) -> str:
+    text = c.text_of(node)
+    if seen is TEXT:
+        return f'there is no truthiness; write `{text} != ""`'
+    if seen is NUMBER:
+        return f"there is no truthiness; write `{text} != 0`"
+    if isinstance(seen, Array):
+        return f"there is no truthiness; write `{c.object_text_of(node)}.length > 0`"
+    return "there is no truthiness; write what is to be compared"

@@ -1,0 +1,316 @@
+"""What the checker knows while it goes through a program, and how it reports what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from antiphon._suggestions import nearest
+from antiphon.lang.check.scopes import BUILTIN_SCOPE, Scope
+from antiphon.lang.check.symbols import Exports, Kind, Symbol
+from antiphon.lang.check.types import (
+    BOOLEAN,
+    NUMBER,
+    TEXT,
+    Literal,
+    Object,
+    Type,
+    Union,
+    assignable,
+    base,
+    may_be_null,
+    show,
+)
+from antiphon.lang.syntax.diagnostics import Diagnostic, Label, Severity
+from antiphon.lang.syntax.nodes import (
+    Ask,
+    AskHuman,
+    Binary,
+    Block,
+    Expr,
+    Function,
+    Node,
+    NullLit,
+    NumberLit,
+    Range,
+    Statement,
+    TextLit,
+    TypeDecl,
+    Unary,
+)
+from antiphon.lang.syntax.source import Source
+
+#: Finds the type of an expression; the last is the type its place wants, if any.
+ExprRule = Callable[["Checker", Any, Type | None], Type]
+#: Checks a statement; true if nothing after it can be reached.
+StatementRule = Callable[["Checker", Any], bool]
+EXPRESSIONS: dict[type, ExprRule] = {}
+STATEMENTS: dict[type, StatementRule] = {}
+#: Looking for what was meant takes time; a program with so many mistakes gets no more of it.
+MOST_SUGGESTIONS = 100
+#: Declared in the whole block, so never out of reach.
+HOISTED: frozenset[type] = frozenset((Function, TypeDecl))
+#: A narrowed value: the variable and the members after it.
+Path = tuple[Symbol, str]
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """The function or `async for` that is being checked; for the module itself, `node` is `None`."""
+
+    node: Any = None
+    parent: Frame | None = None
+    #: What it was declared to return.
+    returns: Type | None = None
+    is_async_for: bool = False
+    #: For each loop around the place, whether a `break` leaves it.
+    loops: list[bool] = field(default_factory=list[bool])
+    #: In an `async for`: what is yielded, and what is wanted to be.
+    yields: Type | None = None
+    wanted: Type | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Checker:
+    """One check of one program."""
+
+    source: Source
+    module: Scope
+    imports: Callable[[str], Exports] | None = None
+    untrusted: bool = False
+    in_repl: bool = False
+    scope: Scope = field(init=False)
+    frame: Frame = field(default_factory=Frame)
+    diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    #: What is known of values by the conditions that led here, with the number of assignments at that time.
+    narrowed: dict[Path, tuple[int, Type]] = field(default_factory=dict[Path, tuple[int, Type]])
+    assignments: dict[Symbol, int] = field(default_factory=dict[Symbol, int])
+    #: Warnings about unused variables, which a model may yet be shown.
+    unread: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    shows_variables: bool = False
+    in_test: bool = False
+    #: The name a `{path}` in a string begins with, which may not be meant as one.
+    path_root: Expr | None = None
+    imported: list[Symbol] = field(default_factory=list[Symbol])
+    #: Module-level symbols of earlier checks, which may be declared again.
+    earlier: frozenset[Symbol] = frozenset()
+    #: Declared types that are not known yet; true while one is being looked at.
+    aliases: dict[Symbol, bool] = field(default_factory=dict[Symbol, bool])
+    open_aliases: int = 0
+    #: Object types whose fields are still to be read.
+    unfilled: list[tuple[Object, Any]] = field(default_factory=list[tuple[Object, Any]])
+    _texts: dict[str, Literal] = field(default_factory=dict[str, Literal])
+    _numbers: dict[float, Literal] = field(default_factory=dict[float, Literal])
+    _suggestions: int = 0
+
+    def __post_init__(self) -> None:
+        self.scope = self.module
+        self.earlier = frozenset(self.module.names.values())
+        if self.module.parent is None:
+            self.module.parent = BUILTIN_SCOPE
+
+    # The tree
+
+    def expr(self, node: Expr, wanted: Type | None = None) -> Type:
+        """The type of an expression, which is noted on it."""
+        type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
+        return type_
+
+    def want(self, node: Expr, wanted: Type, name: str) -> Type:
+        """The type of an expression that must fit a place; `name` is what the place is called."""
+        type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
+        if type_ is not wanted and not assignable(type_, wanted):
+            self.mismatch(node, type_, wanted, name)
+        return type_
+
+    def block(self, block: Block, symbols: Iterable[Symbol] = ()) -> bool:
+        """Check a block in a scope of its own; true if its end cannot be reached."""
+        outer = self.scope
+        self.scope = Scope({}, outer, block.start, block.end, block.statements)
+        for each in symbols:
+            self.declare(each)
+        narrowed = self.narrowed
+        self.narrowed = dict(narrowed) if narrowed else {}
+        ends = self.statements(block.statements)
+        self._warn_unused(self.scope)
+        self.scope, self.narrowed = outer, narrowed
+        return ends
+
+    def statements(self, statements: list[Statement]) -> bool:
+        """Check the statements of the current scope; true if what comes after them cannot be reached."""
+        from antiphon.lang.check.declarations import hoist
+        from antiphon.lang.check.functions import check_body
+
+        hoist(self, statements)
+        ends = warned = False
+        for each in statements:
+            if ends and not warned and type(each) not in HOISTED:
+                warned = True
+                self.warn("V0701", "this code cannot be reached", each)
+            if STATEMENTS[type(each)](self, each):
+                ends = True
+        for function in self.scope.waiting:
+            check_body(self, function)
+        self.scope.waiting.clear()
+        return ends
+
+    # Names
+
+    def symbol(
+        self, name: str, kind: Kind, type_: Type, start: int, since: int, *, private: bool = False, node: Any = None
+    ) -> Symbol:
+        """A symbol that belongs to the current scope."""
+        scope = self.scope
+        end, until = start + len(name), scope.end
+        is_global = scope is self.module
+        return Symbol(
+            name, kind, type_, start, end, since, until, private, False, is_global, False, self.frame.node, node=node
+        )
+
+    def declare(self, symbol: Symbol) -> None:
+        """Make a name known; one that the scope knows already is an error."""
+        names = self.scope.names
+        first = names.get(symbol.name)
+        if first is not None and first not in self.earlier:
+            where = (Label(first.start, first.end, "it is first declared here"),)
+            message = f"`{symbol.name}` is declared twice"
+            self.report("V0203", message, symbol, "give one of them another name", where)
+        names[symbol.name] = symbol
+
+    def is_outside_async_for(self, symbol: Symbol) -> bool:
+        """Whether the variable lives outside the `async for` this place is in."""
+        frame: Frame | None = self.frame
+        while frame is not None and frame.node is not symbol.owner:
+            if frame.is_async_for:
+                return True
+            frame = frame.parent
+        return False
+
+    def nearest(self, name: str, known: Iterable[str]) -> str | None:
+        """The known name that was probably meant."""
+        if self._suggestions >= MOST_SUGGESTIONS:
+            return None
+        self._suggestions += 1
+        return nearest(name, known)
+
+    def meant(self, name: str, known: Iterable[str]) -> str:
+        """A hint with the known name that was probably meant; empty where there is none."""
+        found = self.nearest(name, known)
+        return f"did you mean `{found}`?" if found else ""
+
+    # Literals, each made once
+
+    def text_literal(self, value: str) -> Type:
+        """The type of just this text."""
+        found = self._texts.get(value)
+        if found is None:
+            found = self._texts[value] = Literal(value)
+        return found
+
+    def number_literal(self, value: int | float) -> Type:
+        """The type of just this number."""
+        if type(value) is float:
+            # As keys, 1 and 1.0 are the same.
+            return Literal(value)
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = Literal(value)
+        return found
+
+    # Reports
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        where: Node | Symbol | tuple[int, int],
+        hint: str = "",
+        labels: tuple[Label, ...] = (),
+        severity: Severity = "error",
+    ) -> None:
+        """Note that something is wrong."""
+        start, end = where if isinstance(where, tuple) else (where.start, where.end)
+        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, severity))
+
+    def warn(self, code: str, message: str, where: Node | Symbol | tuple[int, int], hint: str = "") -> None:
+        """Note that something is probably not meant."""
+        self.report(code, message, where, hint, severity="warning")
+
+    def mismatch(self, node: Node, found: Type, wanted: Type, name: str) -> None:
+        """Report a value that does not fit its place."""
+        place = f" for `{name}`" if name else ""
+        message = f"expected `{shown(wanted)}`{place}, found `{_found(found, wanted)}`"
+        self.report("V0301", message, node, self._remedy(node, found, wanted))
+
+    def text_of(self, node: Node) -> str:
+        """How a node is written, if that is short."""
+        text = self.source.text[node.start : node.end]
+        return text if len(text) <= 40 and "\n" not in text else "x"
+
+    def object_text_of(self, node: Node) -> str:
+        """How a node is written where a member follows."""
+        text = self.text_of(node)
+        return f"({text})" if isinstance(node, Binary | Unary | Range | Ask | AskHuman) and text != "x" else text
+
+    def _remedy(self, node: Node, found: Type, wanted: Type) -> str:
+        if isinstance(node, NumberLit | TextLit | NullLit):
+            return ""
+        if may_be_null(found) and not may_be_null(wanted):
+            return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
+        name = _CONVERSIONS.get((base(found), base(wanted)))
+        return f"write `{self.object_text_of(node)}.{name}()`" if name else ""
+
+    def warn_unused_imports(self) -> None:
+        """Warn of imported names that the module does not use."""
+        for each in self.imported:
+            if not each.used and not each.name.startswith("_"):
+                self.warn("V0702", f"`{each.name}` is imported and never used", each, "remove it from the import")
+
+    def _warn_unused(self, scope: Scope) -> None:
+        for each in scope.names.values():
+            if each.used or each.exported or each.kind not in _WARNED or each.name.startswith("_"):
+                continue
+            what = "assigned but never read" if each.assigned else "never used"
+            hint = f"remove it, or call it `_{each.name}`"
+            message = f"`{each.name}` is {what}"
+            found = Diagnostic("V0702", message, each.start, each.end, hint, severity="warning")
+            shows = each.kind in ("let", "const") and not each.is_private
+            (self.unread if shows else self.diagnostics).append(found)
+
+
+_CONVERSIONS: dict[tuple[Type, Type], str] = {
+    (NUMBER, TEXT): "toString",
+    (BOOLEAN, TEXT): "toString",
+    (TEXT, NUMBER): "toNumber",
+}
+_WARNED = frozenset(("let", "const", "function"))
+
+
+def shown(type_: Type) -> str:
+    """A type for a message, cut where it is long."""
+    text = show(type_)
+    return text if len(text) <= 100 else text[:99] + "…"
+
+
+def fields_of(type_: Object) -> str:
+    """A hint with the fields there are."""
+    names = [f"`{name}`" for name in islice(type_.fields, 8)]
+    return f"its fields are {', '.join(names)}" if names else "it has no fields"
+
+
+def general(type_: Type) -> str:
+    """A type for a message in which it does not matter which text or number it is."""
+    text = show(type_, literals=False)
+    return text if len(text) <= 100 else text[:99] + "…"
+
+
+def _found(found: Type, wanted: Type) -> str:
+    """The type that was found: the literal itself only where literals are wanted."""
+    return shown(found) if has_literals(wanted) else general(found)
+
+
+def has_literals(type_: Type) -> bool:
+    """Whether only certain values of a kind are of the type."""
+    return isinstance(type_, Literal) or (isinstance(type_, Union) and any(map(has_literals, type_.options)))

@@ -1,0 +1,223 @@
+"""Statements other than declarations. Each says whether nothing after it can be reached."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.iteration import is_private, item_type
+from antiphon.lang.check.names import model_name
+from antiphon.lang.check.narrowing import forget_variables, narrow
+from antiphon.lang.check.operators import check_condition, operand, warn_constant
+from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.types import ERROR, JSON, NULL, TEXT, assignable, join, may_be_null, plain, widen
+from antiphon.lang.syntax.nodes import (
+    ArrayLit,
+    BadStatement,
+    Binary,
+    Block,
+    BoolLit,
+    Break,
+    Continue,
+    Expr,
+    ExprStatement,
+    For,
+    If,
+    Index,
+    LoopMode,
+    Member,
+    Name,
+    NullLit,
+    NumberLit,
+    ObjectLit,
+    Range,
+    Return,
+    Slice,
+    Test,
+    TextLit,
+    Throw,
+    Try,
+    Unary,
+    While,
+    Yield,
+)
+
+_LITERALS = ArrayLit | BoolLit | NullLit | NumberLit | ObjectLit | TextLit
+_WITHOUT_EFFECT = _LITERALS | Binary | Index | Member | Name | Range | Slice | Unary
+
+
+def block(c: Checker, node: Block) -> bool:
+    """`{ … }`."""
+    return c.block(node)
+
+
+def bad(_: Checker, __: BadStatement) -> bool:
+    """What could not be read has its diagnostic already."""
+    return False
+
+
+def expression(c: Checker, node: ExprStatement) -> bool:
+    """An expression on its own; one that only makes a value is probably not meant."""
+    before = len(c.diagnostics)
+    type_ = c.expr(node.value)
+    # The last value of a program is what the program gives, if it is data.
+    is_result = c.scope is c.module and c.module.statements[-1] is node and assignable(type_, JSON)
+    if isinstance(node.value, _WITHOUT_EFFECT) and not is_result and len(c.diagnostics) == before:
+        hint = ""
+        if isinstance(node.value, Binary) and node.value.op == "==":
+            hint = "to assign, write `=`"
+        c.warn("V0704", "nothing is done with this value", node.value, hint)
+    return False
+
+
+def if_(c: Checker, node: If) -> bool:
+    """`if … else if … else`; a long chain is gone through without recursion."""
+    before = c.narrowed
+    all_end = True
+    then_end = False
+    each: If | Block | None = node
+    while isinstance(each, If):
+        check_condition(c, each.condition, c.expr(each.condition))
+        warn_constant(c, each.condition)
+        outside = c.narrowed
+        c.narrowed = dict(outside)
+        narrow(c, each.condition, True)
+        then_end = c.block(each.then)
+        all_end = all_end and then_end
+        c.narrowed = dict(outside)
+        narrow(c, each.condition, False)
+        each = each.otherwise
+    if each is not None:
+        all_end = c.block(each) and all_end
+        c.narrowed = before
+        return all_end
+    if not (then_end and node.otherwise is None):
+        # After the statement it is known that the condition did not hold only if the branch does not come back.
+        c.narrowed = before
+    return False
+
+
+def for_(c: Checker, node: For) -> bool:
+    """`for x in …`."""
+    item = item_type(c, node.iterable, c.expr(node.iterable))
+    symbol = node.symbol = c.symbol(
+        node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
+    )
+    symbol.until, symbol.is_global = node.body.end, False
+    before = c.narrowed
+    c.narrowed = forget_variables(c)
+    c.frame.loops.append(False)
+    c.block(node.body, (symbol,))
+    c.frame.loops.pop()
+    c.narrowed = before
+    _check_mode(c, node.mode)
+    return False
+
+
+def while_(c: Checker, node: While) -> bool:
+    """`while …`; one that is always true and has no `break` is never left."""
+    before = c.narrowed
+    c.narrowed = forget_variables(c)
+    check_condition(c, node.condition, c.expr(node.condition))
+    warn_constant(c, node.condition, unless=True)
+    narrow(c, node.condition, True)
+    c.frame.loops.append(False)
+    c.block(node.body)
+    left = c.frame.loops.pop()
+    c.narrowed = before
+    _check_mode(c, node.mode)
+    return isinstance(node.condition, BoolLit) and node.condition.value and not left
+
+
+def leave(c: Checker, node: Break | Continue) -> bool:
+    """`break`, `continue`."""
+    word = "break" if isinstance(node, Break) else "continue"
+    loops = c.frame.loops
+    if loops:
+        loops[-1] = loops[-1] or word == "break"
+    elif c.frame.is_async_for:
+        _out_of_async_for(c, node, word)
+    else:
+        c.report("V0503", f"`{word}` stands outside a loop", node)
+    return True
+
+
+def return_(c: Checker, node: Return) -> bool:
+    """`return value`."""
+    wanted = c.frame.returns
+    if c.frame.is_async_for:
+        _out_of_async_for(c, node, "return")
+        wanted = None
+    if node.value is None:
+        if wanted is not None and wanted != JSON and not may_be_null(wanted):
+            name = c.frame.node.name
+            c.report("V0502", f"`{name}` must return `{shown(wanted)}`", node, "write the value after `return`")
+    elif wanted is None:
+        c.expr(node.value)
+    else:
+        c.want(node.value, wanted, f"{c.frame.node.name}()")
+    return True
+
+
+def yield_(c: Checker, node: Yield) -> bool:
+    """`yield value`."""
+    frame = c.frame
+    if not frame.is_async_for:
+        c.expr(node.value)
+        c.report("V0504", "`yield` stands outside an `async for`", node)
+        return False
+    if frame.wanted is not None:
+        c.want(node.value, frame.wanted, "")
+        frame.yields = frame.wanted
+    else:
+        type_ = widen(plain(c.expr(node.value))) if not isinstance(node.value, NullLit) else NULL
+        node.value.type = node.value.type or type_
+        frame.yields = type_ if frame.yields is None else join(frame.yields, type_)
+    return False
+
+
+def throw(c: Checker, node: Throw) -> bool:
+    """`throw value`."""
+    type_ = c.expr(node.value)
+    if not assignable(type_, JSON):
+        c.report("V0301", f"only data can be thrown, found `{general(type_)}`", node.value)
+    return True
+
+
+def try_(c: Checker, node: Try) -> bool:
+    """`try { … } catch e { … }`."""
+    ends = c.block(node.body)
+    if node.name is None:
+        return c.block(node.handler) and ends
+    symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, node.handler.start)
+    symbol.until, symbol.is_global = node.handler.end, False
+    return c.block(node.handler, (symbol,)) and ends
+
+
+def test(c: Checker, node: Test) -> bool:
+    """`test "…" { … }`."""
+    if c.scope is not c.module or c.frame.node is not None:
+        c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4))
+    outer, c.in_test = c.in_test, True
+    before, c.frame.loops = c.frame.loops, []
+    c.block(node.body)
+    c.in_test, c.frame.loops = outer, before
+    return False
+
+
+def _out_of_async_for(c: Checker, node: Break | Continue | Return, word: str) -> None:
+    c.report("V0506", f"`{word}` would leave an `async for`", node, "its iterations run at the same time; use `yield`")
+
+
+def _check_mode(c: Checker, mode: LoopMode | None) -> None:
+    if mode is None:
+        return
+    if mode.how is not None:
+        _check_how(c, mode.how)
+    if mode.model is not None:
+        model_name(c, mode.model)
+    if mode.kind == "compress":
+        c.shows_variables = True
+
+
+def _check_how(c: Checker, node: Expr) -> None:
+    kind = operand(c.expr(node))
+    if kind not in (TEXT, JSON):
+        c.report("V0314", f"how to compress is said in text, found `{general(kind)}`", node)

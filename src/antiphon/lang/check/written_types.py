@@ -1,0 +1,148 @@
+"""What a written type means."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from antiphon.lang.check.state import Checker
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import JSON, NAMED, NULL, Array, Field, Literal, Object, Type, Union
+from antiphon.lang.syntax.nodes import ArrayType, LiteralType, ObjectType, TypeName, TypeNode, UnionType
+
+#: More dimensions than this are nobody's intention.
+MOST_DIMENSIONS = 16
+#: How many names a type may go through before it is known what it is.
+MOST_STEPS = 40
+
+
+def meaning(c: Checker, node: TypeNode) -> Type:
+    """What a written type means; the fields of object types are filled in too."""
+    if type(node) is TypeName and (known := NAMED.get(node.name)) is not None:
+        node.type = known
+        return known
+    type_ = _read(c, node)
+    _fill(c)
+    return type_
+
+
+def declare_types(c: Checker, symbols: list[Symbol]) -> None:
+    """Find out what the declared types of a scope stand for; they may refer to each other."""
+    for symbol in symbols:
+        c.aliases[symbol] = False
+    for symbol in symbols:
+        _alias(c, symbol)
+    _fill(c)
+
+
+def _fill(c: Checker) -> None:
+    while c.unfilled:
+        found, node = c.unfilled.pop()
+        seen: set[str] = set()
+        for each in node.fields:
+            if each.name in seen:
+                c.report("V0318", f"the field `{each.name}` is there twice", (each.start, each.name_end or each.end))
+            seen.add(each.name)
+            found.fields[each.name] = Field(_read(c, each.declared), each.optional, each.description)
+
+
+def _read(c: Checker, node: TypeNode, name: str = "") -> Type:
+    type_ = node.type = _meaning(c, node, name)
+    return type_
+
+
+def _meaning(c: Checker, node: TypeNode, name: str) -> Type:
+    match node:
+        case TypeName():
+            return NAMED.get(node.name) or _declared(c, node)
+        case ArrayType():
+            return _array(c, node)
+        case LiteralType():
+            return Literal(node.value)
+        case UnionType():
+            return _union([_read(c, each, name) for each in node.options])
+        case ObjectType():
+            found = Object({}, name)
+            c.unfilled.append((found, node))
+            return found
+
+
+def _declared(c: Checker, node: TypeName) -> Type:
+    symbol = c.scope.find(node.name)
+    if symbol is None:
+        known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
+        other = _OTHER_NAMES.get(node.name.lower())
+        hint = f"write `{other}`" if other else c.meant(node.name, known)
+        c.report("V0206", f"there is no type `{node.name}`", node, hint)
+        return JSON
+    symbol.used = True
+    if symbol.kind == "type":
+        return _alias(c, symbol, node)
+    if symbol.kind != "import" or symbol.type != JSON:
+        c.report("V0207", f"`{node.name}` is not a type but a {_KINDS.get(symbol.kind, symbol.kind)}", node)
+    return JSON
+
+
+#: What types are called elsewhere.
+_OTHER_NAMES = {
+    **dict.fromkeys(("string", "str"), "text"),
+    **dict.fromkeys(("int", "integer", "float", "double"), "number"),
+    "bool": "boolean",
+    **dict.fromkeys(("object", "any", "dict", "map", "unknown"), "json"),
+    **dict.fromkeys(("list", "array"), "json[]"),
+    **dict.fromkeys(("void", "none", "nil", "undefined"), "null"),
+}
+_KINDS = {"let": "variable", "const": "constant", "loop": "loop variable", "caught": "caught error"}
+
+
+def _is_type(c: Checker, name: str) -> bool:
+    symbol = c.scope.find(name)
+    return symbol is not None and symbol.kind == "type"
+
+
+def _alias(c: Checker, symbol: Symbol, used: TypeName | None = None) -> Type:
+    is_open = c.aliases.get(symbol)
+    if is_open is None:
+        return symbol.type
+    if is_open or c.open_aliases >= MOST_STEPS:
+        hint = f"only a field may refer back: `type {symbol.name} {{ next: {symbol.name} | null }}`"
+        own = f"the type `{symbol.name}` is defined by itself"
+        message = own if is_open else "these types name each other in too long a chain"
+        c.report("V0316", message, used or symbol, hint if is_open else "")
+        return JSON
+    c.aliases[symbol] = True
+    c.open_aliases += 1
+    symbol.type = _read(c, symbol.node.declared, symbol.name)
+    c.open_aliases -= 1
+    del c.aliases[symbol]
+    return symbol.type
+
+
+def _array(c: Checker, node: ArrayType) -> Type:
+    written = [node]
+    while isinstance(written[-1].item, ArrayType):
+        written.append(written[-1].item)
+    type_ = _read(c, written[-1].item)
+    depth = _dimensions(type_)
+    for i, each in enumerate(reversed(written), 1):
+        if depth + i == MOST_DIMENSIONS + 1:
+            c.report("V0317", f"more than {MOST_DIMENSIONS} dimensions are too many", node)
+        type_ = each.type = Array(type_) if depth + i <= MOST_DIMENSIONS else JSON
+    return type_
+
+
+def _dimensions(type_: Type) -> int:
+    if isinstance(type_, Array):
+        return 1 + _dimensions(type_.item)
+    return max(map(_dimensions, type_.options)) if isinstance(type_, Union) else 0
+
+
+def _union(options: list[Type]) -> Type:
+    flat: dict[Type, None] = {}
+    for each in options:
+        flat |= dict.fromkeys(each.options if isinstance(each, Union) else (each,))
+    if JSON in flat:
+        return JSON
+    if len(flat) > 1 and NULL in flat:
+        del flat[NULL]
+        flat[NULL] = None
+    return Union(tuple(flat)) if len(flat) > 1 else next(iter(flat), JSON)

@@ -1,0 +1,140 @@
+"""Variables, patterns and models, compiled."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import Literal, Simple, Type, base, plain, widen
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.asks import ask_arguments
+from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.functions import async_body
+from antiphon.lang.compile.iteration import iterable
+from antiphon.lang.compile.state import Compiler
+from antiphon.lang.syntax import nodes as n
+
+
+def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
+    """`let`, `const`."""
+    place, symbol = c.place(node), node.symbol
+    if symbol is None:
+        return []
+    hide(c, symbol, node.value)
+    if node.is_async and node.value is not None:
+        value = _started(c, node.value, symbol.type)
+    else:
+        value = emit.constant(None, place) if node.value is None else c.cast(node.value, symbol.type)
+        if symbol.is_global:
+            value = _input(c, symbol, value, place)
+        value = _kept(value, symbol.type, node.is_const, place)
+    return [c.bind(symbol, value, place)]
+
+
+def hide(c: Compiler, symbol: Symbol | None, value: n.Expr | None) -> None:
+    """Answers that go into a private variable are not remembered. Rounds of `async for` are forgotten anyway."""
+    if symbol is not None and symbol.is_private and value is not None and not isinstance(value, n.AsyncFor):
+        c.private_span = value.start, value.end
+
+
+def _kept(value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.expr:
+    """A value as the variable keeps it: that of a constant cannot be changed."""
+    return emit.call("_vfreeze", [value], place) if is_const and not _is_scalar(type_) else value
+
+
+def _input(c: Compiler, symbol: Symbol, value: ast.expr, place: Place) -> ast.expr:
+    """The value, unless whoever runs the program gives another."""
+    c.code.inputs.add(symbol.name)
+    key = emit.constant(symbol.name, place)
+    given = emit.compare(key, ast.In(), emit.name("_vinputs", place), place)
+    # A constant's type may be the one value that is written there.
+    type_ = emit.name(c.code.type_name(widen(plain(symbol.type))), place)
+    return emit.either(given, emit.runtime("input", [key, type_], place), value, place)
+
+
+def _started(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
+    """The value of an `async let`: what it waits for is evaluated now, the rest happens meanwhile."""
+    place = c.place(node)
+    type_ = emit.name(c.code.type_name(plain(wanted)), place)
+    c.asked = True
+    if isinstance(node, n.Ask):
+        return emit.runtime("start_ask", ask_arguments(c, node), place)
+    if isinstance(node, n.AsyncFor):
+        body = async_body(c, node)
+        function = emit.name("_vrt", place)
+        gather = at(ast.Attribute(function, "gather", ast.Load()), place)
+        return emit.runtime("start", [type_, gather, emit.name(body, place), iterable(c, node.iterable)], place)
+    if isinstance(node, n.Call) and isinstance(node.callee, n.Name) and node.callee.symbol is not None:
+        called = c.expr(node)
+        assert isinstance(called, ast.Call)
+        return emit.runtime("start", [type_, called.func, *called.args], place)
+    return c.cast(node, wanted)
+
+
+def destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
+    """`const { name: text } = value`."""
+    place, name = c.place(node), c.temporary()
+    c.hidden[node.value.start] = tuple(each.name for each in node.pattern.fields if _is_private(each))
+    if node.is_async and isinstance(node.value, n.Ask):
+        value = emit.call("_vwait", [emit.runtime("start_ask", ask_arguments(c, node.value), place)], place)
+    else:
+        value = c.cast(node.value, node.pattern.type)
+    out = [emit.assign(name, emit.call("_vunwrap", [value], place), place)]
+    bindings = _fields(c, node.pattern, name, node.is_const, out)
+    # Everything is taken out before anything is assigned: failure assigns nothing.
+    return out + [c.bind(symbol, emit.name(held, place), place) for symbol, held in bindings]
+
+
+def _fields(
+    c: Compiler, pattern: n.Pattern, name: str, is_const: bool, out: list[ast.stmt]
+) -> list[tuple[Symbol, str]]:
+    bindings: list[tuple[Symbol, str]] = []
+    for each in pattern.fields:
+        place = c.place(each)
+        key, held = emit.constant(each.name, place), c.temporary()
+        value = _field_value(c, each, name, key, place)
+        if each.nested is not None:
+            out.append(emit.assign(held, value, place))
+            bindings += _fields(c, each.nested, held, is_const, out)
+        elif each.symbol is not None:
+            out.append(emit.assign(held, _kept(value, each.symbol.type, is_const, place), place))
+            bindings.append((each.symbol, held))
+    return bindings
+
+
+def _field_value(c: Compiler, each: n.PatternField, name: str, key: ast.expr, place: Place) -> ast.expr:
+    whole = emit.name(name, place)
+    if each.default is None:
+        return emit.call("_vfield", [whole, key], place)
+    found = c.temporary()
+    read = emit.named(found, emit.call("_voptional", [whole, key], place), place)
+    test = emit.compare(read, ast.IsNot(), emit.constant(None, place), place)
+    wanted = each.symbol.type if each.symbol else None
+    return emit.either(test, emit.name(found, place), c.cast(each.default, wanted), place)
+
+
+def model(c: Compiler, node: n.ModelDecl) -> list[ast.stmt]:
+    """`model m = { … }`."""
+    place = c.place(node)
+    if node.symbol is None:
+        return []
+    name = emit.constant(node.name, place)
+    return [c.bind(node.symbol, emit.runtime("model", [name, c.expr(node.settings)], place), place)]
+
+
+def _is_private(field: n.PatternField) -> bool:
+    if field.nested is not None:
+        return any(map(_is_private, field.nested.fields))
+    return field.symbol is not None and field.symbol.is_private
+
+
+def _is_scalar(type_: Type) -> bool:
+    kind = base(type_)
+    if isinstance(kind, Literal):
+        return True
+    return isinstance(kind, Simple) and kind.name in ("text", "number", "boolean", "null", "prompt", "model")
+
+
+def nothing(_: Compiler, __: n.Function | n.TypeDecl | n.Import) -> list[ast.stmt]:
+    """What its block or module has compiled before its statements, or the checker alone needs."""
+    return []

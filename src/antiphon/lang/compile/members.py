@@ -1,0 +1,207 @@
+"""Members, items, methods and calls, compiled: a chain of any length, from its left end."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, cast
+
+from antiphon.lang.check.methods import methods_of, signature_type
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, NUMBER, TEXT, Array, Object, Simple, Type, base
+from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.guards import is_a
+from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.syntax import nodes as n
+
+_IN = ast.In()
+#: Methods that are Python's own where the type is known: of text, and of arrays.
+_TEXT_DIRECT = {"upper": "upper", "lower": "lower", "trim": "strip", "startsWith": "startswith", "endsWith": "endswith"}
+
+
+def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, lenient: bool = False) -> ast.expr:
+    """A chain of members, items and calls, from its left end."""
+    steps: list[Any] = []
+    here: Any = node
+    while True:
+        kind = here.__class__
+        if kind is n.Call:
+            if type(here.callee) is not n.Member:
+                break
+            steps.append(here)
+            here = here.callee.object
+        elif kind in (n.Member, n.Index, n.Slice):
+            steps.append(here)
+            here = here.object
+        else:
+            break
+    value = _call(c, here) if type(here) is n.Call else c.expr(here)
+    for step in reversed(steps):
+        value = _step(c, step, value, lenient)
+    return value
+
+
+def lenient(c: Compiler, node: n.Expr) -> ast.expr:
+    """An expression in which a missing field is null: before `??`, compared with null, as a condition."""
+    if type(node) in (n.Member, n.Index):
+        return postfix(c, cast(n.Member, node), lenient=True)
+    return c.expr(node)
+
+
+def _step(c: Compiler, node: Any, value: ast.expr, lenient: bool) -> ast.expr:
+    place = c.place(node)
+    kind = node.__class__
+    if kind is n.Call:
+        return _method(c, node, value, place)
+    if kind is n.Member:
+        return _member(c, node, value, lenient, place)
+    if kind is n.Index:
+        return _index(c, node, value, lenient, place)
+    bounds = [c.expr(each) if each else emit.constant(None, place) for each in (node.first, node.last, node.step)]
+    return emit.call("_vpart", [value, *bounds], place)
+
+
+def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: Place) -> ast.expr:
+    type_, name = type_of(node.object), node.name
+    key = emit.constant(name, place)
+    if isinstance(type_, AI):
+        if name in AI_NAMES:
+            return emit.call("_vai", [value, key], place)
+        value, type_ = emit.call("_vunwrap", [value], place), type_.inner
+    kind = base(type_)
+    if isinstance(kind, Object) and name in kind.fields:
+        if kind.fields[name].optional:
+            return emit.method(value, "get", [key], place)
+        return emit.item(value, key, place)
+    if name == "length" and (kind == TEXT or isinstance(kind, Array | Object)):
+        return emit.call("_vpylen", [value], place)
+    if lenient:
+        return emit.call("_voptional", [value, key], place)
+    test, value = is_a(c, value, "_vdict", place)
+    there = at(ast.BoolOp(ast.And(), [test, emit.compare(key, _IN, value, place)]), place)
+    return emit.either(there, emit.item(value, key, place), emit.call("_vmember", [value, key], place), place)
+
+
+def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Place) -> ast.expr:
+    key, type_ = c.expr(node.index), type_of(node.object)
+    sequence = isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
+    if sequence and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
+        return emit.item(value, whole(c, node.index, key, place), place)
+    if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
+        test, value = is_a(c, value, "_vlist", place)
+        return emit.either(test, emit.item(value, key, place), emit.call("_vitem", [value, key], place), place)
+    return emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+
+
+def whole(c: Compiler, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:
+    """A number as an index: one that is whole but was computed with fractions, such as 0.5 * 4, is one too."""
+    if _is_whole(c, node):
+        return key
+    test, key = is_a(c, key, "_vint", place)
+    return emit.either(test, key, emit.call("_vwhole", [key], place), place)
+
+
+def _is_whole(c: Compiler, node: n.Expr) -> bool:
+    """Whether a number is an integer, as far as that can be seen."""
+    match node:
+        case n.NumberLit(value=value):
+            return type(value) is int
+        case n.Unary(operand=operand):
+            return _is_whole(c, operand)
+        case n.Name(symbol=symbol):
+            return symbol is not None and symbol in c.counters
+        case n.Binary(op="+" | "-" | "*"):
+            return _is_whole(c, node.left) and _is_whole(c, node.right)
+        case _:
+            return False
+
+
+def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
+    callee = cast(n.Member, node.callee)
+    type_, name = type_of(callee.object), callee.name
+    known = methods_of(type_)
+    if known is None or name not in known:
+        return _dynamic_method(c, name, value, [c.expr(each) for each in node.arguments], place)
+    if isinstance(type_, AI):
+        value, type_ = emit.call("_vunwrap", [value], place), type_.inner
+    kind = base(type_)
+    wanted = _parameter_types(known[name].parameters, kind)
+    arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    direct = _direct_method(kind, name, value, arguments, place)
+    return direct or emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
+
+
+def _dynamic_method(c: Compiler, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr:
+    key = emit.constant(name, place)
+    if name != "push" or len(arguments) != 1:
+        return emit.call("_vcall", [value, key, *arguments], place)
+    test, value = is_a(c, value, "_vlist", place)
+    push = emit.method(value, "append", arguments, place)
+    return emit.either(test, push, emit.call("_vcall", [value, key, *arguments], place), place)
+
+
+def _direct_method(kind: Type, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+    """The same as Python's own method, where there is one."""
+    if name == "len":
+        return emit.call("_vpylen", [value], place)
+    if kind == TEXT and name in _TEXT_DIRECT:
+        return emit.method(value, _TEXT_DIRECT[name], arguments, place)
+    if kind == TEXT and name == "includes":
+        return emit.compare(arguments[0], _IN, value, place)
+    if isinstance(kind, Array) and name == "push":
+        return emit.method(value, "append", arguments, place)
+    if isinstance(kind, Array) and name == "join" and base(kind.item) == TEXT and len(arguments) == 1:
+        return emit.method(arguments[0], "join", [value], place) if kind.item == TEXT else None
+    return None
+
+
+def _call(c: Compiler, node: n.Call) -> ast.expr:
+    """A call of a function or tool by its name."""
+    place = c.place(node)
+    callee = node.callee
+    symbol = callee.symbol if isinstance(callee, n.Name) else None
+    if symbol is None:
+        return emit.constant(None, place)
+    signature = _signature(symbol)
+    wanted: list[Type | None] = []
+    if signature is not None and not signature.unchecked:
+        wanted = list(signature.parameters)
+        if signature.variadic:
+            wanted += [signature.parameters[-1]] * (len(node.arguments) - len(wanted))
+    wanted += [None] * (len(node.arguments) - len(wanted))
+    arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    value = _call_symbol(c, symbol, arguments, place)
+    if symbol.kind == "import" and signature is not None:
+        # What a function of Python is annotated with is a promise, not a fact.
+        value = c.fitted(value, JSON, signature.returns, place)
+    return value
+
+
+def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:
+    """A call of what a name stands for."""
+    if symbol.kind == "builtin":
+        c.asked = c.asked or symbol.name == "note"
+        return emit.call(f"_vb_{symbol.name}", arguments, place)
+    function = emit.name(symbol.python, place)
+    if symbol.kind in ("tool", "import"):
+        # What is not of the language is reached through the run: its calls are effects.
+        return emit.runtime("call", [function, *arguments], place)
+    return emit.call_of(function, arguments, place)
+
+
+def _parameter_types(names: tuple[str, ...], receiver: Type) -> list[Type]:
+    return [signature_type(each, receiver) for each in names]
+
+
+def _receiver(kind: Type) -> str:
+    if isinstance(kind, Array):
+        return "array"
+    if isinstance(kind, Object):
+        return "object"
+    assert isinstance(kind, Simple)
+    return kind.name
+
+
+def _signature(symbol: Symbol) -> Signature | None:
+    return symbol.type if isinstance(symbol.type, Signature) else None

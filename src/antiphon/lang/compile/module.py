@@ -1,0 +1,50 @@
+"""A whole module, compiled: its functions, and `main`, which is its top level."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.code import ImportedName
+from antiphon.lang.compile.emit import at
+from antiphon.lang.compile.functions import all_statements, assigned_globals, declared, hoisted, remember
+from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.compile.state import Compiler
+from antiphon.lang.syntax import nodes as n
+
+
+def module(c: Compiler, program: n.Program, for_tests: bool = False) -> ast.Module:
+    """The whole module: functions, then `main`."""
+    place = c.between(0, 0)
+    c.declarations_only = for_tests
+    for statement in program.statements:
+        for symbol in declared(statement):
+            c.declare(symbol, statement.end)
+            c.code.names[symbol.name] = symbol
+    body = _imports(c, program)
+    body += hoisted(c, program.statements)
+    body += all_statements(c, program.statements)
+    last = program.statements[-1] if program.statements else None
+    if isinstance(last, n.ExprStatement) and body and isinstance(body[-1], ast.Expr):
+        body[-1] = at(ast.Return(body[-1].value), c.place(last))
+    body = [*assigned_globals(c, place), *(body or [at(ast.Pass(), place)])]
+    main = emit.function(MAIN, emit.arguments((), (), place), body, place)
+    remember(c, MAIN, place)
+    return ast.Module([*c.top, main], [])
+
+
+def _imports(c: Compiler, program: n.Program) -> list[ast.stmt]:
+    out: list[ast.stmt] = []
+    for statement in program.statements:
+        if not isinstance(statement, n.Import):
+            continue
+        for each in statement.names:
+            symbol = each.symbol
+            if symbol is None or symbol.kind == "type":
+                continue
+            place = c.place(each)
+            c.code.imports.append(ImportedName(statement.path, each.name, symbol, each.start, each.end))
+            number = emit.constant(len(c.code.imports) - 1, place)
+            c.scope.globals.add(symbol.python)
+            out.append(emit.assign(symbol.python, emit.runtime("imported", [number], place), place))
+    return out

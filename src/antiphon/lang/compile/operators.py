@@ -1,0 +1,213 @@
+"""Operators, compiled: Python's own where types are known or a value turns out to be whole, else the library's."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.check.types import AI, BOOLEAN, JSON, NULL, NUMBER, TEXT, Type, Union, base, plain
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.guards import class_of, is_a, once
+from antiphon.lang.compile.literals import as_text
+from antiphon.lang.compile.members import lenient
+from antiphon.lang.compile.state import Compiler, ExprRule, type_of
+from antiphon.lang.syntax import nodes as n
+
+_OPERATORS = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
+_COMPARISONS = {
+    "==": ast.Eq(),
+    "!=": ast.NotEq(),
+    "<": ast.Lt(),
+    "<=": ast.LtE(),
+    ">": ast.Gt(),
+    ">=": ast.GtE(),
+}
+_HELPERS = {
+    "+": "_vadd",
+    "-": "_vsub",
+    "*": "_vmul",
+    "/": "_vdiv",
+    "%": "_vmod",
+    "**": "_vpow",
+    "<": "_vlt",
+    "<=": "_vle",
+    ">": "_vgt",
+    ">=": "_vge",
+}
+_IS, _IS_NOT = ast.Is(), ast.IsNot()
+
+
+def unary(c: Compiler, node: n.Unary) -> ast.expr:
+    """`-x`, `not x`."""
+    place = c.place(node)
+    if node.op == "not":
+        return emit.negation(condition(c, node.operand), place)
+    value = c.expr(node.operand)
+    if base(type_of(node.operand)) == NUMBER:
+        return at(ast.UnaryOp(ast.USub(), value), place)
+    return emit.call("_vneg", [value], place)
+
+
+def binary(c: Compiler, node: n.Binary) -> ast.expr:
+    """Operations of any number, from the left."""
+    spine: list[n.Binary] = [node]
+    while type(spine[-1].left) is n.Binary:
+        spine.append(spine[-1].left)
+    value: ast.expr | None = None
+    for each, outer in zip(reversed(spine), [*reversed(spine[:-1]), None], strict=True):
+        if each.op == "??" and outer is not None and outer.op == "??":
+            value = _coalescing(c, each, value, c.place(each), lenient)
+        else:
+            value = operation(c, each, value)
+    assert value is not None
+    return value
+
+
+def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
+    """One operation; `left` is given where it is compiled already."""
+    op, place = node.op, c.place(node)
+    if op in ("and", "or"):
+        return _logical(c, node, left, place)
+    if op == "??":
+        return _coalescing(c, node, left, place)
+    if op in ("==", "!="):
+        return _equality(c, node, left, place)
+    left = c.expr(node.left) if left is None else left
+    one, two = base(type_of(node.left)), base(type_of(node.right))
+    if op == "%" and one in (NUMBER, JSON) and two in (NUMBER, JSON):
+        return _modulo(c, node, left, place)
+    if op == "+" and TEXT in (one, two) and one != two:
+        left = left if one == TEXT else emit.call("_vtext", [left], place)
+        right = c.expr(node.right) if two == TEXT else as_text(c, node.right)
+        return emit.binary(left, _OPERATORS["+"], _text_of(right, place), place)
+    right = c.expr(node.right)
+    if one == two and op in _OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
+        return emit.binary(left, _OPERATORS[op], right, place)
+    if one == two and one in (NUMBER, TEXT) and op in _COMPARISONS:
+        return emit.compare(left, _COMPARISONS[op], right, place)
+    return _guarded(c, node, left, right, place)
+
+
+def _guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.expr, place: Place) -> ast.expr:
+    """An operation on what may be anything: Python's own for whole numbers, the library's for all else."""
+    op = node.op
+    direct = _OPERATORS.get(op) or _COMPARISONS.get(op)
+    known = {base(type_of(node.left)), base(type_of(node.right))} - {JSON, NUMBER}
+    if direct is None or known:
+        return emit.call(_HELPERS[op], [left, right], place)
+    test, left, right = _both_whole(c, left, right, place)
+    if isinstance(direct, ast.operator):
+        quick = emit.binary(left, direct, right, place)
+    else:
+        quick = emit.compare(left, direct, right, place)
+    return emit.either(test, quick, emit.call(_HELPERS[op], [left, right], place), place)
+
+
+def _both_whole(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr]:
+    """A test whether both are whole numbers, which evaluates each once; and the two as they are read after it."""
+    whole = emit.name("_vint", place)
+    if isinstance(right, ast.Constant):
+        first, left = once(c, left, place)
+        return emit.compare(class_of(first, place), _IS, whole, place), left, right
+    # What stands on the right may call a function that assigns what stands on the left.
+    first, left = once(c, left, place, keep=not isinstance(right, ast.Name))
+    second, right = once(c, right, place)
+    test = ast.Compare(class_of(first, place), [_IS, _IS], [class_of(second, place), whole])
+    return at(test, place), left, right
+
+
+def _modulo(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
+    """`%` of numbers: Python's own where nothing is negative."""
+    right = c.expr(node.right)
+    if isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0:
+        first, left = once(c, left, place)
+        test = emit.compare(first, _COMPARISONS[">="], emit.constant(0, place), place)
+        if base(type_of(node.left)) != NUMBER:
+            whole = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
+            positive = emit.compare(left, _COMPARISONS[">="], emit.constant(0, place), place)
+            test = at(ast.BoolOp(ast.And(), [whole, positive]), place)
+        return emit.either(
+            test, emit.binary(left, ast.Mod(), right, place), emit.call("_vmod", [left, right], place), place
+        )
+    return emit.call("_vmod", [left, right], place)
+
+
+def _logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
+    operator = ast.And() if node.op == "and" else ast.Or()
+    first = condition(c, node.left) if left is None else _as_condition(c, left, node.left)
+    if isinstance(first, ast.BoolOp) and type(first.op) is type(operator):
+        # A long chain is one operation: it stays flat.
+        first.values.append(condition(c, node.right))
+        return at(first, place)
+    return at(ast.BoolOp(operator, [first, condition(c, node.right)]), place)
+
+
+def condition(c: Compiler, node: n.Expr) -> ast.expr:
+    """A condition of `if`, `while`, `and`, `or`, `not`."""
+    type_ = type_of(node)
+    if base(type_) == BOOLEAN:
+        return c.expr(node)
+    place = c.place(node)
+    if type_ == JSON or isinstance(type_, AI):
+        return emit.call("_vcond", [lenient(c, node)], place)
+    return emit.call("_vcond" if BOOLEAN in _options(type_) else "_vpresent", [lenient(c, node)], place)
+
+
+def _as_condition(c: Compiler, value: ast.expr, node: n.Expr) -> ast.expr:
+    return value if base(type_of(node)) == BOOLEAN else emit.call("_vcond", [value], c.place(node))
+
+
+def _coalescing(
+    c: Compiler, node: n.Binary, left: ast.expr | None, place: Place, right: ExprRule = Compiler.expr
+) -> ast.expr:
+    left = lenient(c, node.left) if left is None else left
+    if isinstance(type_of(node.left), AI) or type_of(node.left) == JSON:
+        left = emit.call("_vunwrap", [left], place)
+    name = c.temporary()
+    test = emit.compare(emit.named(name, left, place), _IS_NOT, emit.constant(None, place), place)
+    return emit.either(test, emit.name(name, place), right(c, node.right), place)
+
+
+def _equality(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
+    one, two = type_of(node.left), type_of(node.right)
+    if NULL in (one, two):
+        return _null_test(c, node, left, place)
+    left = c.expr(node.left) if left is None else left
+    right = c.expr(node.right)
+    if base(one) == base(two) and base(one) in (NUMBER, TEXT, BOOLEAN):
+        return emit.compare(left, _COMPARISONS[node.op], right, place)
+    if isinstance(right, ast.Constant) and right.value.__class__ in (int, str):
+        kind = "_vint" if right.value.__class__ is int else "_vstr"
+        test, left = is_a(c, left, kind, place)
+        quick = emit.compare(left, _COMPARISONS[node.op], right, place)
+        helper = emit.call("_veq", [left, right], place)
+        slow = helper if node.op == "==" else emit.negation(helper, place)
+        return emit.either(test, quick, slow, place)
+    same = emit.call("_veq", [left, right], place)
+    return same if node.op == "==" else emit.negation(same, place)
+
+
+def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
+    other = node.right if type_of(node.left) == NULL and type(node.left) is n.NullLit else node.left
+    value = left if left is not None and other is node.left else lenient(c, other)
+    if isinstance(type_of(other), AI) or type_of(other) == JSON:
+        value = emit.call("_vunwrap", [value], place)
+    operator = _IS if node.op == "==" else _IS_NOT
+    return emit.compare(value, operator, emit.constant(None, place), place)
+
+
+def range_(c: Compiler, node: n.Range) -> ast.expr:
+    """`a..b`, as an array."""
+    return emit.call("_vrange", [c.expr(node.first), c.expr(node.last)], c.place(node))
+
+
+def _text_of(value: ast.expr, place: Place) -> ast.expr:
+    """The right side of a text's `+`, which `as_text` may have left a number."""
+    if isinstance(value, ast.IfExp):
+        value.body = emit.call("_vstr", [value.body], place)
+    return value
+
+
+def _options(type_: Type) -> tuple[Type, ...]:
+    inner = plain(type_)
+    return inner.options if isinstance(inner, Union) else (inner,)

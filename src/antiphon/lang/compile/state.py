@@ -1,0 +1,140 @@
+"""What is known while a module is compiled, and the tables that say which function compiles which node."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import Any
+
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import AI, JSON, Type, assignable
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.code import Code, Variable
+from antiphon.lang.compile.emit import Place
+from antiphon.lang.compile.naming import FunctionScope, python_name
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.source import Source
+
+ExprRule = Callable[["Compiler", Any], ast.expr]
+StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
+#: Filled in by the package, which knows all of them.
+EXPRESSIONS: dict[type, ExprRule] = {}
+STATEMENTS: dict[type, StatementRule] = {}
+
+
+class Compiler:
+    """One module that is being compiled. `code` collects what its run needs besides the Python code."""
+
+    def __init__(self, source: Source, code: Code) -> None:
+        self.source = source
+        self.code = code
+        #: The Python function that is being compiled.
+        self.scope = FunctionScope(None, None, set())
+        #: Definitions that must stand before the statement that is being compiled.
+        self.before: list[ast.stmt] = []
+        #: Definitions of functions declared at the top level, which stand before `main`.
+        self.top: list[ast.stmt] = []
+        #: Whether what the top level does is left out, and what asks a model with it.
+        self.declarations_only = False
+        #: Whether the function that is being compiled asks a model, or changes what models are shown.
+        self.asked = False
+        #: The loop variables that count.
+        self.counters: set[Symbol] = set()
+        #: What of the answers of asks is private, by where the asks begin.
+        self.hidden: dict[int, tuple[str, ...]] = {}
+        #: From where to where the value of the private variable goes that is being compiled.
+        self.private_span: tuple[int, int] = (0, 0)
+        self._temporaries = 0
+        self._starts = source.line_starts
+        self._is_ascii = source.text.isascii()
+        #: The line looked at last, and where it begins and ends.
+        self._line, self._low, self._high = 0, 0, -1
+
+    # The tree
+
+    def expr(self, node: n.Expr) -> ast.expr:
+        """Compile an expression."""
+        return EXPRESSIONS[type(node)](self, node)
+
+    def cast(self, node: n.Expr, wanted: Type | None) -> ast.expr:
+        """An expression where a type is wanted; looked at when the program runs, unless it is known to fit."""
+        value = self.expr(node)
+        return self.fitted(value, type_of(node), wanted, self.place(node))
+
+    def fitted(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
+        """A value of one type where another is wanted."""
+        if wanted is None or assignable(given, wanted, certain=True):
+            return value
+        if isinstance(wanted, AI):
+            if isinstance(given, AI):
+                return value
+            wanted = wanted.inner
+        if wanted == JSON:
+            return value
+        return emit.call("_vas", [value, emit.name(self.code.type_name(wanted), place)], place)
+
+    # Places
+
+    def place(self, node: n.Node) -> Place:
+        """Where a node stands."""
+        start, end = node.start, node.end
+        low = self._low
+        if low <= start and end < self._high:
+            # The line of the node before it: so it is for most.
+            return self._line, start - low, self._line, end - low
+        return self.between(start, end)
+
+    def between(self, start: int, end: int) -> Place:
+        """The place of a span."""
+        if not self._is_ascii:
+            return (*self.source.python_place(start), *self.source.python_place(end))
+        starts = self._starts
+        line = bisect_right(starts, start)
+        begin = starts[line - 1]
+        self._line, self._low = line, begin
+        self._high = starts[line] if line < len(starts) else len(self.source.text) + 1
+        if end < self._high:
+            return line, start - begin, line, end - begin
+        last = bisect_right(starts, end)
+        return line, start - begin, last, end - starts[last - 1]
+
+    # Names
+
+    def temporary(self) -> str:
+        """A name that nothing else has."""
+        self._temporaries += 1
+        return f"_v{self._temporaries}"
+
+    def declare(self, symbol: Symbol, since: int) -> None:
+        """Give a symbol its Python name, and note it for those who look at the frame."""
+        if symbol.python:
+            # Declared by an earlier piece of the same session.
+            pass
+        elif symbol.is_global:
+            symbol.python = python_name(symbol.name)
+            self.scope.taken.add(symbol.python)
+        else:
+            symbol.python = self.scope.named(symbol.name)
+        if symbol.kind in ("let", "const", "parameter", "loop", "caught"):
+            seen = max(since, symbol.since)
+            self.scope.variables.append(
+                Variable(symbol.python, symbol.name, symbol.type, seen, symbol.until, symbol.is_private)
+            )
+
+    def bind(self, symbol: Symbol, value: ast.expr, place: Place) -> ast.stmt:
+        """Assign to a variable."""
+        self.touch(symbol)
+        return emit.assign(symbol.python, value, place)
+
+    def touch(self, symbol: Symbol) -> None:
+        """Note that this function assigns a variable of an outer one."""
+        if symbol.is_global:
+            self.scope.globals.add(symbol.python)
+        elif symbol.python not in self.scope.taken:
+            self.scope.outside.add(symbol.python)
+
+
+def type_of(node: n.Expr) -> Type:
+    """The type the checker found; `json` where it found none."""
+    return node.type if node.type is not None else JSON

@@ -1,0 +1,137 @@
+"""Control, compiled: conditions, loops, leaving, failing."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.check.types import NUMBER, base
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.functions import block, suite
+from antiphon.lang.compile.iteration import iterable
+from antiphon.lang.compile.literals import as_text
+from antiphon.lang.compile.operators import condition
+from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.syntax import nodes as n
+
+
+def if_(c: Compiler, node: n.If) -> list[ast.stmt]:
+    """`if … else …`."""
+    chain: list[n.If] = [node]
+    while isinstance(chain[-1].otherwise, n.If):
+        chain.append(chain[-1].otherwise)
+    parts = [(each, condition(c, each.condition), suite(c, each.then)) for each in chain]
+    last = chain[-1].otherwise
+    otherwise = suite(c, last) if isinstance(last, n.Block) else []
+    for each, test, then in reversed(parts):
+        otherwise = [at(ast.If(test, then, otherwise), c.place(each))]
+    return otherwise
+
+
+def for_(c: Compiler, node: n.For) -> list[ast.stmt]:
+    """`for name in iterable { … }`."""
+    place = c.place(node)
+    items = iterable(c, node.iterable)
+    if node.symbol is None:
+        return []
+    c.declare(node.symbol, node.name_start)
+    if isinstance(node.iterable, n.Range) or base(type_of(node.iterable)) == NUMBER:
+        c.counters.add(node.symbol)
+    target = emit.target(node.symbol.python, c.between(node.name_start, node.name_start + len(node.name)))
+    loop = at(ast.For(target, items, _loop_body(c, node), []), place)
+    return _with_mode(c, node.mode, loop, place)
+
+
+def while_(c: Compiler, node: n.While) -> list[ast.stmt]:
+    """`while condition { … }`."""
+    place = c.place(node)
+    loop = at(ast.While(condition(c, node.condition), _loop_body(c, node), []), place)
+    return _with_mode(c, node.mode, loop, place)
+
+
+def _loop_body(c: Compiler, node: n.For | n.While) -> list[ast.stmt]:
+    body = suite(c, node.body)
+    if node.mode is None or node.mode.kind != "forget":
+        return body
+    c.asked = True
+    place, mark = c.place(node.mode), c.temporary()
+    forget = emit.expression(emit.runtime("forget", [emit.name(mark, place)], place), place)
+    return [
+        emit.assign(mark, emit.runtime("mark", [], place), place),
+        at(ast.Try(body, [], [], [forget]), place),
+    ]
+
+
+def _with_mode(c: Compiler, mode: n.LoopMode | None, loop: ast.stmt, place: Place) -> list[ast.stmt]:
+    if mode is None or mode.kind != "compress":
+        return [loop]
+    c.asked = True
+    here, mark = c.place(mode), c.temporary()
+    how = as_text(c, mode.how) if mode.how is not None else emit.constant(None, here)
+    model = c.expr(mode.model) if mode.model is not None else emit.constant(None, here)
+    compress = emit.runtime("compress", [emit.name(mark, here), how, model], here)
+    return [
+        emit.assign(mark, emit.runtime("mark", [], here), place),
+        loop,
+        emit.expression(compress, here),
+    ]
+
+
+def return_(c: Compiler, node: n.Return) -> list[ast.stmt]:
+    """`return value`."""
+    place = c.place(node)
+    value = None if node.value is None else c.cast(node.value, c.scope.returns)
+    return [at(ast.Return(value), place)]
+
+
+def yield_(c: Compiler, node: n.Yield) -> list[ast.stmt]:
+    """`yield value`."""
+    place = c.place(node)
+    value = emit.call("_vunwrap", [c.expr(node.value)], place)
+    return [emit.expression(emit.method(emit.name(c.scope.collects, place), "append", [value], place), place)]
+
+
+def throw(c: Compiler, node: n.Throw) -> list[ast.stmt]:
+    """`throw value`."""
+    place = c.place(node)
+    return [at(ast.Raise(emit.call("_vthrown", [c.expr(node.value)], place), None), place)]
+
+
+def try_(c: Compiler, node: n.Try) -> list[ast.stmt]:
+    """`try { … } catch e { … }`."""
+    place = c.place(node)
+    body = suite(c, node.body)
+    held = c.temporary()
+    handler: list[ast.stmt] = []
+    if node.symbol is not None:
+        c.declare(node.symbol, node.name_start)
+        caught = emit.call("_vcaught", [emit.name(held, place)], place)
+        handler.append(emit.assign(node.symbol.python, caught, place))
+    handler += suite(c, node.handler)
+    clause = at(ast.ExceptHandler(emit.name("_vcatchable", place), held, handler), place)
+    return [at(ast.Try(body, [clause], [], []), place)]
+
+
+def expression(c: Compiler, node: n.ExprStatement) -> list[ast.stmt]:
+    """An expression on its own."""
+    return [emit.expression(c.expr(node.value), c.place(node))]
+
+
+def break_(c: Compiler, node: n.Break) -> list[ast.stmt]:
+    """`break`."""
+    return [at(ast.Break(), c.place(node))]
+
+
+def continue_(c: Compiler, node: n.Continue) -> list[ast.stmt]:
+    """`continue`."""
+    return [at(ast.Continue(), c.place(node))]
+
+
+def inner_block(c: Compiler, node: n.Block) -> list[ast.stmt]:
+    """A block on its own."""
+    return block(c, node.statements)
+
+
+def bad(_: Compiler, node: n.BadStatement) -> list[ast.stmt]:
+    """A program with mistakes is never compiled."""
+    raise AssertionError(f"compiling what could not be read, at {node.start}")

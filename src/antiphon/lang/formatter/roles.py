@@ -1,0 +1,135 @@
+"""What the tree knows of the tokens of a text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.lang.syntax import nodes as n
+
+_COMPOUND = (n.Block, n.If, n.For, n.While, n.Try, n.Function, n.Test)
+
+
+@dataclass(slots=True)
+class Roles:
+    """What the tree knows: by their offsets, what signs and brackets are, and where statements and fields begin."""
+
+    statements: frozenset[int]
+    blocks: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
+    #: Blocks that may stand on one line: the only ones of their statement, and with one plain statement in them.
+    short: set[int] = field(default_factory=set[int])
+    patterns: set[int] = field(default_factory=set[int])
+    fields: set[int] = field(default_factory=set[int])
+    operators: set[int] = field(default_factory=set[int])
+    #: Each `if` that follows an `else`.
+    _others: set[int] = field(default_factory=set[int])
+
+    @classmethod
+    def of(cls, program: n.Program) -> Roles:
+        """The roles in a program."""
+        roles = cls(_starts(program.statements))
+        for node in n.walk(program):
+            _RULES[type(node)](roles, node)
+        return roles
+
+    def note_block(self, node: n.Block) -> None:
+        """What begins in a block."""
+        self.blocks[node.start] = _starts(node.statements)
+
+    def note_body(self, node: n.AsyncFor | n.For | n.While | n.Test) -> None:
+        """Whether the one block of a statement is short."""
+        self._note_short(node.body)
+
+    def note_function(self, node: n.Function) -> None:
+        """The same, of what has no lines that describe it before its block."""
+        if node.description is None:
+            self._note_short(node.body)
+
+    def note_if(self, node: n.If) -> None:
+        """The same, of an `if` that stands alone."""
+        if isinstance(node.otherwise, n.If):
+            self._others.add(node.otherwise.start)
+        elif node.otherwise is None and node.start not in self._others:
+            self._note_short(node.then)
+
+    def note_operator(self, node: n.Binary) -> None:
+        """That a sign stands between operands."""
+        self.operators.add(node.op_start)
+
+    def note_pattern(self, node: n.Pattern) -> None:
+        """That a brace opens no object."""
+        self.patterns.add(node.start)
+
+    def note_field(self, node: n.Entry | n.TypeField | n.PatternField) -> None:
+        """Where a field begins."""
+        self.fields.add(node.start)
+
+    def note_nothing(self, _: n.Node) -> None:
+        """Its tokens say all."""
+
+    def _note_short(self, block: n.Block) -> None:
+        if len(block.statements) == 1 and not isinstance(block.statements[0], _COMPOUND):
+            self.short.add(block.start)
+
+
+_RULES: dict[type, Callable[[Roles, Any], None]] = {
+    n.Block: Roles.note_block,
+    n.Function: Roles.note_function,
+    n.If: Roles.note_if,
+    n.Binary: Roles.note_operator,
+    n.Pattern: Roles.note_pattern,
+    **dict.fromkeys((n.AsyncFor, n.For, n.While, n.Test), Roles.note_body),
+    **dict.fromkeys((n.Entry, n.TypeField, n.PatternField), Roles.note_field),
+    **dict.fromkeys(
+        (
+            n.NumberLit,
+            n.TextLit,
+            n.BoolLit,
+            n.NullLit,
+            n.Name,
+            n.ArrayLit,
+            n.ObjectLit,
+            n.Unary,
+            n.Range,
+            n.Member,
+            n.Index,
+            n.Slice,
+            n.Call,
+            n.Ask,
+            n.AskHuman,
+            n.PyBlock,
+            n.BadExpr,
+            n.Let,
+            n.Destructure,
+            n.Assign,
+            n.Break,
+            n.Continue,
+            n.Return,
+            n.Yield,
+            n.Throw,
+            n.Try,
+            n.ModelDecl,
+            n.TypeDecl,
+            n.Import,
+            n.ExprStatement,
+            n.BadStatement,
+            n.TypeName,
+            n.ArrayType,
+            n.LiteralType,
+            n.UnionType,
+            n.ObjectType,
+            n.Program,
+            n.Hole,
+            n.Parameter,
+            n.ImportName,
+            n.LoopMode,
+        ),
+        Roles.note_nothing,
+    ),
+}
+n.require_all(_RULES, n.Expr | n.Statement | n.TypeNode | n.Part)
+
+
+def _starts(statements: list[n.Statement]) -> frozenset[int]:
+    return frozenset(each.start for each in statements)

@@ -1,0 +1,128 @@
+"""What a model is shown besides the history: the variables in scope, read from the live frames when it is asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any, cast
+
+from antiphon.lang.check.types import AI, show, widen
+from antiphon.lang.compile.code import MANGLED, Code, Variable
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.traces import CODE, span_at
+from antiphon.lang.run.values import json_text, text, unwrap
+
+#: How much of one value is shown, and how much of all.
+_VALUE_LIMIT = 2_000
+_LIMIT = 40_000
+_MISSING = object()
+
+
+def variables(depth: int, only_innermost: bool) -> list[str]:
+    """Each active frame's variables as a paragraph, outermost first. `depth` frames of our own are left out."""
+    frame: FrameType | None = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage]
+    found: list[str] = []
+    while frame is not None:
+        code: Code | None = frame.f_globals.get(CODE)
+        if code is not None and frame.f_code.co_filename == code.source.name:
+            said = _frame(frame, code)
+            if said:
+                found.append(said)
+            if only_innermost and not frame.f_code.co_name.startswith("_vasync"):
+                break
+        frame = frame.f_back
+    return found[::-1]
+
+
+def _frame(frame: FrameType, code: Code) -> str:
+    python = frame.f_code
+    known = code.scopes.get((python.co_name, python.co_firstlineno))
+    if not known:
+        return ""
+    position, _ = span_at(code, python, frame.f_lasti)
+    seen: dict[str, str] = {}
+    local: dict[str, Any] = frame.f_locals
+    for each in _visible(known, position):
+        value = local.get(each.python, _MISSING)
+        if value is _MISSING:
+            value = frame.f_globals.get(each.python, _MISSING)
+        if value is not _MISSING and not _is_hidden(value):
+            seen[each.name] = f"{each.name} ({_type(each)}): {shown(value)}"
+    if not seen:
+        return ""
+    return "\n".join([_title(python.co_name), *seen.values()])
+
+
+def _title(function: str) -> str:
+    if function == "main":
+        return "Variables:"
+    of = function.removeprefix(MANGLED)
+    return f"Variables of {of}:" if of != function or not of.startswith("_v") else "Variables of this round:"
+
+
+def _visible(known: Iterable[Variable], position: int) -> list[Variable]:
+    """What is in scope at a position; of two with one name, the inner one comes last and wins."""
+    inside = [each for each in known if each.since <= position <= each.until and not each.is_private]
+    hidden = {each.name for each in known if each.since <= position <= each.until and each.is_private}
+    inside = [each for each in inside if each.name not in hidden]
+    return sorted(inside, key=lambda each: (each.since, -each.until))
+
+
+def _is_hidden(value: Any) -> bool:
+    from antiphon.lang.run.effects import ModelValue
+    from antiphon.lang.run.runtime import Pending
+    from antiphon.lang.run.tooling import VibeTool
+
+    return isinstance(value, ModelValue | VibeTool | Pending)
+
+
+def _type(variable: Variable) -> str:
+    return show(widen(variable.type.inner if isinstance(variable.type, AI) else variable.type))
+
+
+def shown(value: Any) -> str:
+    """A value as a model sees it; a long one is cut with a note."""
+    value = unwrap(value)
+    items = cast(list[Any], value) if isinstance(value, list) else []
+    is_long = len(items) > _VALUE_LIMIT
+    try:
+        # An item takes a character at least: of a long array, no more is written out than may be shown.
+        whole = json_text(items[:_VALUE_LIMIT] if is_long else value)
+    except (VibeError, ValueError):
+        return "(a value that has no text: it contains itself, or is too deep or too large)"
+    if len(whole) <= _VALUE_LIMIT:
+        return whole
+    size = f"{len(items):,} items" if is_long else f"{len(whole):,} characters"
+    return f"{whole[:_VALUE_LIMIT]}… [{size} in all]"
+
+
+def bounded(paragraphs: list[str]) -> str:
+    """All paragraphs as one text; where that is too much, the outermost are left out, with a note."""
+    kept: list[str] = []
+    size = 0
+    for each in reversed(paragraphs):
+        size += len(each)
+        if size > _LIMIT and kept:
+            kept.append("[more variables of outer functions are left out]")
+            break
+        kept.append(each if len(each) <= _LIMIT else f"{each[:_LIMIT]}… [cut]")
+    return "\n\n".join(reversed(kept))
+
+
+def transcript(turns: Iterable[Any]) -> str:
+    """Turns as text, for a summary."""
+    from antiphon.conversation.turns import UserTurn
+
+    lines: list[str] = []
+    for turn in turns:
+        if isinstance(turn, UserTurn):
+            lines.append(f"User: {turn.text}")
+            continue
+        if turn.text.strip():
+            lines.append(f"Assistant: {turn.text}")
+        results = {result.call_id: result for result in turn.results}
+        for call in turn.calls:
+            given = results[call.id].text if call.id in results else ""
+            lines.append(f"Tool {call.name}({call.arguments_json}): {text(given)[:_VALUE_LIMIT]}")
+    return "\n".join(lines)

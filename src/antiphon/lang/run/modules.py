@@ -1,0 +1,219 @@
+"""Modules: found, read, checked and compiled once; run once in each run."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from antiphon.lang.analysis import analyse
+from antiphon.lang.check.symbols import Exports
+from antiphon.lang.compile import compile_program
+from antiphon.lang.compile.code import Code
+from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.run.bindings import Module
+from antiphon.lang.run.errors import ImportFailed, VibeError
+from antiphon.lang.run.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
+from antiphon.lang.run.prelude import module_globals
+from antiphon.lang.run.runtime import Run
+from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.source import Source
+
+#: Opens the MCP server of a name, and gives its tools by their names.
+Servers = Callable[[str], dict[str, Any]]
+#: Nobody writes more; what is larger is no program, or has no end.
+MOST_BYTES = 10_000_000
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A module that was checked, with its code if it is sound."""
+
+    source: Source
+    code: Code | None
+    exports: Exports
+    diagnostics: list[Diagnostic]
+
+
+@dataclass(slots=True)
+class Modules:
+    """The modules of a program. Nothing is run here."""
+
+    #: Somebody else's program: it has no Python, and nothing from outside of the directory of its first module.
+    untrusted: bool = False
+    compiled: dict[str, Compiled] = field(default_factory=dict[str, Compiled])
+    _loading: list[str] = field(default_factory=list[str])
+    _inside: Path | None = None
+
+    def load(self, path: str | Path) -> Compiled:
+        """The module in a file."""
+        real = str(Path(path).resolve())
+        if self.untrusted:
+            self._check_inside(Path(path), real)
+        known = self.compiled.get(real)
+        return known if known is not None else self.add(read_source(path, real))
+
+    def _check_inside(self, path: Path, real: str) -> None:
+        self._inside = self._inside or path.parent.resolve()
+        if not Path(real).is_relative_to(self._inside):
+            hint = "--untrusted allows the directory of the program alone"
+            raise VibeError("V0601", f"{path} leads out of {self._inside}", hint)
+
+    def add(self, source: Source, *, for_tests: bool = False) -> Compiled:
+        """A module from its text; `for_tests` leaves out what its top level does."""
+        self._loading.append(source.name)
+        try:
+            with _without_collector():
+                return self._add(source, for_tests)
+        finally:
+            self._loading.pop()
+
+    def _add(self, source: Source, for_tests: bool) -> Compiled:
+        text = analyse(source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
+        code = compile_program(text.program, source, for_tests=for_tests) if text.is_sound else None
+        compiled = Compiled(source, code, text.exports, text.diagnostics)
+        self.compiled[source.name] = compiled
+        return compiled
+
+    def exports(self, path: str, importer: Source) -> Exports:
+        """What a module gives to the one that imports it."""
+        if "\0" in path:
+            return Exports(problem="there is no module with such a name")
+        if path == "system/tools":
+            return system_exports()
+        if path.startswith("py:"):
+            return Exports(complete=False)
+        if path.startswith("mcp:"):
+            return Exports(complete=False)
+        file = located(path, importer)
+        if path.endswith(".py"):
+            return python_exports(file, path)
+        if not path.endswith(".vibe"):
+            hint = 'a path begins with "./", Python\'s modules with "py:", servers with "mcp:"; tools: "system/tools"'
+            return Exports(problem=f"there is no module `{path}`", hint=hint)
+        return self._vibe_exports(path, file)
+
+    def _vibe_exports(self, path: str, file: Path) -> Exports:
+        real = str(file.resolve())
+        if real in self._loading:
+            circle = [*self._loading[self._loading.index(real) :], real]
+            return Exports(
+                problem=f"modules import one another: {' → '.join(Path(each).name for each in circle)}", code="V0604"
+            )
+        try:
+            module = self.load(file)
+        except VibeError as error:
+            return Exports(problem=error.message, hint=error.hint)
+        if module.code is None:
+            count = sum(each.severity == "error" for each in module.diagnostics)
+            return Exports(problem=f"`{path}` has {count} error{'s' * (count != 1)}", code="V0605")
+        return module.exports
+
+    def problems(self) -> list[tuple[Source, Diagnostic]]:
+        """Everything found in all modules, the imported ones first."""
+        return [(module.source, each) for module in self.compiled.values() for each in module.diagnostics]
+
+    def raise_errors(self) -> None:
+        """Raise what is wrong, if anything is."""
+        wrong = [(source, each) for source, each in self.problems() if each.severity == "error"]
+        if wrong:
+            raise ProgramErrors(wrong)
+
+
+@dataclass(slots=True)
+class Instances:
+    """The modules of one run, each with its globals."""
+
+    modules: Modules
+    run: Run
+    servers: Servers | None = None
+    globals: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    python: PythonModules = field(default_factory=PythonModules)
+
+    def start(self, code: Code, inputs: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The globals of a module, with its functions defined and nothing of its top level run."""
+        name = code.source.name
+        module = Module(self.run, code, lambda path, given: self.imported(path, given, code), inputs or {})
+        space = self.globals[name] = module_globals(code, module)
+        assert code.main is not None
+        exec(code.main, space)
+        return space
+
+    def execute(self, code: Code, inputs: dict[str, Any] | None = None) -> Any:
+        """Run a module's top level; gives its value. `inputs` replace initial values."""
+        return self.start(code, inputs)[MAIN]()
+
+    def imported(self, path: str, name: str, importer: Code) -> Any:
+        """What an imported name stands for; its module is run if it has not been."""
+        if path == "system/tools":
+            host = self.run.host
+            return untrusted_tool(name, host.directory) if host.untrusted else system_tool(name)
+        if path.startswith("mcp:"):
+            return self._server_tool(path.removeprefix("mcp:"), name)
+        if path.startswith("py:") or path.endswith(".py"):
+            file = located(path, importer.source) if path.endswith(".py") else None
+            return self.python.get(path, file, name)
+        real = str(located(path, importer.source).resolve())
+        space = self.globals.get(real)
+        if space is None:
+            compiled = self.modules.load(real)
+            assert compiled.code is not None
+            self.execute(compiled.code)
+            space = self.globals[real]
+        code: Code = space["_vcode"]
+        return space[code.names[name].python]
+
+    def _server_tool(self, server: str, name: str) -> Any:
+        if self.servers is None:
+            raise ImportFailed("V0606", f"there is no MCP server `{server}` here")
+        if server not in self.values:
+            self.values[server] = self.servers(server)
+        tools: dict[str, Any] = self.values[server]
+        if name not in tools:
+            given = ", ".join(list(tools)[:12]) or "none"
+            raise ImportFailed("V0606", f"the server `{server}` has no tool `{name}`", f"it has: {given}")
+        return tools[name]
+
+
+@contextmanager
+def _without_collector() -> Generator[None]:
+    """Trees are many objects and no garbage: collecting in the meantime would take longer than compiling."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def located(path: str, importer: Source) -> Path:
+    """Where an imported file is: relative to the file that imports it."""
+    return Path(importer.name).parent / path
+
+
+def read_source(path: str | Path, name: str | None = None) -> Source:
+    """The text of a file; a `VibeError` says why it cannot be read."""
+    file = Path(path)
+    try:
+        with file.open("rb") as opened:
+            # A device may have no end.
+            data = opened.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise VibeError("V0601", f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+    return source_of(data, name or str(file.resolve()))
+
+
+def source_of(data: bytes, name: str) -> Source:
+    """The text of some bytes; a `VibeError` says where they are no UTF-8."""
+    if len(data) > MOST_BYTES:
+        raise VibeError("V0601", f"{name} is too large: a program has at most {MOST_BYTES // 1_000_000} MB")
+    try:
+        return Source(name, data.decode())
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise VibeError("V0607", f"{name} is no UTF-8: byte {error.start} in line {line}", "save it as UTF-8") from None

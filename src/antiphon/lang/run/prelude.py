@@ -1,0 +1,120 @@
+"""The names that every compiled module finds in its globals; programs cannot name them."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+from antiphon.lang.compile.code import Code
+from antiphon.lang.run import library, receivers, values
+from antiphon.lang.run.bindings import Module
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.runtime import wait
+from antiphon.lang.run.traces import CODE
+
+#: Stands for an argument that was left out.
+MISSING = object()
+
+_SHARED: dict[str, Any] = {
+    "__builtins__": builtins,
+    "_vint": int,
+    "_vstr": str,
+    "_vpylen": len,
+    "_vlist": list,
+    "_vdict": dict,
+    "_vcatchable": Exception,
+    "_vmissing": MISSING,
+    "_vadd": library.add,
+    "_vsub": library.subtract,
+    "_vmul": library.multiply,
+    "_vdiv": library.divide,
+    "_vmod": library.modulo,
+    "_vpow": library.power,
+    "_vneg": library.negate,
+    "_veq": library.equal,
+    "_vlt": library.less,
+    "_vle": library.less_or_equal,
+    "_vgt": library.greater,
+    "_vge": library.greater_or_equal,
+    "_vcond": library.condition,
+    "_vpresent": library.present,
+    "_vmember": library.member,
+    "_voptional": library.optional_member,
+    "_vai": library.ai_member,
+    "_vitem": library.item,
+    "_voptionalitem": library.optional_item,
+    "_vpart": library.part,
+    "_vwhole": library.index,
+    "_vsetitem": library.set_item,
+    "_vsetmember": library.set_member,
+    "_viter": library.iterate,
+    "_vspan": library.span,
+    "_vrange": library.span_array,
+    "_vas": library.as_type,
+    "_vfield": library.field_of,
+    "_vthrown": library.thrown,
+    "_vcaught": library.caught,
+    "_vcall": receivers.call_method,
+    "_vtext": values.text,
+    "_vfreeze": values.freeze,
+    "_vunwrap": values.unwrap,
+    "_vplain": values.plain,
+    "_vfrompython": values.from_python,
+    "_vwait": wait,
+    "_vb_len": receivers.length,
+    "_vb_parseJson": library.parse_json,
+}
+for _kind, _functions in (
+    ("text", receivers.TEXT_FUNCTIONS),
+    ("number", receivers.NUMBER_FUNCTIONS),
+    ("array", receivers.ARRAY_FUNCTIONS),
+    ("object", receivers.OBJECT_FUNCTIONS),
+    ("boolean", receivers.BOOLEAN_FUNCTIONS),
+):
+    _SHARED.update((f"_vm_{_kind}_{name}", function) for name, function in _functions.items())
+
+
+def module_globals(code: Code, module: Module) -> dict[str, Any]:
+    """The globals a module starts with."""
+    run = module.run
+    out = {
+        **_SHARED,
+        "__name__": code.source.name,
+        "__file__": code.source.name,
+        CODE: code,
+        "_vrt": module,
+        "_vinputs": module.inputs,
+        "_vb_print": module.print,
+        "_vb_note": module.note,
+        "_vb_env": module.env,
+        "_vb_now": module.now,
+        "_vb_sleep": module.sleep,
+        "_vb_assert": _assert,
+        "_vb_toJson": _to_json,
+        "_vb_result": _result,
+        "_vb_answers": module.answers,
+        "_vb_args": values.freeze(run.arguments),
+    }
+    out.update((f"_vt{number}", type_) for number, type_ in enumerate(code.types))
+    own: dict[str, Any] = {"__builtins__": builtins, "__name__": code.source.name, CODE: code}
+    for name, function in code.python.items():
+        exec(function, own)
+        out[name] = own[name]
+    return out
+
+
+def _assert(holds: Any, message: str | None = None) -> None:
+    if not library.condition(holds):
+        raise VibeError("V0928", f"the assertion does not hold{f': {message}' if message else ''}")
+
+
+def _to_json(value: Any, indent: Any = None) -> str:
+    return values.json_text(value, library.whole(indent, "the indentation") if indent is not None else None)
+
+
+def _result(kind: str, data: Any, options: Any = None) -> Any:
+    """`result(kind, data, { summary, mimeType, title, display })`, with the names of JSON."""
+    from antiphon.results import Result
+
+    said: dict[str, Any] = values.plain(options) or {}
+    return Result.from_json({"data": values.plain(data), **said, "kind": kind})

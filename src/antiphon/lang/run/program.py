@@ -1,0 +1,244 @@
+"""A program: loaded once, run as often as wanted, its exported functions callable from Python."""
+
+from __future__ import annotations
+
+import threading
+from bdb import BdbQuit
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type
+from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.run.effects import Host, PromptShown
+from antiphon.lang.run.errors import Stopped, VibeError
+from antiphon.lang.run.library import as_type
+from antiphon.lang.run.modules import Compiled, Instances, Modules, Servers, source_of
+from antiphon.lang.run.prelude import MISSING
+from antiphon.lang.run.runtime import Run
+from antiphon.lang.run.traces import translated
+from antiphon.lang.run.values import from_python, plain, unwrap
+from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.source import Source
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a run went. `variables` are those of the top level that are not private; `error` says why it failed."""
+
+    outcome: Literal["done", "failed", "interrupted"]
+    value: Any = None
+    variables: dict[str, Any] = field(default_factory=dict[str, Any])
+    prints: list[str] = field(default_factory=list[str])
+    usage: dict[str, Any] = field(default_factory=dict[str, Any])
+    error: VibeError | None = None
+    #: The same value with its tool calls, where it is the answer of a model.
+    result: Any = None
+
+
+@dataclass(slots=True)
+class Program:
+    """A checked and compiled program, made by `load`."""
+
+    modules: Modules
+    main: Compiled
+    _live: Instances | None = None
+    _starting: Any = field(default_factory=threading.RLock, repr=False, compare=False)
+
+    @property
+    def source(self) -> Source:
+        """Its text."""
+        return self.main.source
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """What the checker warned of."""
+        return [each for each in self.main.diagnostics if each.severity == "warning"]
+
+    def run(
+        self, host: Host | None = None, *, arguments: Iterable[str] = (), servers: Servers | None = None, **inputs: Any
+    ) -> Outcome:
+        """Run it; `inputs` replace the initial values of variables of the top level.
+
+        An error of the program is raised as a `VibeError`; Ctrl-C passes through.
+        """
+        outcome = self.attempt(host, arguments=arguments, servers=servers, inputs=inputs)
+        if outcome.outcome == "interrupted":
+            raise KeyboardInterrupt
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome
+
+    def attempt(
+        self,
+        host: Host | None = None,
+        *,
+        arguments: Iterable[str] = (),
+        servers: Servers | None = None,
+        inputs: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Run it, and tell how it went; errors of the program, and Ctrl-C, are part of the answer."""
+        host = host or default_host()
+        run = Run(host, inputs, arguments)
+        instances = Instances(self.modules, run, servers)
+        code = self.main.code
+        assert code is not None
+        outcome = Outcome("done", prints=run.prints)
+        try:
+            self._check_inputs(inputs or {})
+            outcome.result = instances.execute(code, run.inputs)
+            run.finish()
+            outcome.value = plain(outcome.result)
+        except KeyboardInterrupt:
+            outcome.outcome = "interrupted"
+        except BdbQuit:
+            # Whoever debugs the program has had enough; that is no error of it.
+            raise
+        except (Exception, Stopped) as error:
+            outcome.outcome, outcome.error = "failed", translated(error)
+        finally:
+            run.abandon()
+            outcome.variables = self._variables(instances)
+            outcome.usage = host.usage()
+        return outcome
+
+    def _check_inputs(self, inputs: dict[str, Any]) -> None:
+        code = self.main.code
+        assert code is not None
+        for name in inputs:
+            if name not in code.inputs:
+                known = ", ".join(each for each in code.names if each in code.inputs) or "none"
+                why = "takes no value from outside" if name in code.names else "is no variable of the top level"
+                raise VibeError("V0925", f"`{name}` {why}", f"these can be given: {known}")
+
+    def _variables(self, instances: Instances) -> dict[str, Any]:
+        code = self.main.code
+        space = instances.globals.get(self.source.name, {})
+        if code is None:
+            return {}
+        shown = {n: each for n, each in code.names.items() if each.kind in ("let", "const") and not each.is_private}
+        out: dict[str, Any] = {}
+        for name, symbol in shown.items():
+            if symbol.python in space:
+                value = space[symbol.python]
+                if hasattr(value, "done") and hasattr(value, "result"):
+                    value = value.value
+                try:
+                    out[name] = plain(unwrap(value))
+                except VibeError as error:
+                    out[name] = f"({error.message})"
+        return out
+
+    # From Python
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self.exported(name)
+
+    def exported(self, name: str) -> Any:
+        """An exported function, ready to be called, or the value of an exported variable; the top level is run once."""
+        symbol = self.main.exports.names.get(name)
+        if symbol is None:
+            given = ", ".join(self.main.exports.names) or "nothing"
+            raise AttributeError(f"{Path(self.source.name).name} exports no `{name}`; it exports {given}")
+        live = self.start()
+        value = live.globals[self.source.name][symbol.python]
+        if symbol.kind in ("function", "tool"):
+            function = getattr(value, "function", value)
+            return _callable(lambda *given: live.run.apart(lambda: function(*given)), name, symbol.type)
+        return plain(value)
+
+    def start(self) -> Instances:
+        """Run the top level, for those who want what it exports; once."""
+        with self._starting:
+            if self._live is None:
+                live = Instances(self.modules, Run(default_host()))
+                code = self.main.code
+                assert code is not None
+                try:
+                    live.execute(code)
+                except (Exception, Stopped) as error:
+                    raise translated(error) from None
+                self._live = live
+            return self._live
+
+
+def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callable[..., Any]:
+    """A function of the language for Python: arguments are checked, errors are the program's own."""
+    known = signature if isinstance(signature, Signature) else None
+
+    def called(*args: Any, **named: Any) -> Any:
+        given = list(args)
+        if known is not None:
+            given += [named.pop(each, MISSING) for each in known.names[len(given) :]]
+            most = len(known.parameters)
+            if named or len(given) > most or MISSING in given[: known.required]:
+                raise TypeError(
+                    f"{name}() expects {most} arguments ({', '.join(known.names)}), got {len(args)} and {list(named)}"
+                )
+            typed = zip(given, known.parameters, strict=False)
+            given = [each if each is MISSING else as_type(from_python(each), type_) for each, type_ in typed]
+        try:
+            return unwrap(function(*given))
+        except (Exception, Stopped) as error:
+            raise translated(error) from None
+
+    called.__name__ = called.__qualname__ = name
+    if known is not None:
+        from inspect import Signature as PythonSignature
+
+        from antiphon.lang.run.tooling import parameter
+
+        parameters = [
+            parameter(each, _annotation(type_)) for each, type_ in zip(known.names, known.parameters, strict=False)
+        ]
+        called.__signature__ = PythonSignature(parameters, return_annotation=_annotation(known.returns))  # type: ignore[attr-defined]
+    return called
+
+
+def _annotation(type_: Type) -> Any:
+    """A type as people write it in Python."""
+    from antiphon.lang.run.tooling import python_type
+
+    inner = type_.inner if isinstance(type_, AI) else type_
+    if isinstance(inner, Array):
+        return list[_annotation(inner.item)]  # type: ignore[misc]
+    return float if inner == NUMBER else bool if inner == BOOLEAN else python_type(inner)
+
+
+def default_host() -> Host:
+    """What runs a program that nobody has special wishes for."""
+    from antiphon.config import default_model
+
+    return Host(default_model=lambda: default_model().model)
+
+
+def load(path: str | PathLike[str], *, untrusted: bool = False) -> Program:
+    """Load a program; `ProgramErrors` says all that is wrong with it.
+
+    One that is `untrusted` has no Python, and imports nothing from outside of its directory; run it with a `Host` that
+    knows so too.
+    """
+    modules = Modules(untrusted)
+    main = modules.load(Path(path))
+    modules.raise_errors()
+    return Program(modules, main)
+
+
+def run(path: str | PathLike[str], **inputs: Any) -> Outcome:
+    """Load a program and run it; `inputs` replace the initial values of variables of the top level."""
+    return load(path).run(**inputs)
+
+
+def loads(text: str | bytes, name: str = "<program>", *, untrusted: bool = False) -> Program:
+    """Load a program from its text."""
+    modules = Modules(untrusted)
+    main = modules.add(source_of(text, name) if isinstance(text, bytes) else Source(name, text))
+    modules.raise_errors()
+    return Program(modules, main)
+
+
+__all__ = ["Host", "Outcome", "Program", "ProgramErrors", "PromptShown", "load", "loads", "run"]

@@ -1,0 +1,289 @@
+"""What the methods of text, numbers, arrays and objects do. Their signatures are in `methods`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+from antiphon._suggestions import nearest
+from antiphon.lang.check.methods import (
+    ARRAY_METHODS,
+    BOOLEAN_METHODS,
+    NUMBER_METHODS,
+    OBJECT_METHODS,
+    TEXT_METHODS,
+    Method,
+    signature_type,
+)
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.library import add, as_type, equal, greater, less, part, whole
+from antiphon.lang.run.values import kind_of, text, thaw, unwrap
+
+
+def _split(value: str, separator: str | None = None) -> list[str]:
+    if separator is None:
+        return value.split()
+    return list(value) if separator == "" else value.split(separator)
+
+
+def _to_number(value: str) -> int | float:
+    cleaned = value.strip()
+    try:
+        return int(cleaned)
+    except ValueError:
+        pass
+    try:
+        number = float(cleaned)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise VibeError("V0911", f"{value[:60]!r} is no number")
+    return number
+
+
+def _repeat(value: str, times: Any) -> str:
+    count = whole(times, "how often")
+    _check_size(count * len(value))
+    return value * count
+
+
+def _check_size(characters: int) -> None:
+    if characters > 100_000_000:
+        raise VibeError("V0904", "the text would be too long")
+
+
+def _pad_start(value: str, width: Any, fill: str = " ") -> str:
+    return _filling(value, width, fill) + value
+
+
+def _pad_end(value: str, width: Any, fill: str = " ") -> str:
+    return value + _filling(value, width, fill)
+
+
+def _filling(value: str, width: Any, fill: str) -> str:
+    lacking = whole(width, "the width") - len(value)
+    _check_size(lacking)
+    return (fill * (lacking // len(fill) + 1))[:lacking] if lacking > 0 and fill else ""
+
+
+def _round(value: float, digits: Any = 0) -> Any:
+    places = whole(digits, "the number of digits")
+    if type(value) is int and places >= 0:
+        # Integers are exact, and larger ones than a float can hold.
+        return value
+    factor = 10 ** min(max(places, -300), 300)
+    # Half goes up, as people round; Python rounds half to even.
+    rounded = math.floor(value * factor + 0.5) / factor if math.isfinite(value) else value
+    return int(rounded) if places <= 0 and math.isfinite(rounded) else rounded
+
+
+def _fixed(value: float, digits: Any) -> str:
+    places = max(0, min(whole(digits, "the number of digits"), 100))
+    rounded = _round(value, digits)
+    return f"{rounded}{'.' * bool(places)}{'0' * places}" if type(rounded) is int else f"{rounded:.{places}f}"
+
+
+def _floor(value: float) -> Any:
+    return math.floor(value) if math.isfinite(value) else value
+
+
+def _ceil(value: float) -> Any:
+    return math.ceil(value) if math.isfinite(value) else value
+
+
+def _pop(items: list[Any]) -> Any:
+    if not items:
+        raise VibeError("V0903", "the array is empty: there is nothing to pop")
+    return items.pop()
+
+
+def _push(items: list[Any], item: Any) -> None:
+    # Through the object, not the class: a constant's array refuses.
+    items.append(item)
+
+
+def _insert(items: list[Any], index: Any, item: Any) -> None:
+    items.insert(whole(index, "an index"), item)
+
+
+def _values(fields: dict[str, Any]) -> list[Any]:
+    return list(fields.values())
+
+
+def _entries(fields: dict[str, Any]) -> list[Any]:
+    return [{"key": key, "value": value} for key, value in fields.items()]
+
+
+def _remove(items: list[Any], index: Any) -> Any:
+    place = whole(index, "an index")
+    if not -len(items) <= place < len(items):
+        raise VibeError("V0903", f"index {place} is out of bounds: the array has {len(items)}")
+    return items.pop(place)
+
+
+def _sort(items: list[Any], by: str | None = None) -> list[Any]:
+    from functools import cmp_to_key
+
+    def key(item: Any) -> Any:
+        value = unwrap(item)
+        if by is None:
+            return value
+        if not isinstance(value, dict) or by not in value:
+            raise VibeError("V0907", f"an item has no field `{by}` to sort by")
+        return unwrap(cast(dict[str, Any], value)[by])
+
+    def compare(one: Any, two: Any) -> int:
+        return -1 if less(one, two) else 1 if less(two, one) else 0
+
+    order = cmp_to_key(compare)
+    items.sort(key=lambda item: order(key(item)))
+    return items
+
+
+def _reverse(items: list[Any]) -> list[Any]:
+    items.reverse()
+    return items
+
+
+def _join(items: list[Any], separator: str = ",") -> str:
+    return separator.join(map(text, items))
+
+
+def _includes(items: list[Any], wanted: Any) -> bool:
+    return any(equal(item, wanted) for item in items)
+
+
+def _index_of(items: list[Any], wanted: Any) -> int:
+    return next((at for at, item in enumerate(items) if equal(item, wanted)), -1)
+
+
+def _sum(items: list[Any]) -> Any:
+    total: Any = 0
+    for item in items:
+        total = add(total, item) if not isinstance(unwrap(item), str) else _no_sum(item)
+    return total
+
+
+def _no_sum(item: Any) -> Any:
+    raise VibeError("V0902", f"`.sum()` adds numbers, not {kind_of(item)}")
+
+
+def _extreme(items: list[Any], better: Callable[[Any, Any], bool]) -> Any:
+    if not items:
+        raise VibeError("V0903", "the array is empty: it has no smallest or largest item")
+    best = items[0]
+    for item in items[1:]:
+        if better(item, best):
+            best = item
+    return best
+
+
+def _take(fields: dict[str, Any], name: str) -> Any:
+    if name not in fields:
+        raise VibeError("V0907", f"the object has no field `{name}`")
+    return fields.pop(name)
+
+
+_SHARED: dict[str, Callable[..., Any]] = {"toString": text, "len": len, "copy": thaw}
+TEXT_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_SHARED,
+    "upper": str.upper,
+    "lower": str.lower,
+    "trim": str.strip,
+    "split": _split,
+    "lines": str.splitlines,
+    "replace": str.replace,
+    "includes": str.__contains__,
+    "startsWith": str.startswith,
+    "endsWith": str.endswith,
+    "indexOf": str.find,
+    "slice": part,
+    "repeat": _repeat,
+    "padStart": _pad_start,
+    "padEnd": _pad_end,
+    "toNumber": _to_number,
+}
+NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "toString": text,
+    "round": _round,
+    "floor": _floor,
+    "ceil": _ceil,
+    "abs": abs,
+    "toFixed": _fixed,
+}
+ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_SHARED,
+    "push": _push,
+    "pop": _pop,
+    "insert": _insert,
+    "remove": _remove,
+    "sort": _sort,
+    "reverse": _reverse,
+    "join": _join,
+    "slice": part,
+    "includes": _includes,
+    "indexOf": _index_of,
+    "sum": _sum,
+    "min": partial(_extreme, better=less),
+    "max": partial(_extreme, better=greater),
+}
+OBJECT_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **_SHARED,
+    "keys": list,
+    "values": _values,
+    "entries": _entries,
+    "has": dict[str, Any].__contains__,
+    "get": dict[str, Any].get,
+    "remove": _take,
+}
+BOOLEAN_FUNCTIONS: dict[str, Callable[..., Any]] = {"toString": text}
+
+
+def call_method(value: Any, name: str, *arguments: Any) -> Any:
+    """`value.name(arguments)` where nothing is known of the value."""
+    value = unwrap(value)
+    signatures, functions = _of(value)
+    signature = signatures.get(name)
+    if signature is None:
+        if value is None:
+            raise VibeError("V0907", f"null has no method `{name}`")
+        near = nearest(name, signatures)
+        raise VibeError("V0907", f"{kind_of(value)} has no method `{name}`", f"did you mean `{near}`?" if near else "")
+    if not signature.required <= len(arguments) <= len(signature.parameters):
+        raise VibeError("V0912", f"`{name}` expects {_wanted(signature)}, got {len(arguments)}")
+    given = [
+        each if kind in ("T", "json") else as_type(each, signature_type(kind))
+        for each, kind in zip(arguments, signature.parameters, strict=False)
+    ]
+    return functions[name](value, *given)
+
+
+def _of(value: Any) -> tuple[dict[str, Method], dict[str, Callable[..., Any]]]:
+    if isinstance(value, str):
+        return TEXT_METHODS, TEXT_FUNCTIONS
+    if isinstance(value, list):
+        return ARRAY_METHODS, ARRAY_FUNCTIONS
+    if isinstance(value, dict):
+        return OBJECT_METHODS, OBJECT_FUNCTIONS
+    if isinstance(value, bool):
+        return BOOLEAN_METHODS, BOOLEAN_FUNCTIONS
+    if isinstance(value, int | float):
+        return NUMBER_METHODS, NUMBER_FUNCTIONS
+    return {}, {}
+
+
+def _wanted(signature: Method) -> str:
+    most = len(signature.parameters)
+    if signature.required == most:
+        return f"{most} argument{'s' * (most != 1)}"
+    return f"{signature.required} to {most} arguments"
+
+
+def length(value: Any) -> int:
+    """`len(value)`."""
+    value = unwrap(value)
+    if isinstance(value, str | list | dict):
+        return len(cast(list[Any], value))
+    raise VibeError("V0902", f"{kind_of(value)} has no length")

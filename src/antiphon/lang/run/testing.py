@@ -1,0 +1,133 @@
+"""`test` blocks: found, and run one by one, each on a program that has only been declared."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from antiphon.lang.compile.code import Code
+from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.run.effects import Host
+from antiphon.lang.run.errors import ImportFailed, Stopped, VibeError
+from antiphon.lang.run.modules import Instances, Modules, read_source
+from antiphon.lang.run.runtime import Run
+from antiphon.lang.run.traces import translated
+from antiphon.lang.syntax.source import Source
+
+if TYPE_CHECKING:
+    from antiphon.session import Asks
+    from antiphon.tools import ApprovalRequest, Decision
+
+_BLOCK = re.compile(rb"\btest\s*[\"'`]")
+_ENDING = re.compile(r"(\.test)?\.vibe$")
+
+
+class Cast(Protocol):
+    """Who answers in a test: models and humans that play a script. `missing` is what was asked and not scripted."""
+
+    missing: list[str]
+
+    def play(self, steps: list[Any]) -> None: ...
+    def human(self, question: str) -> str: ...
+    def approve(self, request: ApprovalRequest) -> Decision: ...
+    def default_model(self) -> str: ...
+    def connect(self, name: str, **given: Any) -> Asks: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A `test` block: what it is called, its Python function, and its line."""
+
+    name: str
+    function: str
+    line: int
+
+
+@dataclass(slots=True)
+class TestResult:
+    """How a test went; `prints` is what it printed, `error` and `missing` say why it failed."""
+
+    test: Test
+    seconds: float
+    error: VibeError | None = None
+    missing: list[str] = field(default_factory=list[str])
+    prints: list[str] = field(default_factory=list[str])
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing failed, and every answer that was wanted was there."""
+        return self.error is None and not self.missing
+
+
+@dataclass(slots=True)
+class Suite:
+    """The tests of one file, in the order in which they are written."""
+
+    modules: Modules
+    code: Code
+    recording: Path | None
+
+    @property
+    def source(self) -> Source:
+        """The file's text."""
+        return self.code.source
+
+    @property
+    def tests(self) -> list[Test]:
+        """All of them."""
+        return [Test(name, function, self.source.line_of(start)) for name, function, start in self.code.tests]
+
+    def run(self, test: Test, cast: Cast) -> TestResult:
+        """Run one, with its own variables and history, and with these who answer."""
+        host = Host(
+            write=lambda _: None,
+            connect=cast.connect,
+            default_model=cast.default_model,
+            human=cast.human,
+            approve=cast.approve,
+            play=cast.play,
+        )
+        run = Run(host)
+        result = TestResult(test, 0, missing=cast.missing, prints=run.prints)
+        began = time.perf_counter()
+        try:
+            space = Instances(self.modules, run, _no_servers).start(self.code)
+            space[MAIN]()
+            space[test.function]()
+            run.finish()
+        except (Exception, Stopped) as error:
+            result.error = translated(error)
+        result.seconds = time.perf_counter() - began
+        return result
+
+
+def _no_servers(name: str) -> NoReturn:
+    hint = "move what you test into a module that does not import from it"
+    raise ImportFailed("V0606", f"no test starts the MCP server `{name}`", hint)
+
+
+def load_tests(path: str, *, replay: str | None = None) -> Suite:
+    """The tests of a file; `ProgramErrors` says why it cannot be run.
+
+    Its recording is the one given, or the one beside it (`NAME.recording.jsonl`).
+    """
+    modules = Modules()
+    main = modules.add(read_source(path), for_tests=True)
+    modules.raise_errors()
+    assert main.code is not None
+    beside = Path(_ENDING.sub("", path) + ".recording.jsonl")
+    recording = Path(replay) if replay is not None else beside if beside.is_file() else None
+    return Suite(modules, main.code, recording)
+
+
+def may_have_tests(path: str) -> bool:
+    """Whether it is worth reading the file as a program: a test is more than its name, but never less than the word."""
+    if path.endswith(".test.vibe"):
+        return True
+    try:
+        return _BLOCK.search(Path(path).read_bytes()) is not None
+    except OSError:
+        return False

@@ -1,0 +1,105 @@
+"""Errors of Python, told in the language's terms, with the program's own call stack."""
+
+from __future__ import annotations
+
+from itertools import islice
+from types import CodeType, TracebackType
+from typing import Any
+
+from antiphon.errors import AntiphonError, ProviderError
+from antiphon.lang.compile.code import MANGLED, Code
+from antiphon.lang.run.errors import Frame, Stopped, VibeError
+
+#: Under this name the globals of every running module hold its `Code`.
+CODE = "_vcode"
+
+
+def translated(error: BaseException) -> VibeError:
+    """The error as the program knows it; one that knows its frames already is itself."""
+    trace = error.__traceback__
+    if isinstance(error, Stopped):
+        error = error.error
+    known = error if isinstance(error, VibeError) else _in_our_words(error)
+    if not known.frames:
+        known.frames = frames_of(trace)
+        if known is not error:
+            known.__cause__ = error
+    return known
+
+
+def _in_our_words(error: BaseException) -> VibeError:
+    match error:
+        case RecursionError():
+            return VibeError("V0913", "functions call one another too deeply", "is there a call that never ends?")
+        case ZeroDivisionError():
+            return VibeError("V0904", "division by zero")
+        case OverflowError():
+            return VibeError("V0904", "the result is too large for a number")
+        case IndexError():
+            return VibeError("V0903", "the index is out of bounds" if "pop" not in str(error) else "the array is empty")
+        case UnboundLocalError() | NameError():
+            name = str(getattr(error, "name", "") or "").removeprefix(MANGLED)
+            return VibeError("V0914", f"`{name}` has no value yet", "it is used before its declaration has run")
+        case ProviderError():
+            return VibeError("V0920", str(error))
+        case AntiphonError() if type(error).__name__ == "ReturnError":
+            return VibeError("V0916", str(error))
+        case AntiphonError():
+            return VibeError("V0921", str(error))
+        case ValueError() if "integer string conversion" in _words(error):
+            return VibeError("V0904", "a number of more than 4300 digits cannot be written out")
+        case MemoryError():
+            return VibeError("V0904", "there is not enough memory for this")
+        case TypeError() if "indices must be integers" in _words(error):
+            return VibeError("V0902", "an index is a whole number")
+        case _:
+            words = _words(error)
+            said = f"{type(error).__name__}: {words}" if words else type(error).__name__
+            return VibeError("V0915", f"Python code failed: {said}")
+
+
+def _words(error: BaseException) -> str:
+    """What an error of Python says; its class may be anybody's, and fail at that."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
+def frames_of(trace: TracebackType | None) -> tuple[Frame, ...]:
+    """The program's part of a traceback, outermost first. Of endless recursion, the two ends."""
+    found: list[Frame] = []
+    while trace is not None:
+        frame = _frame(trace.tb_frame, trace.tb_lasti)
+        if frame is not None:
+            found.append(frame)
+        trace = trace.tb_next
+    return tuple(found if len(found) <= 60 else [*found[:30], *found[-30:]])
+
+
+def _frame(frame: Any, instruction: int) -> Frame | None:
+    code: Code | None = frame.f_globals.get(CODE)
+    python: CodeType = frame.f_code
+    if code is None or python.co_filename != code.source.name:
+        return None
+    start, end = span_at(code, python, instruction)
+    name = python.co_name.removeprefix(MANGLED)
+    if python.co_name == "main":
+        name = "the top level"
+    elif python.co_name.startswith("_v"):
+        name = {"_vp": "a py block", "_va": "async for", "_vt": "a test"}.get(python.co_name[:3], name)
+    return Frame(code.source, name, start, end)
+
+
+def span_at(code: Code, python: CodeType, instruction: int) -> tuple[int, int]:
+    """The span of the source that an instruction was compiled from."""
+    position = next(islice(python.co_positions(), instruction // 2, None), (None, None, None, None))
+    line, end_line, column, end_column = position
+    if line is None:
+        return 0, 0
+    source = code.source
+    if python.co_name.startswith("_vpy") or column is None or end_column is None:
+        text = source.line(min(line, source.line_count))
+        start = source.offset(line, 0) + len(text) - len(text.lstrip())
+        return start, start + len(text.strip())
+    return source.offset(line, column), source.offset(end_line or line, end_column)

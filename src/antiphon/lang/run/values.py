@@ -1,0 +1,222 @@
+"""Values of a running program. Text, numbers, booleans, null, arrays and objects are Python's own.
+
+str · int, float · bool · None · list, `FrozenList` · dict, `FrozenDict` · AIResult · Tool, ModelValue · any object of
+Python that a `py` block gave.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, NoReturn, cast
+
+from antiphon.lang.run.errors import VibeError
+from antiphon.results.plain import Whole
+from antiphon.session.result import AIResult
+from antiphon.tools import Tool
+
+_SCALARS = (str, int, float, bool, type(None))
+_DEEPEST = 100
+
+
+def _refuse(self: object, *_: object, **__: object) -> NoReturn:
+    kind = "array" if isinstance(self, list) else "object"
+    raise VibeError("V0905", f"this {kind} is constant and cannot be changed", "`.copy()` gives one that can")
+
+
+class FrozenList(list[Any]):
+    """An array that belongs to a constant. What it holds is frozen too."""
+
+    __slots__ = ()
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return list, (list(self),)
+
+
+class FrozenDict(dict[str, Any]):
+    """An object that belongs to a constant. What it holds is frozen too."""
+
+    __slots__ = ()
+    pop = popitem = clear = update = setdefault = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+
+    def __reduce__(self) -> Any:
+        return dict, (dict(self),)
+
+
+class ErrorValue(dict[str, Any]):
+    """What `catch` gives: `message`, `code` and `value`; as text it is its message."""
+
+    __slots__ = ()
+
+
+def freeze(value: Any) -> Any:
+    """The value as a constant has it: arrays and objects that cannot be changed, to any depth."""
+    kind = value.__class__
+    if kind in _SCALARS or kind is FrozenList or kind is FrozenDict:
+        return value
+    if kind is AIResult:
+        inner = freeze(value.value)
+        return value if inner is value.value else AIResult(inner, value.tool_calls, value.run)
+    try:
+        if isinstance(value, list):
+            return FrozenList(map(freeze, cast(list[Any], value)))
+        if isinstance(value, dict) and kind is not ErrorValue:
+            return FrozenDict((key, freeze(item)) for key, item in cast(dict[str, Any], value).items())
+        return cast(Any, value)
+    except RecursionError:
+        raise VibeError("V0906", "a value that contains itself cannot be a constant") from None
+
+
+def thaw(value: Any) -> Any:
+    """A copy that may be changed, to any depth."""
+    value = value.value if type(value) is AIResult else value
+    if isinstance(value, list):
+        return [thaw(item) for item in cast(list[Any], value)]
+    if isinstance(value, dict):
+        return {key: thaw(item) for key, item in cast(dict[str, Any], value).items()}
+    return value
+
+
+def unwrap(value: Any) -> Any:
+    """The value of an AI result; anything else is itself."""
+    return value.value if type(value) is AIResult else value
+
+
+def plain(value: Any) -> Any:
+    """The value with no AI result in it, at any depth: for Python, JSON and tools."""
+    value = value.value if type(value) is AIResult else value
+    try:
+        if isinstance(value, list):
+            return [plain(item) for item in cast(list[Any], value)]
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in cast(dict[str, Any], value).items()}
+    except RecursionError:
+        raise VibeError("V0906", "a value that contains itself or is nested too deeply cannot leave here") from None
+    return value
+
+
+def from_python(value: Any, where: str = "this Python code") -> Any:
+    """What Python gave, as a value of the language: tuples and sets are arrays, dataclasses and models are objects."""
+    if type(value) in _SCALARS or isinstance(value, AIResult | Tool):
+        return cast(Any, value)
+    return _from_python(value, where, 0)
+
+
+def _from_python(value: Any, where: str, depth: int) -> Any:
+    if depth > _DEEPEST:
+        raise VibeError("V0906", f"{where} gave a value that contains itself or is nested too deeply")
+    if isinstance(value, _SCALARS):
+        # A subclass of a plain type, an enum's member for instance, is its plain value.
+        return value if type(value) in _SCALARS else _plain_scalar(value)
+    if isinstance(value, Mapping):
+        items = cast(Mapping[Any, Any], value).items()
+        return {_key(key, where): _from_python(item, where, depth + 1) for key, item in items}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_from_python(item, where, depth + 1) for item in cast(list[Any], value)]
+    if isinstance(value, Whole):
+        # A semantic result is for whoever reads it in the end, with its hints.
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type | AIResult):
+        return {f.name: _from_python(getattr(value, f.name), where, depth + 1) for f in dataclasses.fields(value)}
+    if callable(dump := getattr(cast(Any, value), "model_dump", None)):
+        return _from_python(dump(), where, depth + 1)
+    return value
+
+
+def _plain_scalar(value: Any) -> Any:
+    return next(kind(value) for kind in (str, bool, int, float) if isinstance(value, kind))
+
+
+def _key(key: object, where: str) -> str:
+    if isinstance(key, str):
+        return key
+    if isinstance(key, int | float | bool) or key is None:
+        return text(key)
+    raise VibeError("V0906", f"{where} gave an object with a key that is no text: {key!r:.60}")
+
+
+def kind_of(value: Any) -> str:
+    """The name of a value's type, as the language calls it."""
+    value = unwrap(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, list):
+        return "an array"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, Whole):
+        return "a result"
+    return "a tool" if isinstance(value, Tool) else f"a Python {type(value).__name__}"
+
+
+def text(value: Any) -> str:
+    """A value as `print` and holes in strings show it."""
+    kind = value.__class__
+    if kind is str:
+        return value
+    if kind is int:
+        return str(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    if kind is float:
+        return number_text(value)
+    if kind is AIResult:
+        return text(value.value)
+    if kind is ErrorValue:
+        return value["message"]
+    if isinstance(value, list | dict):
+        return json_text(value)
+    if isinstance(value, Whole):
+        return value.brief
+    return f"<{kind_of(value)}>" if not isinstance(value, Tool) else f"<tool {value.name}>"
+
+
+def number_text(value: float) -> str:
+    """A float as text: whole ones without a point, as an integer would be."""
+    if math.isfinite(value) and value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    return (
+        repr(value) if math.isfinite(value) else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    )
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """A value as JSON; what JSON has no form for is shown as text."""
+    import json
+
+    try:
+        return json.dumps(
+            _for_json(value, 0), ensure_ascii=False, indent=indent, separators=None if indent else (", ", ": ")
+        )
+    except RecursionError:
+        raise VibeError("V0906", "a value that contains itself or is nested too deeply has no text") from None
+
+
+def _for_json(value: Any, depth: int) -> Any:
+    if depth > 10 * _DEEPEST:
+        raise RecursionError
+    kind = value.__class__
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is float:
+        whole = math.isfinite(value) and value == int(value) and abs(value) < 1e21
+        return int(value) if whole else value if math.isfinite(value) else text(value)
+    if kind is AIResult:
+        return _for_json(value.value, depth)
+    if isinstance(value, list):
+        return [_for_json(item, depth + 1) for item in cast(list[Any], value)]
+    if isinstance(value, dict):
+        return {str(key): _for_json(item, depth + 1) for key, item in cast(dict[Any, Any], value).items()}
+    return value.to_json() if isinstance(value, Whole) else text(value)

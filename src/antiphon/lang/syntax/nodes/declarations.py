@@ -1,0 +1,141 @@
+"""Declarations: what gives something a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from antiphon.lang.syntax.nodes.tree import Node
+
+if TYPE_CHECKING:
+    from antiphon.lang.check.symbols import Symbol
+    from antiphon.lang.check.types import Type
+    from antiphon.lang.syntax.nodes.expressions import Expr, ObjectLit
+    from antiphon.lang.syntax.nodes.statements import Block
+    from antiphon.lang.syntax.nodes.written_types import TypeNode
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class PatternField(Node):
+    """`private name: type "description" = default`, or `name: { nested pattern }`."""
+
+    name: str
+    declared: TypeNode | None = None
+    nested: Pattern | None = None
+    default: Expr | None = None
+    is_private: bool = False
+    description: str = ""
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Pattern(Node):
+    """`{ fields }` on the left of a declaration; `type` is that of the object it takes apart."""
+
+    fields: list[PatternField]
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Let(Node):
+    """`let name: type = value`, `const …`, with `export`, `private` and `async` in front of it."""
+
+    is_const: bool
+    name: str
+    declared: TypeNode | None
+    value: Expr | None
+    is_private: bool = False
+    is_async: bool = False
+    exported: bool = False
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Destructure(Node):
+    """`const { name: text } = value`."""
+
+    is_const: bool
+    pattern: Pattern
+    value: Expr
+    is_private: bool = False
+    is_async: bool = False
+    exported: bool = False
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Parameter(Node):
+    """`name: type "description" = default`."""
+
+    name: str
+    declared: TypeNode | None = None
+    description: str = ""
+    default: Expr | None = None
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Function(Node):
+    """`function name(…): type { … }`, and `tool`, whose `description` is its own or the comment above it."""
+
+    name: str
+    parameters: list[Parameter]
+    returns: TypeNode | None
+    body: Block
+    is_tool: bool = False
+    description: str | None = None
+    exported: bool = False
+    #: The comment above it, which serves a tool without a description.
+    doc: str = field(default="", compare=False)
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ModelDecl(Node):
+    """`model name = { name: "…" }`."""
+
+    name: str
+    settings: ObjectLit
+    exported: bool = False
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class TypeDecl(Node):
+    """`type Name { fields }`, `type Name = "a" | "b"`."""
+
+    name: str
+    declared: TypeNode
+    exported: bool = False
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ImportName(Node):
+    """`name`, or `name as alias`."""
+
+    name: str
+    alias: str | None = None
+    alias_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Import(Node):
+    """`import { names } from "path"`."""
+
+    names: list[ImportName]
+    path: str
+    path_start: int = field(default=0, compare=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Test(Node):
+    """`test "what it shows" { … }`."""
+
+    name: str
+    body: Block

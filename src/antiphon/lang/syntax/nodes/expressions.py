@@ -1,0 +1,243 @@
+"""Expressions: what has a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from antiphon.lang.syntax.nodes.tree import Node
+
+if TYPE_CHECKING:
+    from antiphon.lang.check.symbols import Symbol
+    from antiphon.lang.check.types import Type
+    from antiphon.lang.syntax.nodes.statements import Block
+
+Context = Literal["default", "local", "none"]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class NumberLit(Node):
+    """A number; whole ones are `int`, `1e6` too."""
+
+    value: int | float
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Hole(Node):
+    """`${expr}`, or `{path}` where `dollar` is false."""
+
+    value: Expr
+    dollar: bool
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class TextLit(Node):
+    """A string: pieces of text (escapes already read) and holes. The quote is one of `"` `'` and the backtick."""
+
+    parts: list[str | Hole]
+    quote: str = field(compare=False)
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class BoolLit(Node):
+    """`true`, `false`."""
+
+    value: bool
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class NullLit(Node):
+    """`null`."""
+
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Name(Node):
+    """A name that is used."""
+
+    name: str
+    type: Type | None = field(default=None, compare=False, repr=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ArrayLit(Node):
+    """`[a, b]`."""
+
+    items: list[Expr]
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Entry(Node):
+    """`key: value` of an object; `{name}` is short for `{name: name}`. `quoted` keys are strings."""
+
+    key: str
+    value: Expr
+    quoted: bool = field(default=False, compare=False)
+    short: bool = False
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ObjectLit(Node):
+    """`{ key: value, "any text": value }`."""
+
+    entries: list[Entry]
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Unary(Node):
+    """`-x`, `not x`."""
+
+    op: Literal["-", "not"]
+    operand: Expr
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Binary(Node):
+    """Two operands; `op` is one of `+ - * / % ** == != < <= > >= and or ??`, `op_start` where it stands."""
+
+    op: str
+    left: Expr
+    right: Expr
+    op_start: int = field(default=0, compare=False)
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Range(Node):
+    """`a..b`, both ends included."""
+
+    first: Expr
+    last: Expr
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Member(Node):
+    """`object.name`; the name stands at `name_start`."""
+
+    object: Expr
+    name: str
+    name_start: int = field(default=0, compare=False)
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Index(Node):
+    """`object[index]`."""
+
+    object: Expr
+    index: Expr
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Slice(Node):
+    """`object[first:last:step]`, as Python's: any of them may be missing."""
+
+    object: Expr
+    first: Expr | None
+    last: Expr | None
+    step: Expr | None
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Call(Node):
+    """`callee(arguments)`; the callee is a name, or a member for a method."""
+
+    callee: Expr
+    arguments: list[Expr]
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Ask(Node):
+    """`do prompt model context`, `vibe …`. `model` is a name, or `None` for the one that is in force.
+
+    `wanted` is the type the place wants, filled in by the checker; `None` where it wants none.
+    """
+
+    kind: Literal["do", "vibe"]
+    prompt: Expr
+    model: Name | None = None
+    context: Context | None = None
+    #: Whether the word `model` stood there for the default one.
+    says_model: bool = False
+    type: Type | None = field(default=None, compare=False, repr=False)
+    wanted: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class AskHuman(Node):
+    """`ask prompt`: the human answers."""
+
+    prompt: Expr
+    type: Type | None = field(default=None, compare=False, repr=False)
+    wanted: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class PyBlock(Node):
+    """`py(a, b) { code }`; `code` is what stands between the braces, from `code_start` on."""
+
+    parameters: list[Name]
+    code: str
+    code_start: int = field(default=0, compare=False)
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class AsyncFor(Node):
+    """`async for x in xs { yield … }`: the yielded values, in order."""
+
+    name: str
+    iterable: Expr
+    body: Block
+    name_start: int = field(default=0, compare=False)
+    type: Type | None = field(default=None, compare=False, repr=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class BadExpr(Node):
+    """Stands where no expression could be read; there is a diagnostic of it already."""
+
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+Expr = (
+    NumberLit
+    | TextLit
+    | BoolLit
+    | NullLit
+    | Name
+    | ArrayLit
+    | ObjectLit
+    | Unary
+    | Binary
+    | Range
+    | Member
+    | Index
+    | Slice
+    | Call
+    | Ask
+    | AskHuman
+    | PyBlock
+    | AsyncFor
+    | BadExpr
+)
+
+
+def root_symbol(node: Node) -> Symbol | None:
+    """The variable that a path of members and items begins with."""
+    while isinstance(node, Member | Index | Slice):
+        node = node.object
+    return node.symbol if isinstance(node, Name) else None

@@ -1,0 +1,154 @@
+"""Statements, and the program they make."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from antiphon.lang.syntax.nodes.declarations import Destructure, Function, Import, Let, ModelDecl, Test, TypeDecl
+from antiphon.lang.syntax.nodes.tree import Node
+
+if TYPE_CHECKING:
+    from antiphon.lang.check.symbols import Symbol
+    from antiphon.lang.syntax.nodes.expressions import Expr, Index, Member, Name
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Block(Node):
+    """`{ statements }`."""
+
+    statements: list[Statement]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Assign(Node):
+    """`target = value`; `op` is one of `= += -= *= /= %=`."""
+
+    target: Name | Member | Index
+    op: str
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class If(Node):
+    """`if condition { … } else …`."""
+
+    condition: Expr
+    then: Block
+    otherwise: Block | If | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class LoopMode(Node):
+    """What stands after a loop's brace: `verbose`, `forget`, `compress("how", model)`."""
+
+    kind: Literal["verbose", "forget", "compress"]
+    how: Expr | None = None
+    model: Name | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class For(Node):
+    """`for name in iterable { … } mode`."""
+
+    name: str
+    iterable: Expr
+    body: Block
+    mode: LoopMode | None = None
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class While(Node):
+    """`while condition { … } mode`."""
+
+    condition: Expr
+    body: Block
+    mode: LoopMode | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Break(Node):
+    """`break`."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Continue(Node):
+    """`continue`."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Return(Node):
+    """`return value`."""
+
+    value: Expr | None = None
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Yield(Node):
+    """`yield value`, in an `async for`."""
+
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Throw(Node):
+    """`throw value`."""
+
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Try(Node):
+    """`try { … } catch name { … }`; the name may be left out."""
+
+    body: Block
+    name: str | None
+    handler: Block
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ExprStatement(Node):
+    """An expression on its own."""
+
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class BadStatement(Node):
+    """Stands where no statement could be read; there is a diagnostic of it already."""
+
+
+Statement = (
+    Let
+    | Destructure
+    | Assign
+    | If
+    | For
+    | While
+    | Break
+    | Continue
+    | Return
+    | Yield
+    | Throw
+    | Try
+    | Function
+    | ModelDecl
+    | TypeDecl
+    | Import
+    | Test
+    | ExprStatement
+    | Block
+    | BadStatement
+)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Program(Node):
+    """A whole file. `comments` are the spans of its comments, in order."""
+
+    statements: list[Statement]
+    comments: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]], compare=False, repr=False)

@@ -1,0 +1,53 @@
+"""What all nodes are, and going through a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, cast, get_args
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Node:
+    """Anything in a tree: from `start` up to `end`, as offsets."""
+
+    start: int = field(compare=False)
+    end: int = field(compare=False)
+
+    # Written once for all nodes: made anew for each of fifty classes they would slow down every start.
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(getattr(self, each.name) == getattr(other, each.name) for each in fields(self) if each.compare)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The nodes that a node is made of, in the order of the text."""
+    for name in type(node).__slots__:
+        value: Any = getattr(node, name)
+        if isinstance(value, Node):
+            yield value
+        elif isinstance(value, list):
+            yield from (each for each in cast("list[Any]", value) if isinstance(each, Node))
+
+
+def walk(root: Node, parts: Callable[[Node], Iterable[Node]] = children) -> Iterator[Node]:
+    """A node and all that is in it, each before its parts. No recursion: a program's writer chooses how deep it is."""
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += reversed([*parts(node)])
+
+
+def require_all(table: Mapping[type, object], kinds: Any) -> None:
+    """Raise unless a table has an entry for each kind: a node that was forgotten is found when its room is imported."""
+    missing = [each.__name__ for each in get_args(kinds) if each not in table]
+    if missing:
+        raise NotImplementedError(f"nothing is said of {', '.join(missing)}")

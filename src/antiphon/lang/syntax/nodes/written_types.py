@@ -1,0 +1,70 @@
+"""Types as they are written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from antiphon.lang.syntax.nodes.tree import Node
+
+if TYPE_CHECKING:
+    from antiphon.lang.check.types import Type
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class TypeExpr(Node):
+    """A type as it is written; `type` is what it means."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class TypeName(TypeExpr):
+    """`text`, `number`, `boolean`, `json`, `prompt`, `model`, `null`, or a declared type."""
+
+    name: str
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ArrayType(TypeExpr):
+    """`T[]`."""
+
+    item: TypeNode
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class LiteralType(TypeExpr):
+    """`"low"`, `3`, `true`: a type with one value."""
+
+    value: str | int | float | bool
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class UnionType(TypeExpr):
+    """`"low" | "high"`, `text | null`."""
+
+    options: list[TypeNode]
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class TypeField(Node):
+    """`age?: number "in whole years"`; the span of the name is `start` and `name_end`."""
+
+    name: str
+    declared: TypeNode
+    optional: bool = False
+    description: str = ""
+    name_end: int = field(default=0, compare=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ObjectType(TypeExpr):
+    """`{ name: text, age?: number }`."""
+
+    fields: list[TypeField]
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+TypeNode = TypeName | ArrayType | LiteralType | UnionType | ObjectType

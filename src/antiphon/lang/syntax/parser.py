@@ -1,0 +1,36 @@
+"""Text to tree: the ways into the parser."""
+
+from __future__ import annotations
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.diagnostics import Diagnostic
+from antiphon.lang.syntax.lexer import tokenize
+from antiphon.lang.syntax.source import Source
+from antiphon.lang.syntax.statement_parser import StatementParser
+
+
+def parse(source: Source) -> tuple[n.Program, list[Diagnostic]]:
+    """The tree of a program, and everything that is wrong with its syntax, in the order of the text. Never raises."""
+    parser = StatementParser(source, tokenize(source.text))
+    program = parser.program()
+    return program, _in_order(parser.diagnostics)
+
+
+def parse_type(source: Source) -> tuple[n.TypeNode, list[Diagnostic]]:
+    """A type that stands alone, such as `{ name: text, age: number }`. Never raises."""
+    parser = StatementParser(source, tokenize(source.text))
+    return parser.only_type(), _in_order(parser.diagnostics)
+
+
+def is_incomplete(text: str) -> bool:
+    """Whether what is wrong with a text is only that it ends too early: an editor of one statement reads on."""
+    tokens = tokenize(text)
+    if tokens.open_ended:
+        return True
+    parser = StatementParser(Source("", text), tokens)
+    parser.program()
+    return parser.ran_out
+
+
+def _in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    return sorted(diagnostics, key=lambda each: each.start)

@@ -1,0 +1,37 @@
+"""The tree: which nodes there are, and that nobody who has a table of them forgets one."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.parser import parse
+from antiphon.lang.syntax.source import Source
+
+KINDS = get_args(n.Expr | n.Statement | n.TypeNode | n.Part)
+
+
+def test_every_node_is_an_expression_a_statement_a_type_or_a_part():
+    classes = {each for each in vars(n).values() if isinstance(each, type) and issubclass(each, n.Node)}
+    assert classes - {n.Node, n.TypeExpr} == set(KINDS)
+
+
+def test_a_table_that_forgets_a_node_is_refused():
+    whole = dict.fromkeys(get_args(n.Expr), "something")
+    n.require_all(whole, n.Expr)
+    del whole[n.AsyncFor]
+    with pytest.raises(NotImplementedError, match="AsyncFor"):
+        n.require_all(whole, n.Expr)
+
+
+def test_a_walk_goes_through_a_tree_in_the_order_of_the_text():
+    program, _ = parse(Source("t", 'let a = f(b, [c, d.e])\nif a { print("${g} h") }\n'))
+    found = [each.name for each in n.walk(program) if isinstance(each, n.Name)]
+    assert found == ["f", "b", "c", "d", "a", "print", "g"]
+
+
+def test_a_deep_tree_can_be_walked():
+    program, _ = parse(Source("t", "x" + " + x" * 900))
+    assert sum(isinstance(each, n.Name) for each in n.walk(program)) == 901
