@@ -38,6 +38,10 @@ class Cursor:
         #: How many constructs we are in, and whether line ends mean nothing here.
         self.depth: int = 0
         self.nested: bool = False
+        #: How many loops and `try` of the same function we are in.
+        self.loops: int = 0
+        #: Closing braces that have no opening one because it is missing and has been complained of.
+        self.owed: int = 0
         self._last = len(tokens.kinds) - 3
         self._reported_at: int = -1
         self._partners: list[int] | None = None
@@ -131,7 +135,7 @@ class Cursor:
         self.at = at + 1
         return at
 
-    def listed(self, closer: str, item: Callable[[], _T], by_line: bool = False) -> list[_T]:
+    def listed(self, closer: str, item: Callable[[Cursor], _T], by_line: bool = False) -> list[_T]:
         """The items in the bracket that opens here, separated by commas (or by lines, if `by_line`)."""
         opener, nested, depth, kinds = self.at, self.nested, self.depth, self.kinds
         if depth >= MAX_DEPTH:
@@ -145,7 +149,7 @@ class Cursor:
                 if kind == "end":
                     self.unclosed(opener, closer)
                     break
-                items.append(item())
+                items.append(item(self))
                 kind = kinds[self.at]
                 if kind == ",":
                     self.at += 1

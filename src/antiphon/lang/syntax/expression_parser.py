@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import cast
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Unreadable
+from antiphon.lang.syntax.block_parser import read_loop_body
+from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED
-from antiphon.lang.syntax.type_parser import TypeParser
+from antiphon.lang.syntax.type_parser import number_value, read_plain_text
 
 #: How tightly each operator binds. `?` is read only to say that there is none.
 _POWERS = {
@@ -37,395 +38,410 @@ _CONTEXTS = frozenset(("default", "local", "none"))
 _PYTHON_NAMES = re.compile(r"\s*(?:([^\W\d]\w*)\s*(,|\Z)|\Z)")
 
 
-class ExpressionParser(TypeParser):
-    """The part of the parser that reads expressions."""
-
-    def block(self) -> n.Block:
-        """A block of statements, which the whole parser can read."""
-        raise NotImplementedError
-
-    def loop_body(self) -> n.Block:
-        """The block of a loop."""
-        raise NotImplementedError
-
-    def expression(self, level: int = 0) -> n.Expr:
-        """An expression of operators that bind at least as tightly as `level`."""
-        kinds = self.kinds
-        start = self.starts[self.at]
-        left = self.operand()
-        chain = 0
-        while True:
-            at = self.at
-            kind = kinds[at]
-            power = _POWERS.get(kind, -1)
-            if power < level or (at in self.fresh and not self.nested and kind not in _GOING_ON):
-                return left
-            chain += 1
-            if chain > MAX_CHAIN:
-                self.too_long(at)
-            if power in _SPECIAL:
-                left = self._special(left, start, power)
-            else:
-                self.at = at + 1
-                right = self.expression(power + 1)
-                left = n.Binary(start, self.ends[self.at - 1], kind, left, right, self.starts[at])
-
-    def operand(self) -> n.Expr:
-        """What operators stand between: a name, a literal, a bracket or a prefix form, and what follows on it."""
-        at = self.at
-        kind = self.kinds[at]
-        node: n.Expr
-        if kind == "name":
-            self.at = at + 1
-            node = n.Name(self.starts[at], self.ends[at], self.values[at])
-            if node.name == "async" and self.kinds[at + 1] == "for":
-                return self._async_for()
-        elif kind == "text":
-            self.at = at + 1
-            start, value = self.starts[at], self.values[at]
-            node = n.TextLit(start, self.ends[at], [value] if value else [], self.text[start])
-        elif kind == "number":
-            self.at = at + 1
-            node = n.NumberLit(self.starts[at], self.ends[at], self.number_value(at))
-        elif kind in self._prefix:
-            node = self._prefix[kind](self)
+def read_expression(c: Cursor, level: int = 0) -> n.Expr:
+    """An expression of operators that bind at least as tightly as `level`."""
+    kinds = c.kinds
+    start = c.starts[c.at]
+    left = read_operand(c)
+    chain = 0
+    while True:
+        at = c.at
+        kind = kinds[at]
+        power = _POWERS.get(kind, -1)
+        if power < level or (at in c.fresh and not c.nested and kind not in _GOING_ON):
+            return left
+        chain += 1
+        if chain > MAX_CHAIN:
+            c.too_long(at)
+        if power in _SPECIAL:
+            left = _read_special(c, left, start, power)
         else:
-            return self._no_operand()
-        if self.kinds[self.at] in _POSTFIX:
-            return self._postfix(node, self.starts[at])
-        return node
+            c.at = at + 1
+            right = read_expression(c, power + 1)
+            left = n.Binary(start, c.ends[c.at - 1], kind, left, right, c.starts[at])
 
-    def _postfix(self, node: n.Expr, start: int) -> n.Expr:
-        kinds = self.kinds
-        chain = 0
-        while True:
-            chain += 1
-            if chain > MAX_CHAIN:
-                self.too_long(self.at)
-            at = self.at
-            kind = kinds[at]
-            if kind == ".":
-                self.at = at + 1
-                if kinds[at + 1] != "name" and at + 1 in self.fresh:
-                    self.unexpected("a member name after `.`")
-                name = self.word("a member name after `.`")
-                node = n.Member(start, self.ends[name], node, self.values[name], self.starts[name])
-            elif kind not in _POSTFIX or (at in self.fresh and not self.nested):
-                return node
-            elif kind == "(":
-                arguments = self.listed(")", self.expression)
-                node = n.Call(start, self.ends[self.at - 1], node, arguments)
-            else:
-                node = self._index(node, start)
 
-    def _index(self, node: n.Expr, start: int) -> n.Expr:
-        opener, depth, nested = self.at, self.depth, self.nested
-        if depth >= MAX_DEPTH:
-            self.too_deep(opener)
-        self.depth, self.nested, self.at = depth + 1, True, opener + 1
-        parts: list[n.Expr | None] = []
-        try:
-            parts = self._index_parts()
-            if self.kinds[self.at] == "]":
-                self.at += 1
-            else:
-                self.unclosed(opener, "]")
-        except Unreadable:
-            self.leave(opener)
-            parts = parts or [n.BadExpr(self.ends[opener], self.starts[self.at - 1])]
-        self.depth, self.nested = depth, nested
-        end = self.ends[self.at - 1]
-        if len(parts) == 1:
-            return n.Index(start, end, node, cast(n.Expr, parts[0]))
-        first, last, step = (*parts, None)[:3]
-        return n.Slice(start, end, node, first, last, step)
+def read_operand(c: Cursor) -> n.Expr:
+    """What operators stand between: a name, a literal, a bracket or a prefix form, and what follows on it."""
+    at = c.at
+    kind = c.kinds[at]
+    node: n.Expr
+    if kind == "name":
+        c.at = at + 1
+        node = n.Name(c.starts[at], c.ends[at], c.values[at])
+        if node.name == "async" and c.kinds[at + 1] == "for":
+            return _read_async_for(c)
+    elif kind == "text":
+        c.at = at + 1
+        start, value = c.starts[at], c.values[at]
+        node = n.TextLit(start, c.ends[at], [value] if value else [], c.text[start])
+    elif kind == "number":
+        c.at = at + 1
+        node = n.NumberLit(c.starts[at], c.ends[at], number_value(c, at))
+    elif kind in _PREFIX:
+        node = _PREFIX[kind](c)
+    else:
+        return _no_operand(c)
+    if c.kinds[c.at] in _POSTFIX:
+        return _read_postfix(c, node, c.starts[at])
+    return node
 
-    def _index_parts(self) -> list[n.Expr | None]:
-        parts: list[n.Expr | None] = [None if self.kinds[self.at] == ":" else self.expression()]
-        while self.kinds[self.at] == ":" and len(parts) < 3:
-            self.at += 1
-            parts.append(None if self.kinds[self.at] in ("]", ":") else self.expression())
-        return parts
 
-    def _special(self, left: n.Expr, start: int, power: int) -> n.Expr:
-        """Operators that are not simply left-leaning, and signs of other languages."""
-        at = self.at
-        kind = self.kinds[at]
-        self.at = at + 1
-        if power == 0:
-            return self._choice(left, start, at)
-        if power == _POWER:
-            right = self._deeper(at, _UNARY)
-            return n.Binary(start, self.ends[self.at - 1], kind, left, right, self.starts[at])
-        right = self.expression(power + 1)
-        if power == _RANGE:
-            node = n.Range(start, self.ends[self.at - 1], left, right)
+def _read_postfix(c: Cursor, node: n.Expr, start: int) -> n.Expr:
+    kinds = c.kinds
+    chain = 0
+    while True:
+        chain += 1
+        if chain > MAX_CHAIN:
+            c.too_long(c.at)
+        at = c.at
+        kind = kinds[at]
+        if kind == ".":
+            c.at = at + 1
+            if kinds[at + 1] != "name" and at + 1 in c.fresh:
+                c.unexpected("a member name after `.`")
+            name = c.word("a member name after `.`")
+            node = n.Member(start, c.ends[name], node, c.values[name], c.starts[name])
+        elif kind not in _POSTFIX or (at in c.fresh and not c.nested):
+            return node
+        elif kind == "(":
+            arguments = c.listed(")", read_expression)
+            node = n.Call(start, c.ends[c.at - 1], node, arguments)
         else:
-            node = n.Binary(start, self.ends[self.at - 1], kind, left, right, self.starts[at])
-        if _POWERS.get(self.kinds[self.at]) == power and (self.nested or self.at not in self.fresh):
-            return self._chain(node, right, start, power)
-        return node
+            node = _read_index(c, node, start)
 
-    def _chain(self, node: n.Expr, middle: n.Expr, start: int, power: int) -> n.Expr:
-        """`a < b < c`, which is read as `a < b and b < c`, and `a..b..c`, which means nothing."""
-        at = self.at
-        kind = self.kinds[at]
-        hint = "write `a < b and b < c`" if power == _COMPARISON else "a range has two ends"
-        self.report("V0113", f"`{kind}` cannot follow another in one chain", at, hint)
-        self.at = at + 1
-        right = self.expression(power + 1)
-        end = self.ends[self.at - 1]
-        if power == _RANGE:
-            return n.BadExpr(start, end)
-        # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
-        again = n.BadExpr(middle.start, middle.end)
-        return n.Binary(start, end, "and", node, n.Binary(middle.start, end, kind, again, right, self.starts[at]))
 
-    def _choice(self, left: n.Expr, start: int, at: int) -> n.Expr:
-        """`c ? a : b`, which is not of this language."""
-        if self.kinds[at] == "=>":
-            # The lexer has complained of it.
+def _read_index(c: Cursor, node: n.Expr, start: int) -> n.Expr:
+    opener, depth, nested = c.at, c.depth, c.nested
+    if depth >= MAX_DEPTH:
+        c.too_deep(opener)
+    c.depth, c.nested, c.at = depth + 1, True, opener + 1
+    parts: list[n.Expr | None] = []
+    try:
+        parts = _read_index_parts(c)
+        if c.kinds[c.at] == "]":
+            c.at += 1
+        else:
+            c.unclosed(opener, "]")
+    except Unreadable:
+        c.leave(opener)
+        parts = parts or [n.BadExpr(c.ends[opener], c.starts[c.at - 1])]
+    c.depth, c.nested = depth, nested
+    end = c.ends[c.at - 1]
+    if len(parts) == 1:
+        return n.Index(start, end, node, cast(n.Expr, parts[0]))
+    first, last, step = (*parts, None)[:3]
+    return n.Slice(start, end, node, first, last, step)
+
+
+def _read_index_parts(c: Cursor) -> list[n.Expr | None]:
+    parts: list[n.Expr | None] = [None if c.kinds[c.at] == ":" else read_expression(c)]
+    while c.kinds[c.at] == ":" and len(parts) < 3:
+        c.at += 1
+        parts.append(None if c.kinds[c.at] in ("]", ":") else read_expression(c))
+    return parts
+
+
+def _read_special(c: Cursor, left: n.Expr, start: int, power: int) -> n.Expr:
+    """Operators that are not simply left-leaning, and signs of other languages."""
+    at = c.at
+    kind = c.kinds[at]
+    c.at = at + 1
+    if power == 0:
+        return _read_choice(c, left, start, at)
+    if power == _POWER:
+        right = _read_deeper(c, at, _UNARY)
+        return n.Binary(start, c.ends[c.at - 1], kind, left, right, c.starts[at])
+    right = read_expression(c, power + 1)
+    if power == _RANGE:
+        node = n.Range(start, c.ends[c.at - 1], left, right)
+    else:
+        node = n.Binary(start, c.ends[c.at - 1], kind, left, right, c.starts[at])
+    if _POWERS.get(c.kinds[c.at]) == power and (c.nested or c.at not in c.fresh):
+        return _read_chain(c, node, right, start, power)
+    return node
+
+
+def _read_chain(c: Cursor, node: n.Expr, middle: n.Expr, start: int, power: int) -> n.Expr:
+    """`a < b < c`, which is read as `a < b and b < c`, and `a..b..c`, which means nothing."""
+    at = c.at
+    kind = c.kinds[at]
+    hint = "write `a < b and b < c`" if power == _COMPARISON else "a range has two ends"
+    c.report("V0113", f"`{kind}` cannot follow another in one chain", at, hint)
+    c.at = at + 1
+    right = read_expression(c, power + 1)
+    end = c.ends[c.at - 1]
+    if power == _RANGE:
+        return n.BadExpr(start, end)
+    # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
+    again = n.BadExpr(middle.start, middle.end)
+    return n.Binary(start, end, "and", node, n.Binary(middle.start, end, kind, again, right, c.starts[at]))
+
+
+def _read_choice(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
+    """`c ? a : b`, which is not of this language."""
+    if c.kinds[at] == "=>":
+        # The lexer has complained of it.
+        raise Unreadable
+    if c.kinds[c.at] == "." and c.ends[at] == c.starts[c.at]:
+        c.report("V0109", "there is no `?.` here", at, "compare with `null`, or use `??`")
+        return _read_postfix(c, left, start)
+    c.report("V0109", "there is no `? :` here", at, "use `if` and `else`, with a variable declared before")
+    if c.depth >= MAX_DEPTH:
+        c.too_deep(at)
+    c.depth += 1
+    read_expression(c, 1)
+    if c.kinds[c.at] == ":":
+        c.at += 1
+        read_expression(c)
+    c.depth -= 1
+    return n.BadExpr(start, c.ends[c.at - 1])
+
+
+def begins_with_object(c: Cursor) -> bool:
+    """Whether the `{` here begins an object of an expression, and not the block that should follow one."""
+    after = c.partner(c.at) + 1
+    return after > 0 and after not in c.fresh and (c.kinds[after] in _POSTFIX or c.kinds[after] in _AFTER)
+
+
+def _read_deeper(c: Cursor, at: int, level: int) -> n.Expr:
+    """An operand that belongs to the sign at `at`."""
+    if c.depth >= MAX_DEPTH:
+        c.too_deep(at)
+    c.depth += 1
+    node = read_expression(c, level)
+    c.depth -= 1
+    return node
+
+
+def _read_negative(c: Cursor) -> n.Expr:
+    at = c.at
+    c.at = at + 1
+    operand = _read_deeper(c, at, _UNARY)
+    return n.Unary(c.starts[at], c.ends[c.at - 1], "-", operand)
+
+
+def _read_not(c: Cursor) -> n.Expr:
+    at = c.at
+    c.at = at + 1
+    operand = _read_deeper(c, at, _NOT)
+    return n.Unary(c.starts[at], c.ends[c.at - 1], "not", operand)
+
+
+def _read_exclamation(c: Cursor) -> n.Expr:
+    at = c.at
+    c.report("V0109", "there is no `!` here", at, "write `not`")
+    c.at = at + 1
+    operand = _read_deeper(c, at, _UNARY)
+    return n.Unary(c.starts[at], c.ends[c.at - 1], "not", operand)
+
+
+def _read_boolean(c: Cursor) -> n.Expr:
+    at = c.at
+    c.at = at + 1
+    return n.BoolLit(c.starts[at], c.ends[at], c.kinds[at] == "true")
+
+
+def _read_null(c: Cursor) -> n.Expr:
+    at = c.at
+    c.at = at + 1
+    return n.NullLit(c.starts[at], c.ends[at])
+
+
+def _read_foreign_value(c: Cursor) -> n.Expr:
+    at = c.at
+    right = FOREIGN_VALUES[c.kinds[at]]
+    c.report("V0110", f"there is no `{c.kinds[at]}` here", at, f"write `{right}`")
+    c.at = at + 1
+    if right == "null":
+        return n.NullLit(c.starts[at], c.ends[at])
+    return n.BoolLit(c.starts[at], c.ends[at], right == "true")
+
+
+def _read_parenthesis(c: Cursor) -> n.Expr:
+    opener, depth, nested = c.at, c.depth, c.nested
+    if depth >= MAX_DEPTH:
+        c.too_deep(opener)
+    c.depth, c.nested, c.at = depth + 1, True, opener + 1
+    try:
+        node = read_expression(c)
+        if c.kinds[c.at] == ")":
+            c.at += 1
+        else:
+            c.unclosed(opener, ")")
+    except Unreadable:
+        c.leave(opener)
+        node = n.BadExpr(c.starts[opener], c.ends[c.at - 1])
+    c.depth, c.nested = depth, nested
+    return node
+
+
+def _read_array(c: Cursor) -> n.Expr:
+    start = c.starts[c.at]
+    items = c.listed("]", read_expression)
+    return n.ArrayLit(start, c.ends[c.at - 1], items)
+
+
+def read_object(c: Cursor) -> n.ObjectLit:
+    """An object literal."""
+    start = c.starts[c.at]
+    entries = c.listed("}", _read_entry, by_line=True)
+    return n.ObjectLit(start, c.ends[c.at - 1], entries)
+
+
+def _read_entry(c: Cursor) -> n.Entry:
+    at = c.at
+    kind = c.kinds[at]
+    start, key = c.starts[at], c.values[at]
+    if kind == "text":
+        c.at = at + 1
+    elif kind == "quote":
+        key = read_plain_text(c, "a key")
+    else:
+        c.word("a key")
+    if c.kinds[c.at] == ":":
+        c.at += 1
+        value = read_expression(c)
+        return n.Entry(start, c.ends[c.at - 1], key, value, kind == "text")
+    if kind != "name":
+        c.unexpected("`:` and a value")
+    end = c.ends[at]
+    return n.Entry(start, end, key, n.Name(start, end, key), False, True)
+
+
+def _read_text_with_holes(c: Cursor) -> n.Expr:
+    opener = c.at
+    quote = c.values[opener]
+    parts: list[str | n.Hole] = []
+    c.at = opener + 1
+    while (kind := c.kinds[c.at]) != "endquote":
+        if kind == "piece":
+            parts.append(c.values[c.at])
+            c.at += 1
+        else:
+            parts.append(_read_hole(c))
+    c.at += 1
+    return n.TextLit(c.starts[opener], c.ends[c.at - 1], parts, quote)
+
+
+def _read_hole(c: Cursor) -> n.Hole:
+    opener, depth, nested = c.at, c.depth, c.nested
+    if depth >= MAX_DEPTH:
+        c.too_deep(opener)
+    c.depth, c.nested, c.at = depth + 1, True, opener + 1
+    try:
+        if c.kinds[c.at] == "}hole":
+            hint = "write an expression in it, or `\\${` for the two signs themselves"
+            c.report("V0125", "there is nothing in this `${}`", opener, hint)
             raise Unreadable
-        if self.kinds[self.at] == "." and self.ends[at] == self.starts[self.at]:
-            self.report("V0109", "there is no `?.` here", at, "compare with `null`, or use `??`")
-            return self._postfix(left, start)
-        self.report("V0109", "there is no `? :` here", at, "use `if` and `else`, with a variable declared before")
-        if self.depth >= MAX_DEPTH:
-            self.too_deep(at)
-        self.depth += 1
-        self.expression(1)
-        if self.kinds[self.at] == ":":
-            self.at += 1
-            self.expression()
-        self.depth -= 1
-        return n.BadExpr(start, self.ends[self.at - 1])
+        value = read_expression(c)
+        if c.kinds[c.at] != "}hole":
+            c.unexpected("`}`")
+        c.at += 1
+    except Unreadable:
+        c.leave(opener)
+        value = n.BadExpr(c.ends[opener], c.starts[c.at - 1])
+    c.depth, c.nested = depth, nested
+    return n.Hole(c.starts[opener], c.ends[c.at - 1], value, c.kinds[opener] == "${")
 
-    def begins_with_object(self) -> bool:
-        """Whether the `{` here begins an object of an expression, and not the block that should follow one."""
-        after = self.partner(self.at) + 1
-        return after > 0 and after not in self.fresh and (self.kinds[after] in _POSTFIX or self.kinds[after] in _AFTER)
 
-    def _deeper(self, at: int, level: int) -> n.Expr:
-        """An operand that belongs to the sign at `at`."""
-        if self.depth >= MAX_DEPTH:
-            self.too_deep(at)
-        self.depth += 1
-        node = self.expression(level)
-        self.depth -= 1
-        return node
+def _read_ask_model(c: Cursor) -> n.Expr:
+    at = c.at
+    c.at = at + 1
+    prompt = _read_deeper(c, at, _ADDITIVE)
+    node = n.Ask(c.starts[at], c.ends[c.at - 1], "do" if c.kinds[at] == "do" else "vibe", prompt)
+    if _is_name_here(c) and c.values[c.at] not in _CONTEXTS:
+        _take_model(c, node)
+    if _is_name_here(c) and c.values[c.at] in _CONTEXTS:
+        node.context = cast(n.Context, c.values[c.at])
+        node.end = c.ends[c.at]
+        c.at += 1
+    return node
 
-    # Prefix forms and literals
 
-    def _negative(self) -> n.Expr:
-        at = self.at
-        self.at = at + 1
-        operand = self._deeper(at, _UNARY)
-        return n.Unary(self.starts[at], self.ends[self.at - 1], "-", operand)
+def _is_name_here(c: Cursor) -> bool:
+    return c.kinds[c.at] == "name" and c.at not in c.fresh
 
-    def _not(self) -> n.Expr:
-        at = self.at
-        self.at = at + 1
-        operand = self._deeper(at, _NOT)
-        return n.Unary(self.starts[at], self.ends[self.at - 1], "not", operand)
 
-    def _exclamation(self) -> n.Expr:
-        at = self.at
-        self.report("V0109", "there is no `!` here", at, "write `not`")
-        self.at = at + 1
-        operand = self._deeper(at, _UNARY)
-        return n.Unary(self.starts[at], self.ends[self.at - 1], "not", operand)
+def _take_model(c: Cursor, node: n.Ask) -> None:
+    at = c.at
+    node.end = c.ends[at]
+    if c.values[at] == "model":
+        node.says_model = True
+    else:
+        node.model = n.Name(c.starts[at], c.ends[at], c.values[at])
+    c.at = at + 1
 
-    def _boolean(self) -> n.Expr:
-        at = self.at
-        self.at = at + 1
-        return n.BoolLit(self.starts[at], self.ends[at], self.kinds[at] == "true")
 
-    def _null(self) -> n.Expr:
-        at = self.at
-        self.at = at + 1
-        return n.NullLit(self.starts[at], self.ends[at])
+def _read_ask_human(c: Cursor) -> n.Expr:
+    at = c.at
+    c.at = at + 1
+    prompt = _read_deeper(c, at, _ADDITIVE)
+    return n.AskHuman(c.starts[at], c.ends[c.at - 1], prompt)
 
-    def _foreign_value(self) -> n.Expr:
-        at = self.at
-        right = FOREIGN_VALUES[self.kinds[at]]
-        self.report("V0110", f"there is no `{self.kinds[at]}` here", at, f"write `{right}`")
-        self.at = at + 1
-        if right == "null":
-            return n.NullLit(self.starts[at], self.ends[at])
-        return n.BoolLit(self.starts[at], self.ends[at], right == "true")
 
-    def _parenthesis(self) -> n.Expr:
-        opener, depth, nested = self.at, self.depth, self.nested
-        if depth >= MAX_DEPTH:
-            self.too_deep(opener)
-        self.depth, self.nested, self.at = depth + 1, True, opener + 1
-        try:
-            node = self.expression()
-            if self.kinds[self.at] == ")":
-                self.at += 1
-            else:
-                self.unclosed(opener, ")")
-        except Unreadable:
-            self.leave(opener)
-            node = n.BadExpr(self.starts[opener], self.ends[self.at - 1])
-        self.depth, self.nested = depth, nested
-        return node
+def _read_python(c: Cursor) -> n.Expr:
+    at = c.at
+    part = c.tokens.python[at]
+    c.at = at + 1
+    names: list[n.Name] = []
+    place = part.names_start
+    while place < part.names_end:
+        match = _PYTHON_NAMES.match(c.text, place, part.names_end)
+        if match is None or (match[1] or "") in RESERVED:
+            hint = "give it values by name, as in `py(a, b) { … }`"
+            c.report_span("V0101", "expected names between the parentheses of `py`", place, part.names_end, hint)
+            break
+        if match[1]:
+            names.append(n.Name(match.start(1), match.end(1), match[1]))
+        place = match.end()
+    return n.PyBlock(c.starts[at], c.ends[at], names, c.values[at], part.code_start)
 
-    def _array(self) -> n.Expr:
-        start = self.starts[self.at]
-        items = self.listed("]", self.expression)
-        return n.ArrayLit(start, self.ends[self.at - 1], items)
 
-    def object(self) -> n.ObjectLit:
-        """An object literal."""
-        start = self.starts[self.at]
-        entries = self.listed("}", self._entry, by_line=True)
-        return n.ObjectLit(start, self.ends[self.at - 1], entries)
+def _read_async_for(c: Cursor) -> n.Expr:
+    """`async for x in xs { … }`; the `async` is taken already."""
+    start = c.starts[c.at - 1]
+    c.at += 1
+    name = c.name("the name of each item")
+    c.expect("in", "`in` and what to go through")
+    iterable = _read_deeper(c, name, 0)
+    body = read_loop_body(c)
+    return n.AsyncFor(start, body.end, c.values[name], iterable, body, c.starts[name])
 
-    def _entry(self) -> n.Entry:
-        at = self.at
-        kind = self.kinds[at]
-        start, key = self.starts[at], self.values[at]
-        if kind == "text":
-            self.at = at + 1
-        elif kind == "quote":
-            key = self.plain_text("a key")
-        else:
-            self.word("a key")
-        if self.kinds[self.at] == ":":
-            self.at += 1
-            value = self.expression()
-            return n.Entry(start, self.ends[self.at - 1], key, value, kind == "text")
-        if kind != "name":
-            self.unexpected("`:` and a value")
-        end = self.ends[at]
-        return n.Entry(start, end, key, n.Name(start, end, key), False, True)
 
-    def _text_with_holes(self) -> n.Expr:
-        opener = self.at
-        quote = self.values[opener]
-        parts: list[str | n.Hole] = []
-        self.at = opener + 1
-        while (kind := self.kinds[self.at]) != "endquote":
-            if kind == "piece":
-                parts.append(self.values[self.at])
-                self.at += 1
-            else:
-                parts.append(self._hole())
-        self.at += 1
-        return n.TextLit(self.starts[opener], self.ends[self.at - 1], parts, quote)
+def _no_operand(c: Cursor) -> n.Expr:
+    """No expression begins here: say so, or what was meant."""
+    at, kinds = c.at, c.kinds
+    before = kinds[at - 1] if at else ""
+    if kinds[at] == "." and kinds[at + 1] == "number" and c.ends[at] == c.starts[at + 1]:
+        c.report("V0106", "a number does not begin with `.`", at, f"write `0.{c.values[at + 1]}`")
+        c.at = at + 2
+        return n.NumberLit(c.starts[at], c.ends[at + 1], 0)
+    plus = kinds[at] == "+" == before and c.ends[at - 1] == c.starts[at]
+    minus = at > 1 and before == "-" == kinds[at - 2] and c.ends[at - 2] == c.starts[at - 1]
+    if plus or minus:
+        sign = "+" if plus else "-"
+        index = at - 1 if plus else at - 2
+        c.report("V0109", f"there is no `{sign}{sign}` here", index, f"write `{sign}= 1`")
+        raise Unreadable
+    hint = "a function is declared on its own, with a name" if kinds[at] == "function" else ""
+    return c.unexpected("an expression", hint)
 
-    def _hole(self) -> n.Hole:
-        opener, depth, nested = self.at, self.depth, self.nested
-        if depth >= MAX_DEPTH:
-            self.too_deep(opener)
-        self.depth, self.nested, self.at = depth + 1, True, opener + 1
-        try:
-            if self.kinds[self.at] == "}hole":
-                hint = "write an expression in it, or `\\${` for the two signs themselves"
-                self.report("V0125", "there is nothing in this `${}`", opener, hint)
-                raise Unreadable
-            value = self.expression()
-            if self.kinds[self.at] != "}hole":
-                self.unexpected("`}`")
-            self.at += 1
-        except Unreadable:
-            self.leave(opener)
-            value = n.BadExpr(self.ends[opener], self.starts[self.at - 1])
-        self.depth, self.nested = depth, nested
-        return n.Hole(self.starts[opener], self.ends[self.at - 1], value, self.kinds[opener] == "${")
 
-    # Asking, Python, and loops that gather
-
-    def _ask_model(self) -> n.Expr:
-        at = self.at
-        self.at = at + 1
-        prompt = self._deeper(at, _ADDITIVE)
-        node = n.Ask(self.starts[at], self.ends[self.at - 1], "do" if self.kinds[at] == "do" else "vibe", prompt)
-        if self._is_name_here() and self.values[self.at] not in _CONTEXTS:
-            self._take_model(node)
-        if self._is_name_here() and self.values[self.at] in _CONTEXTS:
-            node.context = cast(n.Context, self.values[self.at])
-            node.end = self.ends[self.at]
-            self.at += 1
-        return node
-
-    def _is_name_here(self) -> bool:
-        return self.kinds[self.at] == "name" and self.at not in self.fresh
-
-    def _take_model(self, node: n.Ask) -> None:
-        at = self.at
-        node.end = self.ends[at]
-        if self.values[at] == "model":
-            node.says_model = True
-        else:
-            node.model = n.Name(self.starts[at], self.ends[at], self.values[at])
-        self.at = at + 1
-
-    def _ask_human(self) -> n.Expr:
-        at = self.at
-        self.at = at + 1
-        prompt = self._deeper(at, _ADDITIVE)
-        return n.AskHuman(self.starts[at], self.ends[self.at - 1], prompt)
-
-    def _python(self) -> n.Expr:
-        at = self.at
-        part = self.tokens.python[at]
-        self.at = at + 1
-        names: list[n.Name] = []
-        place = part.names_start
-        while place < part.names_end:
-            match = _PYTHON_NAMES.match(self.text, place, part.names_end)
-            if match is None or (match[1] or "") in RESERVED:
-                hint = "give it values by name, as in `py(a, b) { … }`"
-                self.report_span("V0101", "expected names between the parentheses of `py`", place, part.names_end, hint)
-                break
-            if match[1]:
-                names.append(n.Name(match.start(1), match.end(1), match[1]))
-            place = match.end()
-        return n.PyBlock(self.starts[at], self.ends[at], names, self.values[at], part.code_start)
-
-    def _async_for(self) -> n.Expr:
-        """`async for x in xs { … }`; the `async` is taken already."""
-        start = self.starts[self.at - 1]
-        self.at += 1
-        name = self.name("the name of each item")
-        self.expect("in", "`in` and what to go through")
-        iterable = self._deeper(name, 0)
-        body = self.loop_body()
-        return n.AsyncFor(start, body.end, self.values[name], iterable, body, self.starts[name])
-
-    def _no_operand(self) -> n.Expr:
-        """No expression begins here: say so, or what was meant."""
-        at, kinds = self.at, self.kinds
-        before = kinds[at - 1] if at else ""
-        if kinds[at] == "." and kinds[at + 1] == "number" and self.ends[at] == self.starts[at + 1]:
-            self.report("V0106", "a number does not begin with `.`", at, f"write `0.{self.values[at + 1]}`")
-            self.at = at + 2
-            return n.NumberLit(self.starts[at], self.ends[at + 1], 0)
-        plus = kinds[at] == "+" == before and self.ends[at - 1] == self.starts[at]
-        minus = at > 1 and before == "-" == kinds[at - 2] and self.ends[at - 2] == self.starts[at - 1]
-        if plus or minus:
-            sign = "+" if plus else "-"
-            index = at - 1 if plus else at - 2
-            self.report("V0109", f"there is no `{sign}{sign}` here", index, f"write `{sign}= 1`")
-            raise Unreadable
-        hint = "a function is declared on its own, with a name" if kinds[at] == "function" else ""
-        return self.unexpected("an expression", hint)
-
-    _prefix: ClassVar[dict[str, Callable[[ExpressionParser], n.Expr]]] = {
-        "-": _negative,
-        "not": _not,
-        "!": _exclamation,
-        "true": _boolean,
-        "false": _boolean,
-        "null": _null,
-        "(": _parenthesis,
-        "[": _array,
-        "{": object,
-        "quote": _text_with_holes,
-        "do": _ask_model,
-        "vibe": _ask_model,
-        "ask": _ask_human,
-        "py": _python,
-    } | dict.fromkeys(FOREIGN_VALUES, _foreign_value)
+#: What begins with each kind of token.
+_PREFIX: dict[str, Callable[[Cursor], n.Expr]] = {
+    "-": _read_negative,
+    "not": _read_not,
+    "!": _read_exclamation,
+    "true": _read_boolean,
+    "false": _read_boolean,
+    "null": _read_null,
+    "(": _read_parenthesis,
+    "[": _read_array,
+    "{": read_object,
+    "quote": _read_text_with_holes,
+    "do": _read_ask_model,
+    "vibe": _read_ask_model,
+    "ask": _read_ask_human,
+    "py": _read_python,
+} | dict.fromkeys(FOREIGN_VALUES, _read_foreign_value)

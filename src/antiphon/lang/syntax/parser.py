@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.cursor import Cursor
 from antiphon.lang.syntax.diagnostics import Diagnostic
 from antiphon.lang.syntax.lexer import tokenize
 from antiphon.lang.syntax.source import Source
-from antiphon.lang.syntax.statement_parser import StatementParser
+from antiphon.lang.syntax.statement_parser import read_only_type, read_program
 
 
 def parse(source: Source) -> tuple[n.Program, list[Diagnostic]]:
     """The tree of a program, and everything that is wrong with its syntax, in the order of the text. Never raises."""
-    parser = StatementParser(source, tokenize(source.text))
-    program = parser.program()
-    return program, _in_order(parser.diagnostics)
+    cursor = Cursor(source, tokenize(source.text))
+    program = read_program(cursor)
+    return program, _in_order(cursor.diagnostics)
 
 
 def parse_type(source: Source) -> tuple[n.TypeNode, list[Diagnostic]]:
     """A type that stands alone, such as `{ name: text, age: number }`. Never raises."""
-    parser = StatementParser(source, tokenize(source.text))
-    return parser.only_type(), _in_order(parser.diagnostics)
+    cursor = Cursor(source, tokenize(source.text))
+    return read_only_type(cursor), _in_order(cursor.diagnostics)
 
 
 def is_incomplete(text: str) -> bool:
@@ -27,9 +28,9 @@ def is_incomplete(text: str) -> bool:
     tokens = tokenize(text)
     if tokens.open_ended:
         return True
-    parser = StatementParser(Source("", text), tokens)
-    parser.program()
-    return parser.ran_out
+    cursor = Cursor(Source("", text), tokens)
+    read_program(cursor)
+    return cursor.ran_out
 
 
 def _in_order(diagnostics: list[Diagnostic]) -> list[Diagnostic]:

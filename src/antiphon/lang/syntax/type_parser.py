@@ -7,125 +7,132 @@ from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor
 from antiphon.lang.syntax.numbers import BadNumber, read_number
 
 
-class TypeParser(Cursor):
-    """The part of the parser that reads types, and the plain strings that describe things."""
+def read_type(c: Cursor) -> n.TypeNode:
+    """A type, which may be a union; it may begin with a `|`, as unions over several lines do."""
+    if c.kinds[c.at] == "|":
+        c.at += 1
+    first = _read_array_type(c)
+    if c.kinds[c.at] != "|":
+        return first
+    options = [first]
+    while c.kinds[c.at] == "|":
+        c.at += 1
+        options.append(_read_array_type(c))
+    return n.UnionType(first.start, options[-1].end, options)
 
-    def type_(self) -> n.TypeNode:
-        """A type, which may be a union; it may begin with a `|`, as unions over several lines do."""
-        if self.kinds[self.at] == "|":
-            self.at += 1
-        first = self._array_type()
-        if self.kinds[self.at] != "|":
-            return first
-        options = [first]
-        while self.kinds[self.at] == "|":
-            self.at += 1
-            options.append(self._array_type())
-        return n.UnionType(first.start, options[-1].end, options)
 
-    def _array_type(self) -> n.TypeNode:
-        start = self.starts[self.at]
-        item = self._single_type()
-        chain = 0
-        while self.kinds[self.at] == "[" and (self.nested or self.at not in self.fresh):
-            chain += 1
-            if chain > MAX_CHAIN:
-                self.too_long(self.at)
-            self.at += 1
-            self.expect("]", "`]`", "an array of numbers is `number[]`")
-            item = n.ArrayType(start, self.ends[self.at - 1], item)
-        return item
+def _read_array_type(c: Cursor) -> n.TypeNode:
+    start = c.starts[c.at]
+    item = _read_single_type(c)
+    chain = 0
+    while c.kinds[c.at] == "[" and (c.nested or c.at not in c.fresh):
+        chain += 1
+        if chain > MAX_CHAIN:
+            c.too_long(c.at)
+        c.at += 1
+        c.expect("]", "`]`", "an array of numbers is `number[]`")
+        item = n.ArrayType(start, c.ends[c.at - 1], item)
+    return item
 
-    def _single_type(self) -> n.TypeNode:
-        at = self.at
-        kind, start, end = self.kinds[at], self.starts[at], self.ends[at]
-        if kind == "name" or kind == "null":
-            self.at = at + 1
-            return n.TypeName(start, end, self.values[at])
-        if kind == "text":
-            self.at = at + 1
-            return n.LiteralType(start, end, self.values[at])
-        if kind == "true" or kind == "false":
-            self.at = at + 1
-            return n.LiteralType(start, end, kind == "true")
-        if kind == "number" or (kind == "-" and self.kinds[at + 1] == "number"):
-            return self._number_type(start)
-        if kind == "{":
-            fields = self.listed("}", self._type_field, by_line=True)
-            return n.ObjectType(start, self.ends[self.at - 1], fields)
-        if kind == "(":
-            return self._type_in_parentheses(at)
-        if kind == "quote":
-            self.plain_text("a type")
-            return n.LiteralType(start, self.ends[self.at - 1], "")
-        return self._no_type()
 
-    def _no_type(self) -> n.TypeNode:
-        hint = "types are `text`, `number`, `boolean`, `json`, `prompt`, `model`, `T[]`, `{ … }` or a declared one"
-        self.unexpected("a type", hint)
+def _read_single_type(c: Cursor) -> n.TypeNode:
+    at = c.at
+    kind, start, end = c.kinds[at], c.starts[at], c.ends[at]
+    if kind == "name" or kind == "null":
+        c.at = at + 1
+        return n.TypeName(start, end, c.values[at])
+    if kind == "text":
+        c.at = at + 1
+        return n.LiteralType(start, end, c.values[at])
+    if kind == "true" or kind == "false":
+        c.at = at + 1
+        return n.LiteralType(start, end, kind == "true")
+    if kind == "number" or (kind == "-" and c.kinds[at + 1] == "number"):
+        return _read_number_type(c, start)
+    if kind == "{":
+        fields = c.listed("}", _read_type_field, by_line=True)
+        return n.ObjectType(start, c.ends[c.at - 1], fields)
+    if kind == "(":
+        return _read_type_in_parentheses(c, at)
+    if kind == "quote":
+        read_plain_text(c, "a type")
+        return n.LiteralType(start, c.ends[c.at - 1], "")
+    return _no_type(c)
 
-    def _number_type(self, start: int) -> n.LiteralType:
-        negative = self.kinds[self.at] == "-"
-        self.at += negative
-        value = self.number_value(self.at)
-        self.at += 1
-        return n.LiteralType(start, self.ends[self.at - 1], -value if negative else value)
 
-    def _type_in_parentheses(self, opener: int) -> n.TypeNode:
-        depth, nested = self.depth, self.nested
-        if depth >= MAX_DEPTH:
-            self.too_deep(opener)
-        self.depth, self.nested, self.at = depth + 1, True, opener + 1
-        inner = self.type_()
-        if self.kinds[self.at] != ")":
-            self.unclosed(opener, ")")
-        else:
-            self.at += 1
-        self.depth, self.nested = depth, nested
-        return inner
+def _no_type(c: Cursor) -> n.TypeNode:
+    hint = "types are `text`, `number`, `boolean`, `json`, `prompt`, `model`, `T[]`, `{ … }` or a declared one"
+    c.unexpected("a type", hint)
 
-    def _type_field(self) -> n.TypeField:
-        name = self.key("a field name")
-        name_end = self.ends[self.at - 1]
-        optional = self.kinds[self.at] == "?"
-        self.at += optional
-        self.expect(":", "`:` and the type of the field")
-        declared = self.type_()
-        description = self.description()
-        end = self.ends[self.at - 1]
-        return n.TypeField(self.starts[name], end, self.values[name], declared, optional, description, name_end)
 
-    def key(self, what: str) -> int:
-        """Take a field's name, which may stand in quotes; its index."""
-        if self.kinds[self.at] == "text":
-            self.at += 1
-            return self.at - 1
-        return self.word(what)
+def _read_number_type(c: Cursor, start: int) -> n.LiteralType:
+    negative = c.kinds[c.at] == "-"
+    c.at += negative
+    value = number_value(c, c.at)
+    c.at += 1
+    return n.LiteralType(start, c.ends[c.at - 1], -value if negative else value)
 
-    def description(self) -> str:
-        """The string that may follow a type on its line, or nothing."""
-        if self.kinds[self.at] in ("text", "quote") and self.at not in self.fresh:
-            return self.plain_text("a description")
-        return ""
 
-    def plain_text(self, what: str) -> str:
-        """Take a string that may have no holes, such as a path or a description."""
-        at = self.at
-        if self.kinds[at] == "text":
-            self.at = at + 1
-            return self.values[at]
-        if self.kinds[at] != "quote":
-            self.unexpected(f"a string: {what}")
-        self.at = self.partner(at) + 1
-        hint = "write `\\{` or `\\${` where you mean the sign itself"
-        start, end = self.starts[at], self.ends[self.at - 1]
-        self.report_span("V0120", f"{what} is fixed text and can have nothing put into it", start, end, hint)
-        return ""
+def _read_type_in_parentheses(c: Cursor, opener: int) -> n.TypeNode:
+    depth, nested = c.depth, c.nested
+    if depth >= MAX_DEPTH:
+        c.too_deep(opener)
+    c.depth, c.nested, c.at = depth + 1, True, opener + 1
+    inner = read_type(c)
+    if c.kinds[c.at] != ")":
+        c.unclosed(opener, ")")
+    else:
+        c.at += 1
+    c.depth, c.nested = depth, nested
+    return inner
 
-    def number_value(self, at: int) -> int | float:
-        """The value of a number token."""
-        try:
-            return read_number(self.values[at])
-        except BadNumber as error:
-            self.report("V0106", str(error), at, error.hint)
-            return 0
+
+def _read_type_field(c: Cursor) -> n.TypeField:
+    name = read_key(c, "a field name")
+    name_end = c.ends[c.at - 1]
+    optional = c.kinds[c.at] == "?"
+    c.at += optional
+    c.expect(":", "`:` and the type of the field")
+    declared = read_type(c)
+    description = read_description(c)
+    end = c.ends[c.at - 1]
+    return n.TypeField(c.starts[name], end, c.values[name], declared, optional, description, name_end)
+
+
+def read_key(c: Cursor, what: str) -> int:
+    """Take a field's name, which may stand in quotes; its index."""
+    if c.kinds[c.at] == "text":
+        c.at += 1
+        return c.at - 1
+    return c.word(what)
+
+
+def read_description(c: Cursor) -> str:
+    """The string that may follow a type on its line, or nothing."""
+    if c.kinds[c.at] in ("text", "quote") and c.at not in c.fresh:
+        return read_plain_text(c, "a description")
+    return ""
+
+
+def read_plain_text(c: Cursor, what: str) -> str:
+    """Take a string that may have no holes, such as a path or a description."""
+    at = c.at
+    if c.kinds[at] == "text":
+        c.at = at + 1
+        return c.values[at]
+    if c.kinds[at] != "quote":
+        c.unexpected(f"a string: {what}")
+    c.at = c.partner(at) + 1
+    hint = "write `\\{` or `\\${` where you mean the sign itself"
+    start, end = c.starts[at], c.ends[c.at - 1]
+    c.report_span("V0120", f"{what} is fixed text and can have nothing put into it", start, end, hint)
+    return ""
+
+
+def number_value(c: Cursor, at: int) -> int | float:
+    """The value of a number token."""
+    try:
+        return read_number(c.values[at])
+    except BadNumber as error:
+        c.report("V0106", str(error), at, error.hint)
+        return 0

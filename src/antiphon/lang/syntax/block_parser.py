@@ -1,0 +1,168 @@
+"""Reading blocks: statements one after another, and going on after one that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.diagnostics import Label
+
+#: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
+_MAX_LOOPS = 16
+#: How high the tree of one statement may be.
+_MAX_HEIGHT = MAX_CHAIN + 5 * MAX_DEPTH
+#: What to say where two things stand side by side, by the first of them.
+_ADVICE = {
+    "print": "call it: `print(…)`",
+    "class": "there are no classes: declare a `type`, or return an object from a `function`",
+    "switch": "use `if` and `else if`",
+    "match": "use `if` and `else if`",
+    "new": "there are no classes: write the object itself, `{ … }`",
+    "await": "leave it out: a program waits for each answer by itself",
+    "async": "`async` stands before `let`, `const` and `for`",
+    "lambda": "declare a `function` with a name",
+    "private": "`private` stands before `let` and `const`",
+    "delete": "assign `null`",
+}
+#: What reads a statement, by the kind of its first token, and under no kind any other; `statement_parser` fills it in.
+STARTS: dict[str, Callable[[Cursor], n.Statement]] = {}
+
+
+def read_statement(c: Cursor) -> n.Statement:
+    """One statement, without what ends it."""
+    return (STARTS.get(c.kinds[c.at]) or STARTS[""])(c)
+
+
+def read_statements(c: Cursor) -> list[n.Statement]:
+    """Statements up to a closing brace or the end."""
+    kinds, fresh = c.kinds, c.fresh
+    out: list[n.Statement] = []
+    while True:
+        first = c.at
+        kind = kinds[first]
+        if kind == "}" or kind == "end":
+            if kind == "end" or not c.owed:
+                return out
+            c.owed -= 1
+            c.at = first + 1
+            continue
+        if kind == ";":
+            c.at = first + 1
+            continue
+        depth, loops = c.depth, c.loops
+        try:
+            statement = read_statement(c)
+            at = c.at
+            if at - first > MAX_CHAIN:
+                _check_height(c, statement)
+            out.append(statement)
+            if at not in fresh and kinds[at] != ";" and kinds[at] != "}":
+                _run_on(c)
+        except Unreadable:
+            c.depth, c.nested, c.loops = depth, False, loops
+            c.recover(first)
+            out.append(n.BadStatement(c.starts[first], max(c.ends[c.at - 1], c.starts[first])))
+
+
+def _check_height(c: Cursor, statement: n.Statement) -> None:
+    """Long chains inside each other make a tree too high for those who walk it. Blocks count on their own."""
+    place = _part_beyond(statement, _MAX_HEIGHT)
+    if place is not None:
+        hint = "split it: put a part of it into a variable"
+        c.report_span("V0116", "the chains in this are too long together", place.start, place.end, hint)
+        raise Unreadable
+
+
+def _run_on(c: Cursor) -> None:
+    """Something follows a statement on its line."""
+    at = c.at
+    if c.kinds[at] in (")", "]"):
+        skip_stray(c)
+        return
+    hint = "put each statement on its own line, or a `;` between them"
+    if c.kinds[at - 1] == "name" and c.values[at - 1] in _ADVICE:
+        hint = _ADVICE[c.values[at - 1]]
+    elif c.values[at] == "finally":
+        hint = "there is no `finally`: what stands after the `catch` block runs either way"
+    elif c.kinds[at] == ":":
+        hint = "a `{` that begins a statement begins a block; an object stands in parentheses there"
+    elif c.kinds[at] == "=":
+        hint = "`=` assigns, and is a statement; `==` compares"
+    c.report("V0127", f"expected the end of the statement, found {c.found()}", at, hint)
+    raise Unreadable
+
+
+def skip_stray(c: Cursor) -> None:
+    """A closing bracket that closes nothing."""
+    value = c.values[c.at]
+    if c.owed and value == "}":
+        c.owed -= 1
+    else:
+        c.report("V0108", f"this `{value}` closes nothing", c.at, "remove it, or add what opens it")
+    c.at += 1
+
+
+def read_block(c: Cursor) -> n.Block:
+    """`{ … }`. One that is never closed ends with the file."""
+    opener, depth, nested = c.at, c.depth, c.nested
+    if c.kinds[opener] != "{":
+        return _read_block_without_brace(c)
+    if depth >= MAX_DEPTH:
+        c.too_deep(opener)
+    c.depth, c.nested, c.at = depth + 1, False, opener + 1
+    statements = read_statements(c)
+    if c.kinds[c.at] == "}":
+        c.at += 1
+    else:
+        label = Label(c.starts[opener], c.ends[opener], "opened here")
+        message = "expected `}` to close a block, found the end of the file"
+        c.report("V0107", message, c.at, "add the missing `}`", (label,))
+    c.depth, c.nested = depth, nested
+    return n.Block(c.starts[opener], c.ends[c.at - 1], statements)
+
+
+def _read_block_without_brace(c: Cursor) -> n.Block:
+    at = c.at
+    hint = "a block stands in `{` and `}`"
+    c.report("V0101", f"expected `{{`, found {c.found()}", at, hint)
+    if c.kinds[at] in ("end", "}"):
+        return n.Block(c.starts[at], c.starts[at], [])
+    if c.kinds[at] == ":":
+        c.recover(at)
+        raise Unreadable
+    if at not in c.fresh:
+        statement = read_statement(c)
+        return n.Block(statement.start, statement.end, [statement])
+    if c.has_stray_brace(at):
+        c.owed += 1
+    return n.Block(c.starts[at], c.starts[at], [])
+
+
+def read_function_body(c: Cursor) -> n.Block:
+    """The block of a function, in which loops are counted anew."""
+    loops, c.loops = c.loops, 0
+    body = read_block(c)
+    c.loops = loops
+    return body
+
+
+def read_loop_body(c: Cursor) -> n.Block:
+    """A block of which Python allows only so many in one function."""
+    c.loops += 1
+    if c.loops == _MAX_LOOPS + 1:
+        hint = "put the inner ones into a function of their own"
+        c.report("V0117", f"more than {_MAX_LOOPS} loops and `try` stand inside each other", c.at, hint)
+    body = read_block(c)
+    c.loops -= 1
+    return body
+
+
+def _part_beyond(node: n.Node, limit: int) -> n.Node | None:
+    """A part that more than `limit` others stand around, if there is one. Blocks in the node do not count."""
+    level = [node]
+    for _ in range(limit):
+        level = [part for each in level for part in n.children(each) if not isinstance(part, n.Block)]
+        if not level:
+            return None
+    return level[0]
