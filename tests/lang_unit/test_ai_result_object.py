@@ -116,7 +116,7 @@ const ret = do "x" n
 const took = ret.toolCalls[0].duration
 """
     run = with_tools(program.replace("NAME", MODELS[api]), {"tool": "slow"}, "ok", api=api)
-    assert 20 <= run.variables["took"] < 2_000
+    assert 20 <= run.variables["took"] < 60_000
 
 
 @every_api

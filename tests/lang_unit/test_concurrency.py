@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.fakes import Answer, Fake, Received
+from antiphon.fakes import Fake, Received
 from antiphon.lang.run import program as programs
 from antiphon.lang.run.program import Host, loads
 from tests.lang_unit.harness import MODELS, connecting, ran, said
@@ -56,15 +56,28 @@ def test_what_was_started_ends_with_the_run():
           return "done"
         }
         async let a = many()
-        sleep(0.1)
+        do "main" none
         throw "stop"
     """
-    run = ran(program, *[slow] * 60)
-    seen = len(run.fake.requests)
+    asked, over = threading.Event(), threading.Event()
+    workers: list[threading.Thread] = []
+
+    def answer(received: Received) -> str:
+        if "main" in said(received):
+            assert asked.wait(60)
+        else:
+            workers.extend(each for each in threading.enumerate() if each.name == "antiphon: async")
+            asked.set()
+            over.wait(60)
+        return "ok"
+
+    run = ran(program, *[answer] * 60)
     assert run.error.message == "stop"
-    time.sleep(0.15)
-    assert seen < 50
-    assert len(run.fake.requests) <= seen + 1
+    (worker,) = workers
+    worker.join(60)
+    assert not worker.is_alive()
+    over.set()
+    assert len(run.fake.requests) == 2
 
 
 def loaded(monkeypatch: pytest.MonkeyPatch, text: str, **settings: Any) -> programs.Program:
@@ -129,11 +142,22 @@ def test_no_more_rounds_run_at_once_than_allowed(most: int):
 def test_when_a_round_fails_the_others_are_cancelled_and_no_more_begin():
     program = """
         const all: json[] = async for i in 1..50 {
-          if i == 3 { sleep(0.05); throw "third" }
+          if i == 3 { do "third" none; throw "third" }
           yield do "q {i}" none
         }
         print(all.length)
     """
-    run = ran(program, *[Answer("late", delay=30)] * 50)
+    others, over = threading.Semaphore(0), threading.Event()
+
+    def answer(received: Received) -> str:
+        if "third" in said(received):
+            assert all(others.acquire(timeout=60) for _ in range(3))
+        else:
+            others.release()
+            over.wait(60)
+        return "ok"
+
+    run = ran(program, *[answer] * 50, max_parallel=4)
+    over.set()
     assert run.error.message == "third"
-    assert len(run.fake.requests) < 10
+    assert len(run.fake.requests) == 4

@@ -105,10 +105,10 @@ class TestGlobbing:
         assert glob_fits(path.split("/"), pattern) is fits
 
     def test_no_pattern_takes_forever(self) -> None:
-        began = time.monotonic()
+        began = time.process_time()
         glob_fits(["a" * 200] * 200, "**/" * 100 + "*a" * 50 + "b")
         glob_fits(["a"], "{a,b}" * 40)
-        assert time.monotonic() - began < 60
+        assert time.process_time() - began < 60
 
 
 @pytest.mark.usefixtures("engine")
