@@ -5,14 +5,19 @@ from __future__ import annotations
 import http.server
 import json
 import os
+import py_compile
 import stat
 import subprocess
 import threading
 from collections.abc import Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
+from py_compile import PycInvalidationMode
+from typing import Any
 
 import pytest
 
+from antiphon.cli import trust
 from antiphon.config import default_model, destination, keys, load_config, load_environment
 from antiphon.config.environment import dotenv
 from antiphon.config.facts import facts
@@ -426,6 +431,69 @@ class TestPrograms:
         ran = antiphon("run", "x.vibe")
         assert (ran.code, ran.out) == (3, "")
         assert antiphon("trust", "--status").code == 3
+
+    def test_what_is_run_is_what_was_hashed(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (repository / "x.vibe").write_text('import { f } from "./helper.py"\nprint(f())')
+        (repository / "helper.py").write_text("from swapped_beside import ONE\n\ndef f() -> int:\n    return ONE")
+        (repository / "swapped_beside.py").write_text("ONE = 1")
+        antiphon("trust", "--yes")
+        decided = trust.check_program
+
+        def swapped(*arguments: Any, **more: Any) -> str:
+            said = decided(*arguments, **more)
+            (repository / "helper.py").write_text("def f() -> int:\n    return 2")
+            (repository / "swapped_beside.py").write_text("ONE = 2")
+            return said
+
+        monkeypatch.setattr(trust, "check_program", swapped)
+        assert antiphon("run", "x.vibe").out == "1\n"
+
+    @pytest.mark.parametrize("name", ["helper", "cached_beside"])
+    def test_no_cache_of_a_repository_is_run(self, repository: Path, name: str) -> None:
+        (repository / "x.vibe").write_text('import { f } from "./helper.py"\nprint(f())')
+        (repository / "helper.py").write_text("from cached_beside import ONE\n\ndef f() -> int:\n    return ONE")
+        (repository / "cached_beside.py").write_text("ONE = 1")
+        evil = repository / "evil.py"
+        evil.write_text("open('made', 'w')\nONE = 2\n\ndef f() -> int:\n    return 2")
+        cache = Path(cache_from_source(str(repository / f"{name}.py")))
+        py_compile.compile(str(evil), str(cache), invalidation_mode=PycInvalidationMode.UNCHECKED_HASH)
+        evil.unlink()
+        antiphon("trust", "--yes")
+        assert antiphon("run", "x.vibe").out == "1\n"
+        assert not (repository / "made").exists()
+
+    def test_packages_beside_are_part_of_it(self, repository: Path) -> None:
+        inner = repository / "packed_beside" / "inner"
+        inner.mkdir(parents=True)
+        (repository / "x.vibe").write_text('import { f } from "./helper.py"\nprint(f())')
+        (repository / "helper.py").write_text("from packed_beside import f")
+        (repository / "packed_beside" / "__init__.py").write_text("from .work import f")
+        (repository / "packed_beside" / "work.py").write_text("from .inner import more\n\ndef f():\n    return more.N")
+        (inner / "more.py").write_text("from .. import last\nN = last.N")
+        (repository / "packed_beside" / "last.py").write_text("N = 1")
+        antiphon("trust", "--yes")
+        assert antiphon("run", "x.vibe").out == "1\n"
+        for path in ("work.py", "inner/more.py", "last.py"):
+            file = repository / "packed_beside" / path
+            text = file.read_text()
+            file.write_text(f"{text}\n")
+            assert antiphon("run", "x.vibe").code == 3, path
+            file.write_text(text)
+
+    def test_a_module_that_nobody_was_shown_is_not_found(self, repository: Path) -> None:
+        (repository / "x.vibe").write_text('import { f } from "./helper.py"\nprint(f())')
+        (repository / "helper.py").write_text("f = __import__('unseen_beside').f")
+        (repository / "unseen_beside.py").write_text("open('made', 'w')\nf = print")
+        antiphon("trust", "--yes")
+        assert "No module named 'unseen_beside'" in antiphon("run", "x.vibe").err
+        assert not (repository / "made").exists()
+
+    @pytest.mark.parametrize("command", ["check", "run", "test"])
+    def test_a_file_without_an_end_is_refused(self, repository: Path, command: str) -> None:
+        (repository / "x.vibe").write_text('import { f } from "./helper.py"\ntest "t" { print(f()) }')
+        (repository / "helper.py").symlink_to("/dev/zero")
+        ran = antiphon(command, "x.vibe")
+        assert (ran.code != 0, "too large" in ran.out + ran.err) == (True, True)
 
     def test_tests_that_were_only_found_are_not_run_unseen(self, repository: Path) -> None:
         (repository / "x.vibe").write_text('test "t" { print(py() { open("made", "w") }) }')

@@ -106,7 +106,7 @@ def check_program(modules: dict[str, Any], path: str, *, named: bool = True) -> 
     project = kept.find_project(Path(path).resolve().parent)
     if named and not project.is_repository:
         return ""
-    wanted = {name: reach(module.source) for name, module in modules.items()}
+    wanted = {name: reach(module.source, module.python) for name, module in modules.items()}
     unknown = {name: said for name, said in wanted.items() if not project.covers(_below(project, name), said) and said}
     if not unknown:
         return ""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeGuard
 
+from antiphon.lang.pyfiles import Files, python_files
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
@@ -18,14 +18,16 @@ _POWERS = {
     "fetchUrl": "fetches pages",
     "allTools": "may run commands and fetch pages",
 }
-#: More files than that are not followed from one.
-_MOST_FILES = 200
 
 
-def reach(source: Source) -> list[str]:
-    """In words, one each: Python, addresses, keys and variables, servers, commands. The program is read, not run."""
+def reach(source: Source, python: Mapping[Path, Files] | None = None) -> list[str]:
+    """In words, one each: Python, addresses, keys and variables, servers, commands. The program is read, not run.
+
+    `python` holds the Python files that were read with it already, by the first of them.
+    """
     program, _ = parse(source)
-    return list(dict.fromkeys(said for node in n.walk(program, _parts) for said in _said(node, source)))
+    nodes = n.walk(program, _parts)
+    return list(dict.fromkeys(said for node in nodes for said in _said(node, source, python or {})))
 
 
 def _parts(node: n.Node) -> Iterable[n.Node]:
@@ -37,12 +39,13 @@ def _reads_environment(node: n.Node) -> TypeGuard[n.Call]:
     return isinstance(node, n.Call) and isinstance(node.callee, n.Name) and node.callee.name == "env"
 
 
-def _said(node: n.Node, source: Source) -> Iterator[str]:
+def _said(node: n.Node, source: Source, python: Mapping[Path, Files]) -> Iterator[str]:
     match node:
         case n.PyBlock(code=code):
             yield f"runs Python that is written in it ({_fingerprint([code.encode(errors='replace')])})"
         case n.Import(path=path) if path.endswith(".py"):
-            files = _python_files(Path(source.name).parent / path)
+            file = (Path(source.name).parent / path).resolve()
+            files = python[file] if file in python else python_files(file)
             yield f"runs Python: {path} ({_fingerprint(files.values())})"
         case n.Import(path=path) if path.startswith("py:"):
             yield f"runs Python: {path}"
@@ -66,37 +69,6 @@ def _fingerprint(contents: Iterable[bytes]) -> str:
     for content in contents:
         digest.update(hashlib.sha256(content).digest())
     return digest.hexdigest()[:24]
-
-
-def _python_files(first: Path) -> dict[Path, bytes]:
-    """A Python file and those beside it that it imports, and so on: it finds them before all others."""
-    files: dict[Path, bytes] = {}
-    pending = [first]
-    while pending and len(files) < _MOST_FILES:
-        path = pending.pop()
-        if path in files or not path.is_file():
-            continue
-        try:
-            files[path] = path.read_bytes()
-            tree = ast.parse(files[path])
-        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for name in sorted(_imported(tree)):
-            steps = name.split(".")
-            for depth in range(len(steps)):
-                place = first.parent.joinpath(*steps[: depth + 1])
-                pending += [place.with_name(f"{place.name}.py"), place / "__init__.py"]
-    return dict(sorted(files.items()))
-
-
-def _imported(tree: ast.AST) -> set[str]:
-    names: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names |= {each.name for each in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names |= {node.module, *(f"{node.module}.{each.name}" for each in node.names)}
-    return names
 
 
 def _model(settings: n.ObjectLit, source: Source) -> Iterator[str]:

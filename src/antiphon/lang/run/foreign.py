@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import importlib
-import importlib.util
 import os
-import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.check.types import BOOLEAN, JSON, NULL, NUMBER, TEXT, TOOL, Array, Type, nullable
 from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.pyfiles import Files, read_python, run_python
 from antiphon.lang.run.errors import ImportFailed
 
 _ANY_CALL = Signature((), 0, JSON, unchecked=True)
@@ -86,10 +86,10 @@ def _system_tools(root: str) -> dict[str, Any]:
 # Python
 
 
-def python_exports(file: Path, path: str) -> Exports:
+def python_exports(file: Path, path: str, files: Files) -> Exports:
     """What a Python file defines, with types from its annotations. The file is read, not run."""
     try:
-        tree = ast.parse(file.read_bytes())
+        tree = ast.parse(files[file] if file in files else read_python(file))
     except OSError as error:
         return Exports(problem=f"cannot read `{path}`: {error.strerror or error}")
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -172,13 +172,13 @@ class PythonModules:
 
     loaded: dict[str, Any] = field(default_factory=dict[str, Any])
 
-    def get(self, path: str, file: Path | None, name: str) -> Any:
-        """What a name stands for in a module."""
+    def get(self, path: str, file: Path | None, name: str, read: Mapping[Path, Files]) -> Any:
+        """What a name stands for in a module; files are run as they were `read`."""
         from antiphon.lang.run.values import from_python
 
-        key = path if file is None else str(file.resolve())
+        key = path if file is None else str(file)
         if key not in self.loaded:
-            self.loaded[key] = _import_name(path.removeprefix("py:")) if file is None else _import_file(file)
+            self.loaded[key] = _import_name(path.removeprefix("py:")) if file is None else _run(file, read[file])
         module = self.loaded[key]
         if not hasattr(module, name):
             raise ImportFailed("V0602", f"`{path}` has no `{name}`")
@@ -193,20 +193,10 @@ def _import_name(name: str) -> Any:
         raise ImportFailed("V0601", f"Python cannot import `{name}`: {error}") from None
 
 
-def _import_file(file: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(f"vibe_{file.stem}", file)
-    if spec is None or spec.loader is None:
-        raise ImportFailed("V0601", f"cannot read {file}")
-    module = importlib.util.module_from_spec(spec)
-    # Its own imports find the files beside it, as they would if it were run.
-    beside = str(file.resolve().parent)
-    sys.path.insert(0, beside)
+def _run(file: Path, files: Files) -> Any:
     try:
-        spec.loader.exec_module(module)
+        return run_python(file, files)
     except Exception as error:
         raise ImportFailed(
             "V0601", f"{file.name} failed when it was imported: {type(error).__name__}: {error}"
         ) from None
-    finally:
-        sys.path.remove(beside)
-    return module

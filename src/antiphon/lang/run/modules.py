@@ -14,6 +14,7 @@ from antiphon.lang.check.symbols import Exports
 from antiphon.lang.compile import compile_program
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.pyfiles import Files, python_files
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import ImportFailed, VibeError
 from antiphon.lang.run.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
@@ -36,6 +37,8 @@ class Compiled:
     code: Code | None
     exports: Exports
     diagnostics: list[Diagnostic]
+    #: The Python files of all modules, as they were read.
+    python: dict[Path, Files]
 
 
 @dataclass(slots=True)
@@ -45,6 +48,8 @@ class Modules:
     #: Somebody else's program: it has no Python, and nothing from outside of the directory of its first module.
     untrusted: bool = False
     compiled: dict[str, Compiled] = field(default_factory=dict[str, Compiled])
+    #: The Python files that are imported, each with those it imports itself.
+    python: dict[Path, Files] = field(default_factory=dict[Path, Files])
     _loading: list[str] = field(default_factory=list[str])
     _inside: Path | None = None
 
@@ -74,7 +79,7 @@ class Modules:
     def _add(self, source: Source, for_tests: bool) -> Compiled:
         text = analyse(source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
         code = compile_program(text.program, source, for_tests=for_tests) if text.is_sound else None
-        compiled = Compiled(source, code, text.exports, text.diagnostics)
+        compiled = Compiled(source, code, text.exports, text.diagnostics, self.python)
         self.compiled[source.name] = compiled
         return compiled
 
@@ -90,7 +95,10 @@ class Modules:
             return Exports(complete=False)
         file = located(path, importer)
         if path.endswith(".py"):
-            return python_exports(file, path)
+            first = file.resolve()
+            if first not in self.python:
+                self.python[first] = python_files(first)
+            return python_exports(first, path, self.python[first])
         if not path.endswith(".vibe"):
             hint = 'a path begins with "./", Python\'s modules with "py:", servers with "mcp:"; tools: "system/tools"'
             return Exports(problem=f"there is no module `{path}`", hint=hint)
@@ -156,7 +164,7 @@ class Instances:
             return self._server_tool(path.removeprefix("mcp:"), name)
         if path.startswith("py:") or path.endswith(".py"):
             file = located(path, importer.source) if path.endswith(".py") else None
-            return self.python.get(path, file, name)
+            return self.python.get(path, file and file.resolve(), name, self.modules.python)
         real = str(located(path, importer.source).resolve())
         space = self.globals.get(real)
         if space is None:
