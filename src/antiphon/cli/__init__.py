@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 from antiphon import __version__
-from antiphon.cli.output import printable
+from antiphon.cli.output import printable, printable_line
 from antiphon.errors import AntiphonError
 
 #: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
@@ -62,7 +62,7 @@ def cli(context: click.Context) -> None:
 
         settle(find_project())
     for note in load_environment():
-        click.echo(f"antiphon: {printable(note)}", err=True)
+        click.echo(f"antiphon: {printable_line(note)}", err=True)
 
 
 def main() -> None:
@@ -70,7 +70,9 @@ def main() -> None:
     try:
         cli()
     except AntiphonError as error:
-        click.echo(f"antiphon: {printable(str(error))}", err=True)
+        # Further lines are set in: the name of a file or a server's answer could pass for one of ours.
+        said = printable(str(error)).replace("\n", "\n  ")
+        click.echo(f"antiphon: {said}", err=True)
         sys.exit(2)
     except BrokenPipeError:
         # The reader of our output has had enough.

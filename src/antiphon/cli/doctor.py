@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from antiphon.cli.files import replace_file
-from antiphon.cli.output import printable
+from antiphon.cli.output import printable_line
 from antiphon.conversation.storage import read_bytes
 from antiphon.errors import FormatError
 from antiphon.formats import READ, READ_ONLY, WRITTEN, Checkup, Finding, History, check_all, load_all
@@ -88,34 +88,34 @@ def _tell(file: str, histories: list[History], checkups: list[Checkup], backup: 
     found = [finding for checkup in checkups for finding in checkup.findings]
     faults = [finding for finding in found if finding.is_fault]
     state = _count(len(faults), "problem") if faults else f"{_count(_turns(checkups), 'turn')}, nothing to repair"
-    click.echo(f"{printable(file)}: {_formats(histories)}, {state}")
+    click.echo(f"{printable_line(file)}: {_formats(histories)}, {state}")
     for finding in found:
         _tell_one(finding, done=backup is not None)
     violations = [violation for checkup in checkups for violation in checkup.violations]
     if violations:
         click.echo("as it is, the provider would answer:")
         for violation in violations:
-            click.echo(f"  {violation.code}: {printable(violation.message)}")
+            click.echo(f"  {violation.code}: {printable_line(violation.message)}")
     if backup:
-        click.echo(f"repaired; the old file is {printable(str(backup))}")
+        click.echo(f"repaired; the old file is {printable_line(str(backup))}")
     elif any(finding.repaired for finding in faults):
         click.echo(_remedy(file, histories))
 
 
 def _remedy(file: str, histories: list[History]) -> str:
     if any(history.format in READ_ONLY for history in histories):
-        return f"`antiphon convert {printable(file)} --to {WRITTEN[0]}` writes it repaired, in another shape"
+        return f"`antiphon convert {printable_line(file)} --to {WRITTEN[0]}` writes it repaired, in another shape"
     return "`--write` repairs the file"
 
 
 def _tell_one(finding: Finding, *, done: bool) -> None:
-    where = f"{printable(finding.where)}: " if finding.where else ""
+    where = f"{printable_line(finding.where)}: " if finding.where else ""
     if not finding.is_fault:
-        click.echo(f"  {where}{printable(finding.found)}; {printable(finding.action)}")
+        click.echo(f"  {where}{printable_line(finding.found)}; {printable_line(finding.action)}")
         return
-    click.echo(f"  {where}{printable(finding.found)}")
+    click.echo(f"  {where}{printable_line(finding.found)}")
     word = "not repaired" if not finding.repaired else "done" if done else "repair"
-    click.echo(f"    {word}: {printable(finding.action)}")
+    click.echo(f"    {word}: {printable_line(finding.action)}")
 
 
 def _count(number: int, noun: str) -> str:

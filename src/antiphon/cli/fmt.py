@@ -8,7 +8,7 @@ import sys
 import click
 
 from antiphon.cli import programs
-from antiphon.cli.output import printable
+from antiphon.cli.output import printable, printable_line
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.lang.syntax.source import Source
@@ -49,7 +49,7 @@ def _format(path: str, only_check: bool, show_diff: bool) -> bool:
     if show_diff and is_changed:
         _print_difference(path, source, text)
     if only_check and is_changed and not show_diff:
-        click.echo(f"would change {printable(path)}")
+        click.echo(f"would change {printable_line(path)}")
     if only_check or show_diff:
         return is_changed
     if path == "-":
@@ -58,7 +58,7 @@ def _format(path: str, only_check: bool, show_diff: bool) -> bool:
         from antiphon.conversation.storage import write_atomically
 
         write_atomically(path, text.encode())
-        click.echo(f"changed {printable(path)}")
+        click.echo(f"changed {printable_line(path)}")
     return is_changed
 
 

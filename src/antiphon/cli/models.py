@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.output import printable
+from antiphon.cli.output import printable_line
 from antiphon.errors import ConfigurationError, WeightsError
 
 # Other commands start sooner because the weights are imported by those that need them.
@@ -51,7 +51,7 @@ def pull(name: str, file: str | None) -> None:
     except KeyboardInterrupt:
         click.echo("\nantiphon: stopped; what has come is kept, the same command goes on from there", err=True)
         sys.exit(130)
-    click.echo(printable(str(path)))
+    click.echo(printable_line(str(path)))
 
 
 @models.command()
@@ -75,7 +75,7 @@ def path(name: str) -> None:
     there = weights.status(name)
     if there.path is None:
         raise WeightsError(_absent(there.weights))
-    click.echo(printable(str(there.path)))
+    click.echo(printable_line(str(there.path)))
 
 
 @models.command()
@@ -92,7 +92,7 @@ def info(name: str, as_json: bool) -> None:
         return
     shown = {**facts, "bytes": f"{facts['bytes']} ({size(facts['bytes'])})", "partial": size(facts["partial"])}
     for key, value in shown.items():
-        click.echo(f"{key:<10} {printable(str(value)) if value else '-'}")
+        click.echo(f"{key:<10} {printable_line(str(value)) if value else '-'}")
 
 
 def _absent(model: Weights) -> str:
@@ -136,7 +136,7 @@ def _list(as_json: bool) -> None:
         mark = "*" if choice.model == f"local/{model.name}" else " "
         state = "installed" if each.path else f"{size(each.partial)} so far" if each.partial else "not installed"
         click.echo(f"{mark} {model.name:<6} {size(model.bytes):>7}  {state:<14} {model.licence:<11} {model.title}")
-    click.echo(f"default: {printable(choice.model)} (`antiphon models --why` explains)")
+    click.echo(f"default: {printable_line(choice.model)} (`antiphon models --why` explains)")
 
 
 _TITLES = {
@@ -160,12 +160,12 @@ def _explain(as_json: bool) -> None:
         return
     for number, step in enumerate(choice.steps, 1):
         result = f"{step.model} ({step.found})" if step.model else step.found
-        click.echo(f"{number}. {_TITLES[step.name]}: {printable(result)}")
+        click.echo(f"{number}. {_TITLES[step.name]}: {printable_line(result)}")
     for number, name in enumerate(list(_TITLES)[len(choice.steps) :], len(choice.steps) + 1):
         click.echo(f"{number}. {_TITLES[name]}: not asked")
-    click.echo(f"So the model is {printable(choice.model)}.")
+    click.echo(f"So the model is {printable_line(choice.model)}.")
     if place is not None:
-        click.echo(printable(f"Requests go to {place.address} ({place.address_from}), {_key(place.key_from)}."))
+        click.echo(printable_line(f"Requests go to {place.address} ({place.address_from}), {_key(place.key_from)}."))
 
 
 def _key(place: str) -> str:

@@ -12,6 +12,11 @@ def printable(text: str) -> str:
     return "".join(char if char == "\n" or _is_shown(char) else _escaped(char) for char in text)
 
 
+def printable_line(text: str) -> str:
+    """The same in one line: a name with a line break in it could pass for a line of ours."""
+    return printable(text).replace("\n", "\\n")
+
+
 def _is_shown(char: str) -> bool:
     return not unicodedata.category(char).startswith("C")
 

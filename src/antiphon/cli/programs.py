@@ -86,7 +86,13 @@ def files(paths: Iterable[str]) -> Iterator[str]:
 def _programs(directory: str) -> Iterator[str]:
     for place, inner, names in os.walk(directory):
         inner[:] = sorted(name for name in inner if not name.startswith((".", "__")) and name != "node_modules")
-        yield from (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
+        found = (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
+        yield from (path for path in found if not _leads_out(path, directory))
+
+
+def _leads_out(path: str, directory: str) -> bool:
+    """Whether a program that was only found is a link to somewhere else, which nobody named."""
+    return os.path.islink(path) and not Path(path).resolve().is_relative_to(Path(directory).resolve())
 
 
 def directory(path: str) -> str:

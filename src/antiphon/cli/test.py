@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon.cli import programs
-from antiphon.cli.output import printable
+from antiphon.cli.output import printable, printable_line
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -97,7 +97,7 @@ class _Report:
     def begin(self, path: str) -> None:
         """The tests of a file follow."""
         if not self._as_json:
-            click.echo(printable(programs.near(path)))
+            click.echo(printable_line(programs.near(path)))
 
     def refuse(self, text: str, data: dict[str, Any]) -> None:
         """A file cannot be run."""
@@ -125,7 +125,7 @@ class _Report:
             return
         sign, colour = ("✓", "green") if result.passed else ("✗", "red")
         sign = click.style(sign, fg=colour) if programs.is_coloured(sys.stdout) else sign
-        click.echo(f"{sign} {printable(result.test.name)} {milliseconds} ms")
+        click.echo(f"{sign} {printable_line(result.test.name)} {milliseconds} ms")
         if not result.passed:
             self._explain(result)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.output import printable
+from antiphon.cli.output import printable, printable_line
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
@@ -50,7 +50,8 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
     project = kept.find_project(directory)
     if revoke:
         done = kept.revoke(project.root)
-        click.echo(f"{printable(str(project.root))}: {'no longer trusted' if done else 'nothing was decided about it'}")
+        what = "no longer trusted" if done else "nothing was decided about it"
+        click.echo(f"{printable_line(str(project.root))}: {what}")
         return
     programs = found_programs(project)
     is_trusted = _is_settled(project, programs)
@@ -116,7 +117,7 @@ def check_program(modules: dict[str, Any], path: str, *, named: bool = True) -> 
         if ask(project, programs):
             return ""
     said = "; ".join(dict.fromkeys(each for lines in unknown.values() for each in lines))
-    return f"{printable(Path(path).name)} {printable(said)}, and {printable(str(project.root))} is not trusted"
+    return printable_line(f"{Path(path).name} {said}, and {project.root} is not trusted")
 
 
 def found_programs(project: Project) -> dict[str, list[str]]:
@@ -154,34 +155,36 @@ def _is_settled(project: Project, programs: dict[str, list[str]]) -> bool:
 
 def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False) -> None:
     """All that leaves the machine, is started or is named, with marks where it is new."""
-    from antiphon.config.facts import facts
-
     state = project.state if project.state != "nothing" or not programs else "new"
     state = "new" if state == "trusted" and not _is_settled(project, programs) else state
     lines = [f"{project.root}: {_STATES[state]}"]
     marks = project.trusted is not None
-    for name in project.files:
+    for name, said in _facts(project).items():
         lines.append(f"{name}{' (new or changed)' if marks and name in project.news else ''}")
-        lines += [f"  {fact}" for fact in facts(project.root / name, project.text(project.root / name))] or [
-            "  nothing that leaves this machine"
-        ]
+        lines += [f"  {fact}" for fact in said] or ["  nothing that leaves this machine"]
     lines += [f"{name} (gone)" for name in project.news if name not in project.files]
     for name, said in programs.items():
         lines.append(f"{name}{' (new or changed)' if marks and not project.covers(name, said) else ''}")
         lines += [f"  {each}" for each in said]
     for line in lines:
-        # One line each: a name with a line break in it could pass for a line of ours.
-        click.echo(printable(line).replace("\n", "\\n"), err=err)
+        click.echo(printable_line(line), err=err)
+
+
+def _facts(project: Project) -> dict[str, list[str]]:
+    from antiphon.config.environment import parse
+    from antiphon.config.facts import facts
+
+    path = project.nearest(".env")
+    dotenv = parse(project.text(path))[0] if path else {}
+    return {name: facts(project.root / name, project.text(project.root / name), dotenv) for name in project.files}
 
 
 def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bool) -> None:
-    from antiphon.config.facts import facts
-
     report = {
         "root": str(project.root),
         "state": project.state,
         "trusted": is_trusted,
-        "files": {name: facts(project.root / name, project.text(project.root / name)) for name in project.files},
+        "files": _facts(project),
         "programs": programs,
         "news": project.news,
     }
@@ -193,7 +196,7 @@ def _list(decisions: dict[str, dict[str, Any]], as_json: bool) -> None:
         click.echo(json.dumps(decisions, indent=2))
         return
     for root, entry in decisions.items():
-        click.echo(printable(f"{'trusted' if entry['trusted'] else 'refused'}  {root}").replace("\n", "\\n"))
+        click.echo(printable_line(f"{'trusted' if entry['trusted'] else 'refused'}  {root}"))
     if not decisions:
         click.echo("no project was decided about")
 

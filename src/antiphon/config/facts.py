@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,28 +13,34 @@ from antiphon.config.environment import parse, provider_keys
 from antiphon.config.files import read_settings
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS, resolve
+from antiphon.providers.secrets import Secrets, is_secret_name
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
+_REFERENCE = re.compile(rf"{_VARIABLE.pattern}(?::-[^}}]*)?\}}")
 
 
-def facts(path: Path, text: str) -> list[str]:
-    """What a file says, in lines: models, addresses, commands as they are written, and keys by name alone."""
+def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> list[str]:
+    """What a file says, in lines: models, addresses, commands as they would be started, and keys by name alone.
+
+    `dotenv` is what the project's `.env` says: it fills in what is started and where it sends.
+    """
     if path.name == ".env":
         return list(_dotenv(text))
     settings = read_settings(path, text)
     if settings is None:
         return []
     lines = list(_model(settings.model)) if settings.model else []
-    return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry)]
+    return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry, dotenv or {})]
 
 
 def _dotenv(text: str) -> Iterator[str]:
     values, _ = parse(text)
-    addresses = {name: each for each in PROVIDERS.values() for name in each.url_env}
+    addresses = dict.fromkeys(name for each in PROVIDERS.values() for name in each.url_env)
     keys = [name for name in values if name in provider_keys()]
-    for name, provider in addresses.items():
+    for name in addresses:
         if name in values:
-            yield f"{name}: requests for {provider.name} go to {values[name] or '(nowhere)'}"
+            asked = ", ".join(each.name for each in PROVIDERS.values() if name in each.url_env)
+            yield f"{name}: requests for {asked} go to {values[name] or '(nowhere)'}"
     if keys:
         yield f"keys, where you have none of your own: {', '.join(keys)}"
     if "ANTIPHON_MODEL" in values:
@@ -52,7 +59,7 @@ def _model(name: str) -> Iterator[str]:
     yield f"model {name}: prompts go to {'this machine' if place.name == 'local' else place.address()}"
 
 
-def _server(name: str, entry: object) -> Iterator[str]:
+def _server(name: str, entry: object, dotenv: Mapping[str, str]) -> Iterator[str]:
     if not isinstance(entry, dict):
         yield f"MCP server {name}: not an object"
         return
@@ -63,18 +70,38 @@ def _server(name: str, entry: object) -> Iterator[str]:
     if fields.get("command"):
         arguments: Any = fields.get("args") or []
         words = [fields["command"], *(cast("list[Any]", arguments) if isinstance(arguments, list) else [arguments])]
-        yield f"MCP server {name} starts: {' '.join(map(_word, words))}"
+        yield f"MCP server {name} starts: {' '.join(_word(_filled(word, dotenv)) for word in words)}"
         if fields.get("cwd"):
-            yield f"  in the directory {fields['cwd']}"
+            yield f"  in the directory {_filled(fields['cwd'], dotenv)}"
     if fields.get("url"):
-        yield f"MCP server {name} sends to: {fields['url']}"
-    for key in ("env", "headers"):
-        table = fields.get(key)
-        if isinstance(table, dict) and table:
-            yield f"  with {key}: {', '.join(map(str, cast('dict[str, Any]', table)))}"
+        yield f"MCP server {name} sends to: {_filled(fields['url'], dotenv)}"
+    # A variable may choose what is run as well as a command does; a header only goes where it was said to go.
+    if env := [_variable(each, value, dotenv) for each, value in _table(fields, "env").items()]:
+        yield f"  with env: {', '.join(env)}"
+    if headers := _table(fields, "headers"):
+        yield f"  with headers: {', '.join(map(str, headers))}"
     used = dict.fromkeys(_VARIABLE.findall(json.dumps(fields, default=str)))
     if used:
         yield f"  gets your variables: {', '.join(used)}"
+
+
+def _table(fields: dict[str, Any], key: str) -> dict[str, object]:
+    table = fields.get(key)
+    return cast("dict[str, object]", table) if isinstance(table, dict) else {}
+
+
+def _variable(name: str, value: object, dotenv: Mapping[str, str]) -> str:
+    return name if is_secret_name(name) else f"{name}={_word(_filled(value, dotenv))}"
+
+
+def _filled(text: object, dotenv: Mapping[str, str]) -> str:
+    """A text with what the project itself puts into it. The user's own variables, which are stronger, stay names."""
+
+    def value(found: re.Match[str]) -> str:
+        is_own = found[1] not in os.environ and found[1] not in provider_keys()
+        return (dotenv.get(found[1]) if is_own else "") or found[0]
+
+    return Secrets(()).hide(_REFERENCE.sub(value, str(text)))
 
 
 def _word(word: object) -> str:

@@ -77,6 +77,10 @@ def _model(settings: n.ObjectLit, source: Source) -> Iterator[str]:
         said = _text(entry.value, source)
         if entry.key == "url" or (entry.key == "provider" and ("://" in said or not is_plain)):
             yield f"sends prompts to {said}"
+        elif entry.key == "name" and not is_plain:
+            yield f"asks a model that is named when it runs: {said}"
+        elif entry.key == "name" and said.lower().endswith(".gguf"):
+            yield f"loads a model from the file {said}"
         elif entry.key == "apiKey":
             yield "sends prompts with a key of its own"
 

@@ -47,12 +47,17 @@ def secrets_in(headers: Mapping[str, str], *more: str) -> Secrets:
     return Secrets([*more, *_header_secrets(headers)])
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether what is called so is a secret, as a rule."""
+    return _SECRET_NAME.search(name) is not None
+
+
 def _header_secrets(headers: Mapping[str, str]) -> Iterator[str]:
     for name, value in headers.items():
         value = str(value)
         if name.lower() in _PLAIN_NAMES:
             continue
-        if _SECRET_NAME.search(name) or _KEY.search(value) or (len(value) >= 16 and value[:4].lower() != "http"):
+        if is_secret_name(name) or _KEY.search(value) or (len(value) >= 16 and value[:4].lower() != "http"):
             yield value
             # `Bearer …` and `Basic …` are also known without that word.
             yield value.rpartition(" ")[2]

@@ -326,7 +326,9 @@ class Host:
         """Ask before prompts go anywhere but to a provider the user has a key of, with that key, or stay here."""
         from antiphon.providers import resolve
 
-        provider, _ = resolve(name, given.get("provider"), given.get("url"))
+        provider, own = resolve(name, given.get("provider"), given.get("url"))
+        if provider.name == "local" and own.lower().endswith(".gguf"):
+            self.allow(f"load a model from the file {_named(own)}")
         named = given.get("provider", "")
         address = given.get("url") or (named if "://" in named else provider.address())
         is_elsewhere = "url" in given or "://" in named

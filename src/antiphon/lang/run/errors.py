@@ -108,7 +108,7 @@ def _stack(frames: tuple[Frame, ...]) -> list[str]:
 
 
 def _line(frame: Frame) -> str:
-    from antiphon.lang.syntax.diagnostics import harmless
+    from antiphon.lang.syntax.diagnostics import named
 
     line, column = frame.source.place(frame.start)
-    return f"  called from {frame.function} at {harmless(frame.source.name)}:{line}:{column}"
+    return f"  called from {frame.function} at {named(frame.source)}:{line}:{column}"

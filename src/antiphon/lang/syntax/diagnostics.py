@@ -80,7 +80,7 @@ def excerpt(source: Source, start: int, end: int, note: str = "", paint: Paint =
     shown_note = f" {harmless(note)}" if note else ""
     return "\n".join(
         (
-            f"  {' ' * len(number)}{paint('place', '-->')} {harmless(source.name)}:{line}:{column}",
+            f"  {' ' * len(number)}{paint('place', '-->')} {named(source)}:{line}:{column}",
             f"  {number} | {harmless(lead + after)}",
             f"  {' ' * len(number)} | {' ' * _width(harmless(lead))}{paint('caret', caret)}{shown_note}",
         )
@@ -105,6 +105,11 @@ def harmless(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else "    " if c == "\t" else f"\\u{{{ord(c):x}}}" for c in text)
+
+
+def named(source: Source) -> str:
+    """The name of a source in a line of ours."""
+    return harmless(source.name).replace("\n", "\\n")
 
 
 def _width(text: str) -> int:
