@@ -143,6 +143,22 @@ class TestGrepping:
         assert len(found) == 6
         assert len(ask(tree, "grep_files", pattern="needle", max_matches=50)) == 50
 
+    def test_what_was_not_searched_is_named(self, tree: Path) -> None:
+        for name in (".env", "deep/id_rsa", "deep/.ssh/config"):
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            (tree / name).write_text("needle hunter2\n")
+        (tree / "a.txt").write_text("needle\n")
+        assert ask(tree, "grep_files", pattern="needle") == [
+            "a.txt:1:needle",
+            "[not searched, because they may hold secrets: .env, deep/.ssh/config, deep/id_rsa]",
+        ]
+        assert ask(tree, "grep_files", pattern="needle", glob="*.txt") == ["a.txt:1:needle"]
+        (tree / "deep" / "b.txt").write_text("needle\n")
+        assert ask(tree, "grep_files", pattern="needle", path="deep")[1].endswith(": deep/.ssh/config, deep/id_rsa]")
+        for number in range(9):
+            (tree / f"{number}.pem").write_text("needle")
+        assert ask(tree, "grep_files", pattern="needle", path=".")[-1].endswith(", 3.pem and 7 more]")
+
     def test_long_lines_are_cut(self, tree: Path) -> None:
         (tree / "min.js").write_text("needle" + "x" * 1_000_000)
         (line,) = ask(tree, "grep_files", pattern="needle")

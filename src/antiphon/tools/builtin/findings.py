@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any
@@ -15,6 +15,7 @@ from antiphon.tools.sandbox import Entry, Place
 
 _MOST_LISTED = 1_000
 _MOST_COUNTED = 100_000
+_MOST_NAMED = 5
 _MARKS = {"directory": "/", "link": " (link)", "other": " (no regular file)", "file": ""}
 #: Pipes, sockets and devices have no type of their own in listings.
 _TYPES = {"directory": "directory", "link": "symlink", "other": "file", "file": "file"}
@@ -67,7 +68,7 @@ def _size(directory: int | str, name: str) -> int:
     return os.stat(name, dir_fd=directory, follow_symlinks=False).st_size
 
 
-def matched(prefix: str, matches: list[Match], most: int, nothing: str) -> ToolResult:
+def matched(prefix: str, matches: list[Match], most: int, nothing: str, unsearched: Sequence[str] = ()) -> ToolResult:
     """Lines that match, as file:line:text and as a table. One match more than `most` says that there are more."""
     rows = [{"file": prefix + name, "line": number, "text": text} for name, number, text in matches[:most]]
     lines = [f"{row['file']}:{row['line']}:{row['text']}" for row in rows]
@@ -75,5 +76,9 @@ def matched(prefix: str, matches: list[Match], most: int, nothing: str) -> ToolR
     if len(matches) > most:
         summary = f"the first {most:,} matches; there are more"
         lines.append(f"[{summary}]")
+    if unsearched:
+        named = ", ".join(prefix + name for name in unsearched[:_MOST_NAMED])
+        more = f" and {len(unsearched) - _MOST_NAMED:,} more" if len(unsearched) > _MOST_NAMED else ""
+        lines.append(f"[not searched, because they may hold secrets: {named}{more}]")
     result = table(rows, _COLUMNS, summary=summary, field_types={"file": "path", "line": "number"})
     return shown("\n".join(lines) or nothing, result)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from itertools import groupby, islice
 from typing import Any
 
@@ -21,6 +23,8 @@ from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 _TIME_LIMIT = 20.0
 _LONGEST_PATTERN = 10_000
+#: Further entries are not looked at to tell what was not searched.
+_MOST_LOOKED_AT = 20_000
 
 #: Patterns that mean the same to ripgrep, which need not open the other files then.
 _SAME_GLOB = re.compile(r"(?:[\w.*?-]+/)*[\w.?-]*\*?[\w.?-]+")
@@ -91,10 +95,22 @@ def search_tools(roots: Roots, *, wary: bool = False) -> list[Tool]:
                 matches = await _search(place, wanted)
             nothing = f"no line matches `{pattern}`" + (f" in files like `{glob}`" if glob else "")
             nothing += "; files that look like secrets are not searched" if skipped else ""
-            return matched(prefix_of(place), matches, max_matches, nothing)
+            unsearched = await asyncio.to_thread(_unsearched, place, wanted) if skipped and matches else []
+            return matched(prefix_of(place), matches, max_matches, nothing, unsearched)
 
     looking = [as_tool(function, read_only=True, timeout=60.0) for function in (list_files, glob_files)]
     return [*looking, as_tool(grep_files, read_only=True, timeout=60.0, asks_about=roots.asks_about(wary))]
+
+
+def _unsearched(place: Place, wanted: dict[str, Any]) -> list[str]:
+    """The files that would have been searched if they did not look like secrets."""
+    files = (entry.parts for entry in islice(place.walk(), _MOST_LOOKED_AT) if entry.kind == "file")
+    wished = (parts for parts in files if not wanted["glob"] or glob_fits(parts, wanted["glob"]))
+    return ["/".join(parts) for parts in wished if _is_unread([part.casefold() for part in parts], wanted["unread"])]
+
+
+def _is_unread(names: list[str], unread: Sequence[str]) -> bool:
+    return not SECRET_DIRECTORIES.isdisjoint(names[:-1]) or any(fnmatchcase(names[-1], each) for each in unread)
 
 
 async def _search(place: Place, wanted: dict[str, Any]) -> list[Match]:
