@@ -1,6 +1,13 @@
-"""Every Python block of the README and the guides runs, against the fake in place of the providers."""
+"""Every Python block of the README and the guides runs, against the fake in place of the providers.
 
+So does every command in a block of `text` under `<!-- commands -->`, in a terminal and one after the other, in a git
+repository `/home/me/cloned` with the files that the page shows under `<!-- file: NAME -->`; what somebody types is what
+follows `[y]es, [n]o: `. With UPDATE_GOLDEN set, what they print is written instead of compared.
+"""
+
+import os
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,10 +15,14 @@ from typing import Any
 import pytest
 
 from antiphon.fakes import Answer, Call, Fake, Received
+from tests.cli.terminal import Terminal
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 _BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^<!-- file: (\S+) -->\n(?:<!-- .*? -->\n)*```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_COMMANDS = re.compile(r"^<!-- commands -->\n```text\n\$ antiphon (.*?)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_TYPED = "[y]es, [n]o: "
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 
@@ -74,6 +85,34 @@ def test_the_code_of_the_documentation_runs(
     for name, test in names.items():
         if name.startswith("test_"):
             test(antiphon_fake)
+
+
+@pytest.mark.parametrize("page", [each for each in PAGES if _COMMANDS.search(each.read_text(encoding="utf-8"))])
+def test_the_commands_of_the_documentation_print_what_is_shown(page: Path, tmp_path: Path):
+    text = page.read_text(encoding="utf-8")
+    place = tmp_path / "home" / "me" / "cloned"
+    (place / ".git").mkdir(parents=True)
+    for name, content in _FILE.findall(text):
+        (place / name).write_text(content, encoding="utf-8")
+    env = {"PATH": os.environ["PATH"], "HOME": str(place.parent), "TERM": "xterm", "LANG": "C.UTF-8"}
+    for match in _COMMANDS.finditer(text):
+        printed = typed_in(place, env, match[1], match[2]).replace(f"{tmp_path}/home", "/home")
+        if os.environ.get("UPDATE_GOLDEN"):
+            text = text.replace(match[0], f"<!-- commands -->\n```text\n$ antiphon {match[1]}\n{printed}```")
+        else:
+            assert printed == match[2]
+    if os.environ.get("UPDATE_GOLDEN"):
+        page.write_text(text, encoding="utf-8")
+
+
+def typed_in(place: Path, env: dict[str, str], command: str, shown: str) -> str:
+    with Terminal(*shlex.split(command), env=env, cwd=place) as terminal:
+        _, asked, answer = shown.partition(_TYPED)
+        if asked:
+            terminal.expect(_TYPED)
+            terminal.send(answer.partition("\n")[0] + "\n")
+        terminal.ends()
+        return terminal.seen
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

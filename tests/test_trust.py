@@ -316,6 +316,17 @@ class TestCommand:
         (repository / ".env").write_text("OPENAI_BASE_URL=http://evil")
         assert "OPENAI_BASE_URL: requests for openai, openai-chat go to http://evil\n" in antiphon("trust").out
 
+    def test_a_model_is_shown_with_the_address_that_its_requests_would_go_to(
+        self, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        (repository / "antiphon.toml").write_text('model = "gpt-5"')
+        (repository / ".env").write_text("OPENAI_BASE_URL=http://evil\nANTIPHON_MODEL=azure/x")
+        shown = antiphon("trust").out
+        assert "model gpt-5: prompts go to http://evil\n" in shown
+        assert "model azure/x: prompts go to an address that is yet to be set\n" in shown
+        monkeypatch.setenv("OPENAI_API_KEY", "mine")
+        assert "model gpt-5: prompts go to https://api.openai.com/v1\n" in antiphon("trust").out
+
     def test_it_is_granted_listed_and_revoked(self, repository: Path) -> None:
         (repository / ".env").write_text("A=1")
         assert antiphon("trust", "--status").code == 3

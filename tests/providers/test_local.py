@@ -215,6 +215,17 @@ def test_a_cancelled_task_stops_the_model(model: Model):
     asyncio.run(run())
 
 
+def test_an_asynchronous_stream_left_early_stops_the_model(model: Model):
+    async def run() -> None:
+        async with model.astream(asking("Write a very long story."), max_tokens=8000) as stream:
+            async for _ in stream:
+                break
+            begun = generating()
+        assert seen_to_stop(begun)
+
+    asyncio.run(run())
+
+
 def test_many_at_once_share_one_loaded_model(path: Path):
     async def run() -> list[str]:
         models = [connect(f"local/{path}") for _ in range(4)]

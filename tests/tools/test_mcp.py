@@ -233,6 +233,11 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+def links(server: str) -> set[asyncio.Task[Any]]:
+    """The connections to a server, each of which is a task."""
+    return {task for task in asyncio.all_tasks() if task.get_name() == f"MCP server {server}"}
+
+
 def test_a_process_sees_only_its_own_environment_and_ends_with_the_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -275,7 +280,7 @@ def test_a_server_killed_between_calls_is_started_again_once_for_all_callers(old
         async with McpTools([old_server]) as tools:
             first = (await call(tools, "old_pid")).text
             os.kill(int(first), signal.SIGKILL)
-            while any(task.get_name() == "MCP server old" for task in asyncio.all_tasks()):
+            while links("old"):
                 await asyncio.sleep(0.01)
             results = await asyncio.gather(*(call(tools, "old_pid") for _ in range(5)))
             (second,) = {result.text for result in results}
@@ -365,9 +370,11 @@ def test_a_slow_call_leaves_the_connection_alone() -> None:
         slow.free = {"b"}
         with serving(slow.server.streamable_http_app()) as url:
             async with McpTools([McpServer("s", url=url, timeout=seconds)]) as tools:
+                before = links("s")
                 late = await call(tools, "s_wait", name="a")
                 assert (late.is_error, slow.waiting) == (True, ["a"])
                 assert (await call(tools, "s_wait", name="b")).text == "b"
+                assert links("s") == before != set()
 
     with_time_enough(main)
 

@@ -37,7 +37,7 @@ def load_environment(cwd: Path | None = None) -> list[str]:
     own = {name for each in PROVIDERS.values() if keys.where(each) for name in each.key_env}
     _take(values, {"ANTIPHON_MODEL", *provider_keys()} - own, path)
     for name in dict.fromkeys(name for each in PROVIDERS.values() for name in each.url_env):
-        if name in values and name not in os.environ and (elsewhere := _key_from_elsewhere(name)):
+        if name in values and name not in os.environ and (elsewhere := key_from_elsewhere(name)):
             notes.append(
                 f"{path} sets {name}, but the key that would be sent there ({elsewhere}) is not from that file; "
                 "it is ignored: set it in the environment itself, or put the key into the file too"
@@ -59,7 +59,8 @@ def _take(values: dict[str, str], names: set[str], path: Path) -> None:
             keys.read_from[name] = path
 
 
-def _key_from_elsewhere(url_name: str) -> str:
+def key_from_elsewhere(url_name: str) -> str:
+    """Where the user has a key of their own, which would be sent to the address in a variable."""
     for provider in PROVIDERS.values():
         place = keys.where(provider) if url_name in provider.url_env else ""
         if place and keys.in_environment(provider) not in keys.read_from:

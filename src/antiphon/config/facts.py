@@ -9,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon.config.environment import parse, provider_keys
+from antiphon.config.environment import key_from_elsewhere, parse, provider_keys
 from antiphon.config.files import read_settings
 from antiphon.errors import ConfigurationError
-from antiphon.providers.registry import PROVIDERS, resolve
+from antiphon.providers.registry import PROVIDERS, Provider, resolve
 from antiphon.providers.secrets import Secrets, is_secret_name
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)")
@@ -29,8 +29,9 @@ def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> lis
     settings = read_settings(path, text)
     if settings is None:
         return []
-    lines = list(_model(settings.model)) if settings.model else []
-    return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry, dotenv or {})]
+    dotenv = dotenv or {}
+    lines = list(_model(settings.model, dotenv)) if settings.model else []
+    return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry, dotenv)]
 
 
 def _dotenv(text: str) -> Iterator[str]:
@@ -44,19 +45,28 @@ def _dotenv(text: str) -> Iterator[str]:
     if keys:
         yield f"keys, where you have none of your own: {', '.join(keys)}"
     if "ANTIPHON_MODEL" in values:
-        yield from _model(values["ANTIPHON_MODEL"])
+        yield from _model(values["ANTIPHON_MODEL"], values)
     rest = [name for name in values if name not in keys and name not in addresses and name != "ANTIPHON_MODEL"]
     if rest:
         yield f"variables for its MCP servers: {', '.join(rest)}"
 
 
-def _model(name: str) -> Iterator[str]:
+def _model(name: str, dotenv: Mapping[str, str]) -> Iterator[str]:
     try:
-        place = resolve(name)[0]
+        provider = resolve(name)[0]
     except ConfigurationError:
         yield f"model {name}, which nobody here serves"
         return
-    yield f"model {name}: prompts go to {'this machine' if place.name == 'local' else place.address()}"
+    yield f"model {name}: prompts go to {'this machine' if provider.name == 'local' else _address(provider, dotenv)}"
+
+
+def _address(provider: Provider, dotenv: Mapping[str, str]) -> str:
+    """Where requests would go if the project were trusted."""
+    theirs = (each for each in provider.url_env if each not in os.environ and not key_from_elsewhere(each))
+    try:
+        return next((dotenv[each] for each in theirs if dotenv.get(each)), "") or provider.address()
+    except ConfigurationError:
+        return "an address that is yet to be set"
 
 
 def _server(name: str, entry: object, dotenv: Mapping[str, str]) -> Iterator[str]:
@@ -81,7 +91,7 @@ def _server(name: str, entry: object, dotenv: Mapping[str, str]) -> Iterator[str
     if headers := _table(fields, "headers"):
         yield f"  with headers: {', '.join(map(str, headers))}"
     used = dict.fromkeys(_VARIABLE.findall(json.dumps(fields, default=str)))
-    if used:
+    if used := [each for each in used if each not in dotenv or each in os.environ]:
         yield f"  gets your variables: {', '.join(used)}"
 
 
