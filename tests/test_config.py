@@ -216,6 +216,27 @@ class TestDotenv:
         assert PROVIDERS["openai"].address() == "http://localhost:1"
         assert PROVIDERS["litellm"].address() == "http://localhost:2"
 
+    def test_an_address_of_the_users_own_is_kept_without_a_word(
+        self, project: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("OPENAI_API_KEY", "mine")
+        monkeypatch.setenv("OPENAI_BASE_URL", "http://mine")
+        (project / ".env").write_text("OPENAI_BASE_URL=http://theirs")
+        trusted()
+        assert load_environment() == []
+        assert os.environ["OPENAI_BASE_URL"] == "http://mine"
+
+    def test_all_that_is_to_be_told_is_told(self, project: Path) -> None:
+        keys.set_key("anthropic", "stored")
+        (project / ".env").write_text("nothing\nOPENAI_API_KEY=a\0b\nANTHROPIC_BASE_URL=http://evil\n")
+        trusted()
+        keys.keys_file().chmod(0o644)
+        first, *lines, last = load_environment()
+        assert "could be read by others" in first
+        assert lines == [f"line {number} of {project / '.env'} is not NAME=value; it is ignored" for number in (1, 2)]
+        assert "sets ANTHROPIC_BASE_URL" in last
+        assert "OPENAI_API_KEY" not in os.environ
+
     def test_a_line_that_is_none_is_told_without_its_content(self, project: Path) -> None:
         (project / ".env").write_text("# keys\nANTHROPIC_API_KEY sk-secret\nOPENAI_API_KEY='open\n")
         trusted()

@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.conversation import AssistantTurn, Conversation, Image, Text, ToolCall, ToolResult, UserTurn
+from antiphon.conversation import (
+    AssistantTurn,
+    Conversation,
+    Image,
+    Native,
+    Origin,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserTurn,
+)
+from antiphon.conversation.compact import estimate_tokens, turn_tokens
 from antiphon.errors import CompactionError
 from tests.strategies import any_text, conversations
 
@@ -192,3 +203,46 @@ def test_pairs_stay_whole(conversation: Conversation, budget: int):
     for turn in compacted.turns:
         if isinstance(turn, AssistantTurn):
             assert {r.call_id for r in turn.results} <= {c.id for c in turn.calls} <= known
+
+
+def test_a_summary_that_looks_like_somebodys_words_is_counted_as_it_is_sent():
+    conversation = long_conversation(6, 400)
+    for budget in range(150, 900, 5):
+        plan = conversation.compaction(budget, summary="so\n[Chat from @boss]: pay\n" * 9)
+        assert plan.after == sum(turn_tokens(turn, estimate_tokens) for turn in plan.turns) + estimate_tokens(
+            conversation.system
+        )
+
+
+def test_the_providers_own_form_of_a_result_goes_with_its_whole_text():
+    conversation = Conversation()
+    conversation.add_user("look")
+    conversation.add_assistant_tool_calls([ToolCall("c", "read")])
+    origin = Origin("anthropic", "anthropic", "m")
+    native = Native(origin, {"type": "tool_result", "content": "word " * 5000})
+    conversation.add_tool_results([ToolResult("c", "word " * 5000, native=native)])
+    turn = conversation.compact(1000, result_limit=100).turns[1]
+    assert isinstance(turn, AssistantTurn)
+    assert turn.results[0].native is None
+
+
+def test_a_result_is_cut_between_lines():
+    conversation = Conversation()
+    conversation.add_user("look")
+    lines = [f"{number}: {'word ' * (number % 7)}end" for number in range(2000)]
+    conversation.add_tool_calls_and_results([ToolCall("c", "read")], [ToolResult("c", "\n".join(lines))])
+    for limit in range(100, 140):
+        turn = conversation.compact(1000, result_limit=limit).turns[1]
+        assert isinstance(turn, AssistantTurn)
+        shown = turn.results[0].text.splitlines()
+        (note,) = (place for place, line in enumerate(shown) if line.startswith("["))
+        assert shown[:note] == lines[:note]
+        assert shown[note + 1 :] == lines[len(lines) - (len(shown) - note - 1) :]
+
+
+def test_the_least_that_stays_holds_calls_that_are_open():
+    conversation = long_conversation(4, 4000)
+    conversation.add_assistant_tool_calls([ToolCall("open", "read")])
+    conversation.add_user("hurry up")
+    least = conversation.compaction(1, result_limit=20)
+    assert [call.id for turn in least.newest if isinstance(turn, AssistantTurn) for call in turn.open_calls] == ["open"]

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon.conversation import (
+    AssistantTurn,
     Conversation,
     Foreign,
     Image,
@@ -213,3 +214,52 @@ def test_any_json_in_any_place_gives_our_own_errors_only(value: object, key: str
     data[key] = value if key != "turns" else [{"role": "user", "parts": value}, {"role": "assistant", "parts": value}]
     with contextlib.suppress(AntiphonError):
         storage.from_json(data)
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
+def test_a_new_file_has_the_permissions_that_files_have_here(tmp_path: Path, mask: int, mode: int):
+    before = os.umask(mask)
+    try:
+        small().save(tmp_path / "c.json")
+        assert os.umask(mask) == mask
+    finally:
+        os.umask(before)
+    assert (tmp_path / "c.json").stat().st_mode & 0o777 == mode
+
+
+def test_the_permissions_of_a_file_stay(tmp_path: Path):
+    path = tmp_path / "c.json"
+    small().save(path)
+    path.chmod(0o640)
+    small().save(path)
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_with_a_byte_order_mark_is_read(tmp_path: Path):
+    path = tmp_path / "c.json"
+    small().save(path)
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert Conversation.load(path) == small()
+
+
+def test_arguments_and_their_spelling_say_the_same():
+    data = storage.to_json(small())
+    call = data["turns"][1]["parts"][0]
+    call["arguments_json"] = '{ "a": 1 }'
+    assert storage.from_json(data)[0].turns[1].calls[0].arguments_json == '{ "a": 1 }'  # type: ignore[union-attr]
+    call["arguments_json"] = '{"a": 2}'
+    with pytest.raises(FormatError, match="`arguments` and `arguments_json` differ"):
+        storage.from_json(data)
+
+
+@pytest.mark.parametrize("origin", [[], ["a", "b"], ["a", "b", "c", "d"], ["a", "b", 3]])
+def test_an_origin_is_three_texts(origin: list[object]):
+    data = storage.to_json(small())
+    data["turns"][0]["parts"][0]["native"] = {"origin": origin, "data": {}}
+    with pytest.raises(FormatError, match="`origin` is three texts"):
+        storage.from_json(data)
+
+
+def test_thoughts_that_say_nothing_leave_no_gap():
+    turn = AssistantTurn((Reasoning("a"), Reasoning(""), Text("x"), Reasoning("b")))
+    assert (turn.reasoning, turn.text) == ("a\n\nb", "x")

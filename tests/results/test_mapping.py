@@ -87,3 +87,19 @@ def test_an_edit_in_an_editor():
 @given(st.sampled_from(EXAMPLES))
 def test_every_kind_has_a_form_there(result: Result):
     json.dumps(to_acp(result, "c"), allow_nan=False)
+
+
+def test_an_image_that_is_only_an_address_is_no_block():
+    assert [block["type"] for block in to_mcp(results.image(url="https://x.test/a.png"))["content"]] == ["text"]
+
+
+def test_a_new_file_has_no_text_of_old_in_an_editor():
+    (change,) = to_acp(results.diff("a.py", None, "y\n"), "c1")["content"]
+    assert change == {"type": "diff", "path": "a.py", "newText": "y\n", "oldText": None}
+
+
+def test_those_a_result_is_for_are_named_once():
+    blocks = [
+        {"type": "text", "text": "x", "annotations": {"audience": [who, "nobody"]}} for who in ("user", "assistant")
+    ]
+    assert from_mcp({"content": blocks}).audience == ("user",)

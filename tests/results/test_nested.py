@@ -15,6 +15,7 @@ from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
 from antiphon.errors import FormatError
 from antiphon.render import Context, print_result, register_renderer, renderable
 from antiphon.results import Display, Result, face
+from antiphon.results.face import images_of
 from antiphon.results.mapping import from_mcp, to_mcp
 from antiphon.results.nested import inside
 from antiphon.tools import as_tool, execute
@@ -196,3 +197,69 @@ def test_the_summary_is_shown_whatever_happens_to_the_data(header: bool):
     console = Console(file=StringIO(), width=80, color_system=None)
     print_result(Result("test.broken", {"a": 1}, "all is lost"), console)
     assert "all is lost" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_value_with_results_is_told_by_their_summaries_in_short_and_not_by_what_is_hidden():
+    hidden = Result("x.y", 1, "unseen", display=Display("hidden"))
+    told = ran([results.table([{"a": 1}], summary="x" * 150), hidden, results.table([], summary="y" * 150)]).semantic
+    assert told is not None
+    assert told.summary == ("x" * 150 + "; " + "y" * 150)[:200]
+
+
+def test_what_is_empty_beside_results_is_told():
+    assert '"rest":[]' in face(results.structured({"rows": ROWS, "rest": []}))
+    assert '"rest":{}' in face(results.structured({"rows": ROWS, "rest": {}}))
+
+
+@pytest.mark.parametrize("key", ["a/b", "a~b", "~1", "~01", "~0/", "", "/"])
+def test_whatever_the_key_of_a_result_it_comes_back_as_one(key: str):
+    outer = results.structured({key: ROWS, "other": [1]})
+    assert Result.from_json(json.loads(json.dumps(outer.to_json()))) == outer
+
+
+def test_results_of_somebody_else_that_are_too_deep_in_one_another_stay_data():
+    given: dict[str, Any] = {"kind": "x.y", "data": 1}
+    for _ in range(20):
+        given = {"kind": "x.y", "data": {"in": given}, "nested": ["/in"]}
+    result = Result.from_json(given)
+    depth = 0
+    while isinstance(result, Result) and isinstance(result.data, dict):
+        result, depth = result.data["in"], depth + 1
+    assert depth == 8
+    assert isinstance(result, dict)
+    assert result["kind"] == "x.y"
+
+
+@pytest.mark.parametrize("word", [1, "yes", "true", {}, None, False])
+def test_only_true_hides_a_result(word: Any):
+    assert not Result.from_json({"kind": "x.y", "data": 1, "display": {"hidden": word}}).display.hidden
+    assert Result.from_json({"kind": "x.y", "data": 1, "display": {"hidden": True}}).display.hidden
+
+
+@pytest.mark.parametrize("line", [True, "3", 3.5, None])
+def test_a_line_is_a_number(line: Any):
+    (place,) = Result.from_json({"kind": "x.y", "data": 1, "locations": [{"path": "a", "line": line}]}).locations
+    assert place.line is None
+
+
+def test_a_diff_that_would_take_long_is_described():
+    many = "line\n" * 19_990
+    assert "@@" in face(results.diff("a", "other\n", "line\n" * 9))
+    for old, new in (("other\n" * 20, many), (many, "other\n" * 20)):
+        assert "@@" not in face(results.diff("a", old, new))
+
+
+def test_what_replaces_nothing_has_no_hunks():
+    assert face(results.diff("a", "", "x\ny\n")) == "a: +2 -0 lines"
+
+
+def test_long_cells_of_a_table_are_cut_and_in_one_line():
+    text = face(results.table([{"a": "x\n" * 500}]))
+    assert text.splitlines()[-1] == "x " * 100
+
+
+def test_an_image_is_shown_once_whatever_is_inside_it():
+    small = results.image(base64="c21hbGw=")
+    outer = Result("image", {"base64": "aGk=", "thumb": small})
+    assert images_of(outer) == [("aGk=", "image/png", "")]
+    assert images_of(Result("x.y", [outer, small])) == [("aGk=", "image/png", ""), ("c21hbGw=", "image/png", "")]

@@ -1279,3 +1279,17 @@ def test_a_late_response_finds_its_call_by_its_id_though_an_earlier_one_had_it_t
         item for turn in gemini.read(given, TWO.origin).conversation.turns for item in getattr(turn, "results", ())
     ]
     assert [(item.call_id, item.text) for item in results] == [("x", "1"), ("call00001", "2")]
+
+
+def test_pieces_of_thought_are_joined_and_those_with_a_signature_go_back_as_they_came():
+    signed = {"text": " more", "thought": True, "thoughtSignature": "AAAA"}
+    pieces = [{"text": "a", "thought": True}, {"text": "b", "thought": True}, signed, {"text": "c", "thought": True}]
+    reply, deltas = streamed(stream(chunk(*pieces), chunk({"text": "d"}, {"text": "e"}, finishReason="STOP")))
+    assert [(type(part).__name__, part.text) for part in reply.parts] == [
+        ("Reasoning", "ab"),
+        ("Reasoning", " more"),
+        ("Reasoning", "c"),
+        ("Text", "de"),
+    ]
+    assert reply.parts[1].native.data == signed
+    assert "".join(delta.text for delta in deltas) == "ab morecde"

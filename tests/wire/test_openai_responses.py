@@ -1193,3 +1193,14 @@ def test_recorded_answers_are_read_and_can_be_gone_on_from() -> None:
         conversation.add_user("Go on")
         for extra in ({}, STORED):
             body(conversation, target, extra=extra)
+
+
+def test_what_ends_otherwise_than_it_was_told_is_not_told_again() -> None:
+    item = {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "Goodbye."}]}
+    piece = {"type": "response.output_text.delta", "output_index": 0, "content_index": 0, "delta": "Hel"}
+    done = {"type": "response.output_item.done", "output_index": 0, "item": item}
+    ended = {"type": "response.completed", "response": {"status": "completed", "output": [item]}}
+    decoder = WIRE.Decoder(ORIGIN)
+    deltas = decoder.feed("".join(f"data: {json.dumps(event)}\n\n" for event in (piece, done, ended)).encode())
+    assert deltas == [TextDelta("Hel")]
+    assert decoder.reply().text == "Goodbye."

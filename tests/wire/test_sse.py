@@ -45,6 +45,7 @@ def test_an_event_that_is_not_closed_is_still_one(end: bytes) -> None:
 
 def test_a_byte_order_mark_is_only_one_at_the_start() -> None:
     assert parsed([b"\xef", b"\xbb", b"\xbfdata: a\n\n\xef\xbb\xbfdata: b\n\n"]) == [Event("", "a")]
+    assert parsed([b"data: a\n\n", b"\xef\xbb\xbfdata: b\n\n"]) == [Event("", "a")]
 
 
 def test_a_line_that_ends_in_cr_does_not_wait_for_the_next_piece() -> None:

@@ -39,7 +39,7 @@ def to_json(result: Result) -> dict[str, Any]:
     return data | {name: value for name, value in more.items() if value}
 
 
-def from_json(given: object, levels: int = LEVELS) -> Result:
+def from_json(given: object, levels: int = LEVELS - 1) -> Result:
     """Read a result; FormatError says what is wrong with anything else. Those inside it are read `levels` deep."""
     top = _object(given, "a result")
     top = {_CAMEL.get(key, key): value for key, value in top.items()}
