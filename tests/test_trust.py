@@ -427,6 +427,11 @@ PROGRAMS = {
     "a Python module": 'import { getcwd } from "py:os"\nprint(getcwd())',
     "a command": 'import { runShell } from "system/tools"\nprint(runShell("touch made"))',
     "a page": 'import { fetchUrl } from "system/tools"\nprint(fetchUrl("URL/x"))',
+    "a file": 'import { readFile } from "system/tools"\nprint(readFile("../secret.txt"))',
+    "a change": 'import { writeFile } from "system/tools"\nprint(writeFile("made", "x"))',
+    "an edit": 'import { editFile as change } from "system/tools"\nprint(change("m.vibe", "m", "n"))',
+    "a search": 'import { grepFiles } from "system/tools"\nprint(grepFiles("import"))',
+    "a bundle that reads": 'import { readonlyTools } from "system/tools"\nprint(readonlyTools.length)',
     "a bundle": 'import { allTools } from "system/tools"\nprint(allTools.length)',
     "an address": 'model m = { name: "m", url: "URL" }\nprint(do "secret" m)',
     "a provider": 'model m = { name: "m", provider: "URL" }\nprint(do "secret" m)',
@@ -467,7 +472,7 @@ class TestPrograms:
         monkeypatch.setenv("SECRET", "hunter2")
         monkeypatch.setenv("OPENAI_BASE_URL", listener[0])
         ran = antiphon("run", planted(repository, PROGRAMS[way], listener[0]), *options)
-        if way == "a bundle" and options:
+        if way in ("a bundle", "a bundle that reads", "a search") and options:
             assert ran.code == 0
         elif way.startswith(("a model's file", "a computed name")):
             assert ran.code == 3
@@ -693,6 +698,14 @@ class TestUntrusted:
         for command in ("run", "check", "repl"):
             assert "--no-python" not in antiphon(command, "--help").out
             assert "--untrusted" in antiphon(command, "--help").out
+
+
+@pytest.mark.parametrize("name", ["click", "httpx2", "rich", "tomllib", "readline", "sqlite3"])
+def test_no_module_of_a_repository_takes_the_place_of_a_library(repository: Path, name: str) -> None:
+    (repository / f"{name}.py").write_text("open('made', 'w')")
+    for command in (["models", "--why"], ["keys", "list"], ["trust", "--status"], ["logs"]):
+        subprocess.run([sys.executable, "-m", "antiphon", *command], capture_output=True, check=False)
+    assert not (repository / "made").exists()
 
 
 def test_a_hostile_repository_starts_nothing_whatever_is_run_in_it(

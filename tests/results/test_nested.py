@@ -217,6 +217,12 @@ def test_whatever_the_key_of_a_result_it_comes_back_as_one(key: str):
     assert Result.from_json(json.loads(json.dumps(outer.to_json()))) == outer
 
 
+def test_no_other_key_is_taken_for_that_of_a_result():
+    own = {"kind": "x.y", "data": 1}
+    outer = results.structured({"a/b": ROWS, "a~1b": own, "a~b": CHANGE, "a~0b": own})
+    assert Result.from_json(json.loads(json.dumps(outer.to_json()))) == outer
+
+
 def test_results_of_somebody_else_that_are_too_deep_in_one_another_stay_data():
     given: dict[str, Any] = {"kind": "x.y", "data": 1}
     for _ in range(20):

@@ -12,11 +12,15 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 
-#: Tools that start something or send something, and the bundle that has them.
+#: Tools that start something, send something or touch files, and the bundles that have them.
 _POWERS = {
+    **dict.fromkeys(("readFile", "listFiles", "globFiles", "grepFiles"), "reads files where it is run"),
+    **dict.fromkeys(("gitStatus", "gitDiff", "gitLog"), "reads the repository where it is run"),
+    **dict.fromkeys(("writeFile", "editFile"), "writes files where it is run"),
     "runShell": "runs commands",
     "fetchUrl": "fetches pages",
-    "allTools": "may run commands and fetch pages",
+    "readonlyTools": "may read files where it is run",
+    "allTools": "may read and write files where it is run, run commands and fetch pages",
 }
 
 
