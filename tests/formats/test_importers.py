@@ -489,3 +489,21 @@ def test_a_foreign_format_is_converted_but_not_written(tmp_path: Path):
     assert "reasoning that only claude-sonnet-4-5 can read; left out" in errors
     assert "reasoning that only claude-sonnet-4-5" in run("convert", str(path), "--to", "gemini")[2]
     assert json.loads(output)["messages"][2]["tool_calls"][0]["function"]["name"] == "weather"
+
+
+def test_messages_of_langchain_in_short_are_read() -> None:
+    given = [["system", "Be brief."], ["human", "Hi."], ["ai", "Yo."], ["user", [{"type": "text", "text": "And?"}]]]
+    found, conversation, findings = read(given)
+    assert (found, conversation.system, findings) == ("langchain", "Be brief.", [])
+    assert told(conversation) == ["Hi.", "Yo.", "And?"]
+
+
+def test_objects_of_langchain_that_do_not_name_their_class_are_told_by_their_fields() -> None:
+    def written(**fields: Any) -> dict[str, Any]:
+        return {"lc_serializable": True, "lc_kwargs": fields, "lc_namespace": ["langchain_core", "messages"], **fields}
+
+    call = {"id": "c1", "name": "f", "args": {"a": 1}}
+    given = [written(content="Hi."), written(content="", tool_calls=[call]), written(content="r", tool_call_id="c1")]
+    found, conversation, findings = read(given)
+    assert (found, findings) == ("langchain", ["a message of role ''"])
+    assert told(conversation) == ["Hi.", [("f", {"a": 1}, "r", False)]]

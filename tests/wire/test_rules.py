@@ -424,3 +424,13 @@ def test_a_compatible_servers_rejection_for_pairing_is_foreseen_in_the_same_word
         if message.startswith("No tool output found"):
             found = check(exchange["request"], exchange["api"], provider=exchange["provider"])
             assert message in [violation.message for violation in found]
+
+
+def test_a_model_that_the_address_names_is_not_missed() -> None:
+    messages = [{"role": "user", "content": "x"}]
+    hosted = {"messages": messages, "max_tokens": 5, "anthropic_version": "bedrock-2023-05-31"}
+    assert rules.check({"messages": messages}, "openai-chat", provider="azure") == []
+    assert rules.check(hosted, "anthropic", provider="bedrock") == rules.check(hosted, "anthropic") == []
+    assert [found.code for found in rules.check({"messages": messages}, "openai-chat")] == ["O0"]
+    assert [found.code for found in rules.check({"messages": messages, "max_tokens": 5}, "anthropic")] == ["A0"]
+    assert [found.code for found in rules.check(hosted | {"model": 3}, "anthropic")] == ["A0"]

@@ -13,6 +13,10 @@ from antiphon.wire.shape import arr, obj, string
 
 _NOWHERE = Origin("", "langchain", "")
 _KINDS = {"humanmessage": "human", "aimessage": "ai", "systemmessage": "system", "toolmessage": "tool"}
+#: The kinds in messages that are written in short.
+_SHORT = {"human": "human", "user": "human", "ai": "ai", "assistant": "ai", "system": "system"}
+#: Objects of its JavaScript twin that were written field by field do not name their class; some fields tell.
+_TOLD_BY = {"tool_call_id": "tool", "tool_calls": "ai", "tool_call_chunks": "ai", "usage_metadata": "ai"}
 #: What a message repeats of its calls in the provider's own form.
 _REPEATED = ("tool_use", "function_call", "tool_call", "input_json_delta", "tool_call_chunk", "invalid_tool_call")
 
@@ -21,15 +25,24 @@ def read(data: Any) -> Reading:
     """Messages as a conversation."""
     reader = Reader(_NOWHERE)
     given = arr(obj(data).get("messages")) if "messages" in obj(data) else arr(data) or [data]
-    for index, message in enumerate(map(obj, given)):
+    for index, message in enumerate(obj(untupled(each)) for each in given):
         _read_message(reader, f"message {index}", _kind(message), _fields(message))
     return reader.done({}, merges=True)
+
+
+def untupled(message: Any) -> Any:
+    """A message; also one that was written in short, as its kind and its content."""
+    pair = arr(message)
+    is_one = len(pair) == 2 and isinstance(pair[0], str) and pair[0] in _SHORT and isinstance(pair[1], str | list)
+    return {"type": _SHORT[pair[0]], "content": pair[1]} if is_one else message
 
 
 def _kind(message: dict[str, Any]) -> str:
     name = string(message.get("type"))
     if message.get("lc") == 1:
         name = string(["", *arr(message.get("id"))][-1])
+    if not name and "lc_kwargs" in message:
+        name = next((kind for field, kind in _TOLD_BY.items() if field in _fields(message)), "")
     name = name.removesuffix("Chunk").lower()
     return _KINDS.get(name, name.removesuffix("message"))
 
@@ -37,7 +50,7 @@ def _kind(message: dict[str, Any]) -> str:
 def _fields(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("lc") == 1:
         return obj(message.get("kwargs"))
-    return obj(message.get("data")) or message
+    return obj(message.get("data")) or obj(message.get("lc_kwargs")) | message
 
 
 def _read_message(reader: Reader, where: str, kind: str, data: dict[str, Any]) -> None:

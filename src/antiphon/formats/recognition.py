@@ -13,6 +13,7 @@ from antiphon._json import dumps
 from antiphon.conversation.storage import FORMAT
 from antiphon.errors import FormatError
 from antiphon.formats.document import Document
+from antiphon.formats.langchain import untupled
 from antiphon.formats.shape import several
 from antiphon.wire import detect
 from antiphon.wire.shape import arr, obj, string
@@ -80,7 +81,7 @@ def _input(body: Any) -> Any:
 def _messages(body: Any) -> list[dict[str, Any]]:
     top = obj(body)
     given = arr(top.get("messages")) if "messages" in top else arr(body) or [top]
-    return [obj(message) for message in given if obj(message)]
+    return [obj(message) for message in map(untupled, given) if obj(message)]
 
 
 def _is_pydantic_ai(message: dict[str, Any]) -> bool:
@@ -91,6 +92,8 @@ def _is_pydantic_ai(message: dict[str, Any]) -> bool:
 
 
 def _is_langchain(message: dict[str, Any]) -> bool:
+    if "lc_kwargs" in message:
+        return True
     if message.get("lc") == 1:
         names = arr(message.get("id"))
         return message.get("type") == "constructor" and bool(names) and "Message" in string(names[-1])

@@ -14,6 +14,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from antiphon.errors import OptionError
+from antiphon.wire.rules.reading import mapping
 from antiphon.wire.rules.table import RULES, Rule
 from antiphon.wire.rules.violation import Violation
 
@@ -21,6 +22,9 @@ __all__ = ["APIS", "RULES", "Rule", "Violation", "check"]
 
 #: The modules of the rules; wires need one thing of one of them, and not all to be imported for it.
 _CHECKERS = {"anthropic": "anthropic", "openai-chat": "chat", "openai-responses": "responses", "gemini": "gemini"}
+
+#: Those who serve an API under addresses that name the model.
+_NAMED_IN_ADDRESS = (("openai-chat", "azure"), ("anthropic", "bedrock"), ("anthropic", "vertex"))
 
 APIS = tuple(_CHECKERS)
 """The names `check` takes as `api`."""
@@ -37,4 +41,12 @@ def check(body: object, api: str, model: str | None = None, *, provider: str | N
         known = ", ".join(f"`{name}`" for name in APIS)
         raise OptionError(f"no rules for the API {api!r}; there are rules for {known}")
     checker = import_module(f"{__name__}.{_CHECKERS[api]}")
-    return [found for found in checker.violations(body, model or "") if RULES[found.code].holds(provider)]
+    model = model or ("unknown" if _is_in_address(body, api, provider) else "")
+    return [found for found in checker.violations(body, model) if RULES[found.code].holds(provider)]
+
+
+def _is_in_address(body: object, api: str, provider: str | None) -> bool:
+    """Whether a body names no model because the address does. Anthropic's version is in the body only where it does."""
+    request = mapping(body)
+    told = (api, provider) in _NAMED_IN_ADDRESS or (api == "anthropic" and "anthropic_version" in request)
+    return told and "model" not in request
