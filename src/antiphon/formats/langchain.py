@@ -33,8 +33,9 @@ def read(data: Any) -> Reading:
 def untupled(message: Any) -> Any:
     """A message; also one that was written in short, as its kind and its content."""
     pair = arr(message)
-    is_one = len(pair) == 2 and isinstance(pair[0], str) and pair[0] in _SHORT and isinstance(pair[1], str | list)
-    return {"type": _SHORT[pair[0]], "content": pair[1]} if is_one else message
+    if len(pair) != 2 or string(pair[0]) not in _SHORT:
+        return message
+    return {"type": _SHORT[pair[0]], "content": pair[1]}
 
 
 def _kind(message: dict[str, Any]) -> str:
