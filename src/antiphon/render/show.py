@@ -21,9 +21,10 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.render.context import console as make_console
-from antiphon.render.lines import StateLine, call_head, has_failed, one_line, semantic, summary
+from antiphon.render.lines import StateLine, call_head, has_failed, one_line, summary
 from antiphon.render.page import Page, opened
 from antiphon.results import Result, image
+from antiphon.views import results_of
 
 
 class Show:
@@ -141,7 +142,7 @@ class Show:
         if result is None:
             self._page.line(StateLine("open", head, "no result yet", indent=2))
             return
-        found = semantic(result, conversation)
+        found = results_of(result, conversation)
         open_ones = [each for each in found if self._opens(each)]
         told = "" if open_ones and result.is_error else summary(result)
         self._page.line(StateLine("failed" if has_failed(result) else "done", head, told, indent=2))
@@ -173,7 +174,7 @@ def calls_with_results(conversation: Conversation) -> Iterator[tuple[ToolCall, l
             results = {result.call_id: result for result in turn.results}
             for call in turn.calls:
                 if call.id in results:
-                    yield call, semantic(results[call.id], conversation)
+                    yield call, results_of(results[call.id], conversation)
 
 
 def kinds(results: Iterable[Result]) -> Counter[str]:
