@@ -37,9 +37,9 @@ from antiphon.render import (
 from antiphon.render.images import protocol
 from antiphon.render.sixel import sixel
 from antiphon.results import Display, Result, diff, error, image, structured, table, terminal, text
-from antiphon.results.result import FIELD_TYPES, VIEWS
+from antiphon.results.result import VIEWS
 from tests.render.cases import CASES, HOSTILE, NEW, OLD, PIXEL
-from tests.strategies import any_text, json_values
+from tests.strategies import results
 
 GOLDEN = Path(__file__).parent / "golden"
 WIDTHS = (40, 80, 120)
@@ -452,87 +452,6 @@ def written(result: Result, width: int, full: bool, encoding: str = "utf-8", **o
     console(file, width, False).print(renderable(result, full=full, **options), end="")
     file.flush()
     return content.getvalue().decode(encoding)
-
-
-nasty = any_text | st.sampled_from(
-    [
-        HOSTILE,
-        "\x1b]0;title\x07",
-        "\x1bP",
-        "\x9b31m",
-        "[/]",
-        "[link=https://evil.example]x",
-        ":skull:",
-        "![x](y)",
-        "> " * 30 + "deep",
-        "1. " * 30 + "deep",
-        "| a |\n|--|\n| b |",
-        "```\x1b\ncode",
-        "\t\tx",
-        "日本語" * 20,
-        "\u0301" * 50,
-        "👨\u200d👩\u200d👧\ufe0f",
-        "\r\n\r",
-        "\n" * 60,
-        "@@ -1 +1 @@\n-a\n+b",
-        "x" * 5000,
-    ]
-)
-values = json_values | nasty
-FIELDS = (
-    *("content", "text", "path", "original", "modified", "hunks", "entries", "rows", "columns", "base64", "url", "alt"),
-    *("command", "output", "exitCode", "dropped", "message", "details", "question", "options", "answer", "branch"),
-    *(
-        "ahead",
-        "staged",
-        "modified",
-        "untracked",
-        "size",
-        "name",
-        "type",
-        "key",
-        "label",
-        "align",
-        "lines",
-        "truncated",
-    ),
-)
-objects = st.dictionaries(st.sampled_from(FIELDS) | nasty, values, max_size=5)
-#: Data that has the shape its kind promises, with anything in it.
-shapes = st.one_of(
-    st.fixed_dictionaries({"content": nasty}),
-    st.fixed_dictionaries({"path": nasty, "original": nasty, "modified": nasty}),
-    st.fixed_dictionaries(
-        {"hunks": st.lists(st.fixed_dictionaries({"lines": st.lists(values, max_size=3)}), max_size=2)}
-    ),
-    st.fixed_dictionaries({"path": nasty, "entries": st.lists(objects, max_size=4)}),
-    st.fixed_dictionaries({"columns": st.lists(objects, max_size=4), "rows": st.lists(objects, max_size=4)}),
-    st.fixed_dictionaries({"url": nasty, "base64": nasty, "alt": nasty}),
-    st.fixed_dictionaries({"command": nasty, "output": nasty, "exitCode": values}),
-    st.fixed_dictionaries({"message": nasty, "details": values}),
-    st.fixed_dictionaries({"question": nasty, "options": values, "answer": nasty}),
-    st.fixed_dictionaries({"branch": nasty, "staged": values, "modified": st.lists(nasty, max_size=3)}),
-)
-KINDS = sorted({result.kind for result in CASES.values()})
-displays = st.builds(
-    Display,
-    st.none() | st.sampled_from(VIEWS),
-    nasty | st.sampled_from(["python", "json", "html", "diff"]),
-    st.booleans() | st.none(),
-    st.none() | st.integers(1, 50),
-    st.none() | st.floats(allow_nan=False),
-    st.dictionaries(st.sampled_from(FIELDS) | nasty, st.sampled_from(FIELD_TYPES), max_size=4),
-)
-MIME_TYPES = ("text/plain", "text/markdown", "text/html", "text/x-diff", "image/png", "application/json", "")
-results = st.builds(
-    Result,
-    st.sampled_from(KINDS),
-    shapes | objects | values,
-    nasty,
-    st.sampled_from(MIME_TYPES) | nasty,
-    displays,
-    nasty,
-)
 
 
 @given(

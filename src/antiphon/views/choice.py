@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
+from math import isfinite
 from typing import Any, cast
 
 from antiphon.conversation import Conversation, Image, ToolResult
@@ -62,7 +63,7 @@ def headline(value: object) -> View:
         display.hidden,
         display.collapsed,
         display.max_height,
-        display.priority,
+        display.priority if display.priority is not None and isfinite(display.priority) else None,
     )
 
 
