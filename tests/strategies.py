@@ -200,7 +200,7 @@ _NASTY = [
 ]
 #: Text that a screen could obey, be flooded by, or lay out wrongly.
 # Taken by its place: a strategy that is made of the texts themselves is described by all of them, again and again.
-nasty = any_text | st.integers(0, len(_NASTY) - 1).map(_NASTY.__getitem__)
+nasty = any_text | st.integers(0, len(_NASTY) - 1).map(lambda place: _NASTY[place])
 _values = json_values | nasty
 _FIELDS = (
     *("content", "text", "path", "original", "modified", "hunks", "entries", "rows", "columns", "base64", "url", "alt"),

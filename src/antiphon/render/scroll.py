@@ -57,7 +57,7 @@ class Question:
                 yield Text.assemble(mark, begins, piece) if not place else Text.assemble(" " * hanging, piece)
 
 
-class Page:
+class Scroll:
     """Prints to a console what came from outside, made harmless, and indented by the depth of the run it belongs to."""
 
     def __init__(self, console: Console) -> None:
