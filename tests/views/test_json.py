@@ -176,7 +176,9 @@ def test_how_much_is_left_out_is_told():
     assert more("table").more == 99_950
     assert (len(more("columns").columns), more("columns").more_columns) == (1000, 4000)
     assert more("cell").rows == ((views.Json('{"b": "' + "x" * 193, cut=True),),)
-    assert (more("tree").root.more, more("raw").more, more("raw").at_least) == (19_997, 10_001, True)
+    assert (more("tree").root.more, more("tree").more, more("tree").at_least) == (19_997, 10_000, True)
+    assert (more("raw").more, more("raw").at_least) == (10_000, True)
+    assert more("raw text").lines[1] == views.Cut('  "x": "' + "y" * 192, 19_999_809)
     assert (len(more("log").tail), more("log").more) == (50, 999_900)
     assert (more("diff").more, more("diff").more_rows) == (40_001 - 99, 20_001 - 50)
     assert (more("new file").more, more("patch").more, more("hunks").more) == (999_950, 999_950, 99_951)

@@ -368,7 +368,7 @@ def test_parts_one_after_the_other_are_the_whole(rows: int):
         while True:
             part = body(result, start=start, rows=rows)
             found += _items(part)
-            left = part.root.more if isinstance(part, Tree) else getattr(part, "more_rows", part.more)
+            left = getattr(part, "more_rows", part.more)
             start += rows
             if not left:
                 break
@@ -427,6 +427,11 @@ def test_a_tree_is_seen_in_reading_order():
     seen = body(results.structured({"a": {str(n): n for n in range(50)}, "b": 1}), rows=4).root
     assert [node.key for node in seen.nodes] == ["a"]
     assert ([node.key for node in seen.nodes[0].nodes], seen.nodes[0].more, seen.more) == (["0", "1", "2"], 47, 1)
+    # A list of few plain values may be drawn in a line: it is one row at least.
+    deep = body(results.structured({"a": {str(n): [n, [n]] for n in range(50)}, "b": [1]}), rows=4)
+    assert (deep.more, deep.at_least) == (148, True)
+    plain = body(results.structured({"a": {str(n): {"x": n} for n in range(50)}, "b": []}), rows=4)
+    assert (plain.more, plain.at_least) == (98, False)
     short = body(results.structured([[1, 2, 3], [4, 5, 6]]), rows=2).root
     assert [len(node.nodes) for node in short.nodes] == [3, 3]
 

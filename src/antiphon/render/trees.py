@@ -19,12 +19,7 @@ from antiphon.views.part import json_cell
 def tree(view: views.Tree, context: Context) -> Lines:
     """The branches one below the other, the outermost level without lines that join them."""
     rows = list(_rows(view.root, context))
-    more = _left_out(view.root)
-    return Lines(rows, len(rows) + more, at_least=more > 0)
-
-
-def _left_out(node: Node) -> int:
-    return node.more + sum(map(_left_out, node.nodes)) if isinstance(node, Branch) else 0
+    return Lines(rows, len(rows) + view.more, at_least=view.at_least)
 
 
 def _rows(root: Node, context: Context) -> Iterator[Row]:

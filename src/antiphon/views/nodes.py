@@ -12,6 +12,8 @@ from antiphon.views.view import Branch, Leaf, Node, Piece, Tree
 
 #: A list of so few plain values may be drawn in a line: it takes the room of one row.
 SHORT = 8
+#: Rows that are counted though nobody sees them; beyond, it is enough to know that there are more.
+COUNTED = 10_000
 
 
 def tree(result: Result, part: Part) -> Tree:
@@ -21,7 +23,9 @@ def tree(result: Result, part: Part) -> Tree:
 
 def any_tree(data: object, part: Part, formats: Mapping[str, str] | None = None) -> Tree:
     """Any value as a tree; `formats` are the field types of what is in it, by name."""
-    return Tree(_Reader(part, formats or {}).node(None, data, part.start), part.start)
+    reader = _Reader(part, formats or {})
+    root = reader.node(None, data, part.start)
+    return Tree(root, part.start, min(reader.left_out, COUNTED), reader.left_out > COUNTED or reader.guessed)
 
 
 class _Reader:
@@ -31,6 +35,9 @@ class _Reader:
         self._part = part
         self._formats = formats
         self._room = part.rows + 1
+        #: Rows that were counted instead, and whether some of them may be drawn as several.
+        self.left_out = 0
+        self.guessed = False
 
     def node(self, key: str | int | None, value: object, start: int = 0) -> Node:
         self._room -= 1
@@ -41,17 +48,37 @@ class _Reader:
 
     def _branch(self, name: Piece | int | None, compound: dict[str, Any] | list[Any], start: int) -> Branch:
         room = self._room
-        short = not start and isinstance(compound, list) and len(compound) <= SHORT and _is_flat(compound)
+        short = not start and _is_short(compound)
         nodes: list[Node] = []
         for key, inner in islice(items_of(compound), start, None):
-            if not short and self._room <= 0:
+            if short or self._room > 0:
+                nodes.append(self.node(key, inner))
+            elif self.left_out > COUNTED:
                 break
-            nodes.append(self.node(key, inner))
+            else:
+                self.left_out += self._rows(inner, COUNTED - self.left_out)
         if short:
             self._room = room
         shape = "object" if isinstance(compound, dict) else "list"
         return Branch(name, shape, tuple(nodes), max(len(compound) - start - len(nodes), 0))
 
+    def _rows(self, value: object, most: int) -> int:
+        """How many rows a value takes, counted until there are more than so many."""
+        if not isinstance(value, dict | list) or not value:
+            return 1
+        compound = cast(dict[str, Any] | list[Any], value)
+        if _is_short(compound):
+            self.guessed = True
+            return 1
+        rows = 1
+        for _, inner in items_of(compound):
+            if rows > most:
+                break
+            rows += self._rows(inner, most - rows)
+        return rows
 
-def _is_flat(items: list[Any]) -> bool:
-    return not any(isinstance(item, dict | list) for item in items)
+
+def _is_short(compound: dict[str, Any] | list[Any]) -> bool:
+    if isinstance(compound, dict) or len(compound) > SHORT:
+        return False
+    return not any(isinstance(item, dict | list) for item in compound)

@@ -99,7 +99,7 @@ def json_cell(value: object, limit: int) -> Json:
     """A value as JSON in a line, no further than the limit: what is beyond it is not even written."""
     pieces: list[str] = []
     size = 0
-    for written in json_pieces(value, limit):
+    for written, _ in json_pieces(value, limit):
         pieces.append(written)
         size += len(written)
         if size > limit:
@@ -107,18 +107,39 @@ def json_cell(value: object, limit: int) -> Json:
     return Json("".join(pieces))
 
 
-def json_pieces(value: object, longest: int, indent: int = 0, level: int = 1) -> Iterator[str]:
-    """JSON piece by piece, in lines where there is an indentation; a text in it is looked at no further than said."""
+def json_lines(value: object, limit: int) -> Iterator[Piece]:
+    """A value as JSON in lines, as far as they are asked for; each no further than the limit."""
+    line, unwritten = "", 0
+    for written, more in json_pieces(value, limit, indent=2):
+        before, *lines = written.split("\n")
+        line, unwritten = line + before, unwritten + more
+        for each in lines:
+            yield _cut(line, unwritten, limit)
+            line, unwritten = each, 0
+    yield _cut(line, unwritten, limit)
+
+
+def _cut(line: str, unwritten: int, limit: int) -> Piece:
+    return Cut(line[:limit], len(line) - limit + unwritten) if len(line) > limit else line
+
+
+def json_pieces(value: object, longest: int, indent: int = 0, level: int = 1) -> Iterator[tuple[str, int]]:
+    """JSON piece by piece, in lines where there is an indentation.
+
+    A text is written until it is longer than said; each piece comes with how many characters of it are left out.
+    """
     if isinstance(value, dict | list) and value:
         compound = cast(dict[str, Any] | list[Any], value)
         opening, closing = "{}" if isinstance(compound, dict) else "[]"
         parting = f",\n{' ' * indent * level}" if indent else ", "
-        yield opening + (parting[1:] if indent else "")
+        yield opening + (parting[1:] if indent else ""), 0
         for number, (key, inner) in enumerate(items_of(compound)):
-            yield parting if number else ""
-            yield f"{_plain_json(key, longest)}: " if isinstance(key, str) else ""
+            yield parting if number else "", 0
+            if isinstance(key, str):
+                yield _plain_json(key, longest)
+                yield ": ", 0
             yield from json_pieces(inner, longest, indent, level + 1)
-        yield (f"\n{' ' * indent * (level - 1)}" if indent else "") + closing
+        yield (f"\n{' ' * indent * (level - 1)}" if indent else "") + closing, 0
     else:
         yield _plain_json(cast(object, value), longest)
 
@@ -128,5 +149,7 @@ def items_of(compound: dict[str, Any] | list[Any]) -> Iterator[tuple[str | int, 
     return iter(compound.items()) if isinstance(compound, dict) else enumerate(compound)
 
 
-def _plain_json(value: object, longest: int) -> str:
-    return json.dumps(value[: longest + 1] if isinstance(value, str) else value, ensure_ascii=False)
+def _plain_json(value: object, longest: int) -> tuple[str, int]:
+    if isinstance(value, str) and len(value) > longest:
+        return json.dumps(value[:longest], ensure_ascii=False), len(value) - longest
+    return json.dumps(value, ensure_ascii=False), 0

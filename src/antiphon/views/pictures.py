@@ -12,6 +12,8 @@ from antiphon.views.view import Image
 
 #: The data of a larger image, in bytes, is no part of its view.
 LARGEST = 8_000_000
+#: Characters of what is said of an image.
+_WORDS = 300
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -24,10 +26,10 @@ def image(result: Result, part: Part) -> Image:
     size = len(encoded) * 3 // 4 if encoded else None
     width, height = png_size(_beginning(encoded))
     return Image(
-        piece(result.mime_type or "image"),
+        piece(result.mime_type or "image", _WORDS),
         encoded if len(encoded) <= LARGEST * 4 // 3 else "",
         part.piece(url),
-        piece(text_of(data, "alt"), 300),
+        piece(text_of(data, "alt"), _WORDS),
         size,
         width or None,
         height or None,

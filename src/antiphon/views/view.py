@@ -168,11 +168,16 @@ Node = Leaf | Branch
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """Data of any shape, the first of it in reading order. `start` counts what is directly in the root."""
+    """Data of any shape, the first of it in reading order. `start` counts what is directly in the root.
+
+    `more` rows are left out, on all levels together; with `at_least`, they were not counted to their end.
+    """
 
     type: Literal["tree"] = field(default="tree", init=False, repr=False)
     root: Node
     start: int = 0
+    more: int = 0
+    at_least: bool = False
 
 
 @dataclass(frozen=True, slots=True)

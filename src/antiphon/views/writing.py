@@ -8,16 +8,14 @@ from typing import Any, cast
 from antiphon.results import Result
 from antiphon.results.kinds import language as language_of
 from antiphon.views.fields import content_of, count_of, needed_text, object_of, text_of
-from antiphon.views.nodes import any_tree
-from antiphon.views.part import Part, backwards, count_lines, json_pieces, piece
+from antiphon.views.nodes import COUNTED, any_tree
+from antiphon.views.part import Part, backwards, count_lines, json_lines, piece
 from antiphon.views.view import Code, Failure, Markdown, Output, Question, Text
 
 #: The languages that MIME types name.
 LANGUAGES = {"text/html": "html", "text/css": "css", "text/javascript": "javascript", "text/x-python": "python",
              "application/xml": "xml", "text/xml": "xml", "application/x-sh": "bash", "application/yaml": "yaml",
              "application/toml": "toml", "application/javascript": "javascript", "application/sql": "sql"}  # fmt: skip
-#: Lines of JSON that are written only to be counted.
-_COUNTED = 10_000
 
 
 def text(result: Result, part: Part) -> Text | Markdown | Code:
@@ -53,18 +51,10 @@ def code(result: Result, part: Part) -> Code:
 
 def raw(result: Result, part: Part) -> Code:
     """The JSON of the data."""
-    kept: list[str] = []
-    end, lines, size, most = part.start + part.rows, 1, 0, (part.start + part.rows) * part.characters
-    for written in json_pieces(result.data, part.characters, indent=2):
-        lines += written.count("\n")
-        if lines <= end and size <= most:
-            kept.append(written)
-            size += len(written)
-        elif lines > end + _COUNTED:
-            break
-    shown = part.lines("".join(kept))
-    more = max(lines - part.start - len(shown), 0)
-    return Code(shown, "json", start=part.start, more=more, at_least=lines > end + _COUNTED)
+    lines = islice(json_lines(result.data, part.characters), part.start, None)
+    seen = tuple(islice(lines, part.rows))
+    more = sum(1 for _ in islice(lines, COUNTED + 1))
+    return Code(seen, "json", start=part.start, more=min(more, COUNTED), at_least=more > COUNTED)
 
 
 def file_content(result: Result, part: Part) -> Code:
