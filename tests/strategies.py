@@ -234,7 +234,7 @@ hints = st.builds(
     st.dictionaries(st.sampled_from(_FIELDS) | nasty, st.sampled_from(FIELD_TYPES), max_size=4),
 )
 _MIME_TYPES = ("text/plain", "text/markdown", "text/html", "text/x-diff", "image/png", "application/json", "")
-_kinds = st.sampled_from(sorted({result.kind for result in CASES.values()}))
+_kinds = st.sampled_from(sorted({"mcp.result", "git.diff", *(result.kind for result in CASES.values())}))
 results = st.builds(
     Result, _kinds, _shapes | _objects | _values, nasty, st.sampled_from(_MIME_TYPES) | nasty, hints, nasty
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import re
@@ -21,10 +22,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from antiphon import views
 from antiphon.errors import ContentError
 from antiphon.render import (
     Context,
+    Lines,
     console,
+    drawers,
     ordered,
     page_description,
     print_result,
@@ -167,6 +171,32 @@ def test_no_color_is_heeded(monkeypatch: pytest.MonkeyPatch):
     file = io.StringIO()
     Console(file=file, force_terminal=True, width=80).print(renderable(error("x"), full=True))
     assert "[31m" not in file.getvalue()
+
+
+def test_rows_that_were_not_even_given_are_counted():
+    lines = Lines([Text("a"), Text("b")], total=7, noun="item")
+    assert [line.plain for line in lines.fit(console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 5 more items"]
+    lines = Lines([Text("a"), Text("b")], total=7, at_least=True, tail=[Text("z")])
+    assert [line.plain for line in lines.fit(console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 4+ more lines", "z"]
+
+
+def test_of_a_large_tree_it_is_told_how_much_is_left_out():
+    shown = printed(structured({str(n): {"x": n} for n in range(100)}, collapsed=False, max_height=9), header=False)
+    assert shown.splitlines()[-2:] == ["4: {1}", "… 191 more lines"]
+    assert "10,001+ more lines" in printed(structured({str(n): {"x": n} for n in range(9000)}, collapsed=False))
+
+
+def test_what_is_not_complete_says_so():
+    status = Result("git.status", {"modified": ["a", "b"], "conflicted": ["b"], "truncated": True})
+    assert printed(status, full=True) == "(no branch)\n~ a\n! b\n(the status is not complete)\n"
+    patch = Result("git.diff", {"content": "@@ -1 +1 @@\n-a\n+b", "truncated": True}, mime_type="text/x-diff")
+    assert printed(patch, full=True) == "@@ -1 +1 @@\n-a\n+b\n(the diff is not complete)\n"
+
+
+def test_every_type_of_view_has_a_drawer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(views, "Body", views.Body | views.Leaf)
+    with pytest.raises(TypeError, match="no drawer, or no view, for Leaf"):
+        importlib.reload(drawers)
 
 
 # Diffs
@@ -318,6 +348,15 @@ def test_a_renderer_is_registered_by_kind():
     assert registry.page_description == {"acme.report": "A report"}
     with pytest.raises(ContentError, match=r"git\.status"):
         register_renderer("Not A Kind")
+
+
+@pytest.mark.usefixtures("renderers")
+def test_a_renderer_goes_before_the_view_of_a_kind_that_ships():
+    register_renderer("table")(lambda result, context: context.text(f"{len(result.data['rows'])} rows, my way"))
+    assert printed(table([{"a": 1}]), full=True, header=False) == "1 rows, my way\n"
+    register_renderer("table")(lambda _, __: 1 / 0)  # type: ignore[arg-type, return-value]
+    failed = printed(table([{"a": 1}]), full=True, header=False)
+    assert failed == "(the renderer of table failed: ZeroDivisionError: division by zero)\na\n─\n1\n"
 
 
 @pytest.mark.usefixtures("renderers")

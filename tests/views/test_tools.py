@@ -1,4 +1,4 @@
-"""What is seen of the results of the built-in tools."""
+"""What is seen of the results of the built-in tools, and of those of MCP servers."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import pytest
 
 from antiphon import views
 from antiphon.conversation import Conversation, ToolCall
+from antiphon.results.mapping import from_mcp
 from antiphon.tools import execute
 from antiphon.tools.builtin import all_tools
 from antiphon.tools.processes import program
 from antiphon.views import view
-from tests.render.cases import CASES
+from tests.render.cases import CASES, PIXEL
 
 
 def seen(root: Path, name: str, **arguments: Any) -> views.View:
@@ -77,3 +78,45 @@ def test_no_kind_that_has_a_look_of_its_own_is_only_a_tree():
         body = view(result).body
         if result.kind != "structured" and not name.startswith(("custom", "kind_with")):
             assert not isinstance(body, views.Tree) or result.display.hidden, name
+
+
+# MCP
+
+
+def content(*blocks: dict[str, Any], **more: Any) -> views.View:
+    return view(from_mcp({"content": list(blocks), **more}))
+
+
+SAID = {"type": "text", "text": "first\nsecond"}
+PICTURE = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
+
+
+def test_the_text_of_an_mcp_server_is_text():
+    seen = content(SAID)
+    assert (seen.kind, seen.summary, seen.state, seen.body) == (
+        "mcp.result",
+        "first",
+        "done",
+        views.Text(("first", "second")),
+    )
+    assert content(SAID, isError=True).state == "failed"
+
+
+def test_several_blocks_are_seen_each_as_itself():
+    link = {"type": "resource_link", "uri": "file:///a", "name": "a"}
+    seen = content(SAID, PICTURE, link)
+    assert seen.body is None
+    assert [each.view.body.type for each in seen.inside if each.view.body] == ["text", "image", "tree"]
+
+
+def test_structured_content_is_seen_by_its_shape_and_once():
+    rows = [{"a": 1}, {"a": 2}]
+    seen = content({"type": "text", "text": '[{"a": 1}, {"a": 2}]'}, structuredContent=rows)
+    assert isinstance(seen.body, views.Table)
+    both = content(SAID, structuredContent=rows)
+    assert [each.view.body.type for each in both.inside if each.view.body] == ["text", "table"]
+
+
+def test_what_is_no_content_is_a_tree():
+    assert isinstance(view(from_mcp({"content": 3})).body, views.Tree)
+    assert isinstance(content({"type": "image", "data": ""}).body, views.Tree)

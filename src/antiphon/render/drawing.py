@@ -114,7 +114,7 @@ class Drawing:
                 # from being shown.
                 failures.append(f"({name} failed: {_reason(error)})")
         notes = [Text(safe_line(said, 300, context.encoding), "dim") for said in failures]
-        if lines is None and not headed and self.result.summary:
+        if lines is None and not headed and self.result.summary and not any(labelled(self.result)):
             # Whatever could not be drawn, there is always the summary.
             notes.append(Text(safe_line(self.result.summary, 300, context.encoding)))
         for note in notes:

@@ -13,14 +13,14 @@ from antiphon.errors import AntiphonError
 from antiphon.results import Result, error
 from antiphon.results import image as image_result
 from antiphon.results import text as text_result
+from antiphon.results.mapping import MCP
 from antiphon.results.nested import gathered, inside, is_all_results, label, replaced
 from antiphon.views import changes, nodes, pictures, records, writing
 from antiphon.views.fields import Unfit
+from antiphon.views.foreign import VALUE, unpacked
 from antiphon.views.part import CHARACTERS, ROWS, Part, count_lines, forwards, json_cell, piece
 from antiphon.views.view import Body, Inner, View
 
-#: The kind of a value that came without one.
-VALUE = "value"
 #: How much of the data is looked at to say what a result without a summary is about.
 _GIST, _LINE, _LOOKED_AT = 200, 400, 4000
 _DIFFS = ("text/x-diff", "text/x-patch")
@@ -69,8 +69,10 @@ def headline(value: object) -> View:
 
 def body_of(result: Result, part: Part) -> tuple[Body | None, str]:
     """What is seen when a result is opened, without those inside it; and why not what its kind promises."""
-    unfit = ""
-    if is_all_results(result.data):
+    unfit, blocks = "", unpacked(result)
+    if len(blocks) == 1:
+        return body_of(blocks[0], part)
+    if blocks or is_all_results(result.data):
         return None, unfit
     alone = without_inner(result)
     for is_own, make in _ways(alone):
@@ -88,6 +90,8 @@ def without_inner(result: Result) -> Result:
 
 def labelled(result: Result) -> Iterator[tuple[str, Result]]:
     """The results inside a result, with the names of their places; the places of a plain list have none."""
+    if len(blocks := unpacked(result)) > 1:
+        yield from (("", block) for block in blocks)
     for path, each in inside(result.data) if result.levels > 1 else ():
         yield label(path) if any(isinstance(key, str) for key in path) else "", each
 
@@ -194,10 +198,11 @@ def _own_data(result: Result) -> Any:
 
 
 def _has_failed(result: Result) -> bool:
-    data: object = result.data
-    if result.kind == "terminal" and isinstance(data, dict):
-        return cast(dict[str, Any], data).get("exitCode") not in (None, 0)
-    return result.is_error
+    given: object = result.data
+    data = cast(dict[str, Any], given) if isinstance(given, dict) else {}
+    if result.kind == "terminal":
+        return data.get("exitCode") not in (None, 0)
+    return result.is_error or (result.kind == MCP and data.get("isError") is True)
 
 
 def _gist(data: object) -> tuple[str, int]:
