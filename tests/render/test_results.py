@@ -180,6 +180,19 @@ def test_rows_that_were_not_even_given_are_counted():
     assert [line.plain for line in lines.fit(console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 4+ more lines", "z"]
 
 
+def test_of_what_a_command_printed_the_end_is_drawn_too():
+    output = "".join(f"{n}\n" for n in range(1, 9))
+    shown = printed(terminal("x", output, collapsed=False, max_height=6), header=False).splitlines()
+    assert shown == ["$ x", "1", "… 3 more lines", "5", "6", "7", "8"]
+
+
+@pytest.mark.parametrize(("side_by_side", "left_out"), [(True, 16), (False, 36)])
+def test_what_is_left_out_of_a_diff_is_counted_as_it_is_drawn(side_by_side: bool, left_out: int):
+    result = diff("a", OLD, OLD.replace("line", "row"), collapsed=False, max_height=5)
+    shown = printed(result, side_by_side=side_by_side).splitlines()
+    assert shown[-1].strip() == f"… {left_out} more lines"
+
+
 def test_of_a_large_tree_it_is_told_how_much_is_left_out():
     shown = printed(structured({str(n): {"x": n} for n in range(100)}, collapsed=False, max_height=9), header=False)
     assert shown.splitlines()[-2:] == ["4: {1}", "… 191 more lines"]

@@ -364,13 +364,11 @@ def test_parts_one_after_the_other_are_the_whole(rows: int):
         results.structured([str(n) for n in range(20)]),
     ]
     for result in cases:
-        whole, found, start = body(result, rows=1000), list[Any](), 0
-        while True:
+        whole, found = body(result, rows=1000), list[Any]()
+        for start in range(0, 1000, rows):
             part = body(result, start=start, rows=rows)
             found += _items(part)
-            left = getattr(part, "more_rows", part.more)
-            start += rows
-            if not left:
+            if not getattr(part, "more_rows", part.more):
                 break
         assert _sorted(found) == _sorted(_items(whole)), result.kind
 

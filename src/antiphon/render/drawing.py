@@ -30,6 +30,8 @@ _INDENTED = 40
 _ASCII = str.maketrans({"•": "*", "▌": "|", "─": "-", "━": "-", "│": "|", "┃": "|", "…": "~", "×": "x", "→": ">"})
 
 Line = list[Segment]
+#: The lines that came of an attempt, if it worked; and what is to be said about it.
+_Tried = tuple[list[Line] | None, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,20 +101,14 @@ class Drawing:
             yield from drawing._lines(console, width)
 
     def _body(self, console: Console, width: int, terminal: int, headed: bool) -> Iterator[Line]:
-        """The first way that works; those that fail are named in a line of their own."""
+        """What a renderer of others draws, else the view; what fails is named in a line of its own."""
         if is_all_results(self.result.data):
             return
         context = self._context(console, width, terminal)
-        failures: list[str] = []
-        lines: list[Line] | None = None
-        for name, attempt in self._attempts(context, failures):
-            try:
-                lines = attempt()
-                break
-            except Exception as error:
-                # A renderer may be anybody's, and so may what colours code: whatever it raises must not keep the rest
-                # from being shown.
-                failures.append(f"({name} failed: {_reason(error)})")
+        lines, failures = self._by_renderer(context)
+        if lines is None:
+            lines, more = self._by_view(context)
+            failures += more
         notes = [Text(safe_line(said, 300, context.encoding), "dim") for said in failures]
         if lines is None and not headed and self.result.summary and not any(labelled(self.result)):
             # Whatever could not be drawn, there is always the summary.
@@ -121,16 +117,22 @@ class Drawing:
             yield from _printable(console, Lines([note], words=True).fit(console, width, 3), width)
         yield from lines or ()
 
-    def _attempts(self, context: Context, failures: list[str]) -> Iterator[tuple[str, Callable[[], list[Line]]]]:
-        """Ways to draw the result: the renderer of its kind, if somebody registered one; then its view."""
+    def _by_renderer(self, context: Context) -> _Tried:
+        """What the renderer makes of the result that somebody registered for its kind."""
         kind = self.result.kind
         renderer = renderer_for(kind)
-        if renderer is not None:
-            yield f"the renderer of {kind}", lambda: _laid_out(renderer(without_inner(self.result), context), context)
+        if renderer is None:
+            return None, []
+        return _tried(f"the renderer of {kind}", lambda: renderer(without_inner(self.result), context), context)
+
+    def _by_view(self, context: Context) -> _Tried:
+        """What is to be seen of the result, drawn."""
         view, unfit = body_of(self.result, Part(rows=context.height + 1, characters=context.line_limit))
-        failures += [f"(the renderer of {kind} failed: {unfit})"] if unfit else []
-        if view is not None:
-            yield f"the drawer of {view.type}", lambda: _laid_out(draw(view, context), context)
+        failures = [f"(the renderer of {self.result.kind} failed: {unfit})"] if unfit else []
+        if view is None:
+            return None, failures
+        lines, more = _tried(f"the drawer of {view.type}", lambda: draw(view, context), context)
+        return lines, failures + more
 
     def _context(self, console: Console, width: int, terminal: int) -> Context:
         display = self.result.display
@@ -169,6 +171,15 @@ def print_result(result: Result, console: Console | None = None, *, full: bool =
 def ordered(results: Iterable[Result]) -> list[Result]:
     """Results by their priority, the highest first; among equals the order stays."""
     return sorted(results, key=lambda result: -(result.display.priority or 0))
+
+
+def _tried(name: str, make: Callable[[], Drawn], context: Context) -> _Tried:
+    # A renderer may be anybody's, and so may what colours code: whatever it raises must not keep the rest from being
+    # shown.
+    try:
+        return _laid_out(make(), context), []
+    except Exception as error:
+        return None, [f"({name} failed: {_reason(error)})"]
 
 
 def _reason(error: Exception) -> str:
