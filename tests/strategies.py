@@ -20,7 +20,10 @@ from antiphon.conversation import (
     ToolSpec,
 )
 from antiphon.errors import AntiphonError
+from antiphon.results import Display, Result
+from antiphon.results.result import FIELD_TYPES, VIEWS
 from antiphon.wire import Profile, Target
+from tests.render.cases import CASES, HOSTILE
 
 TARGETS = {
     "anthropic": Target("anthropic", "anthropic", "claude-sonnet-5", Profile(sampling=False)),
@@ -171,3 +174,75 @@ def ready_conversations(draw: st.DrawFn) -> Conversation:
         conversation.add_user("go on")
     assert conversation.ready()
     return conversation
+
+
+_NASTY = [
+    HOSTILE,
+    "\x1b]0;title\x07",
+    "\x1bP",
+    "\x9b31m",
+    "[/]",
+    "[link=https://evil.example]x",
+    ":skull:",
+    "![x](y)",
+    "> " * 30 + "deep",
+    "1. " * 30 + "deep",
+    "| a |\n|--|\n| b |",
+    "```\x1b\ncode",
+    "\t\tx",
+    "日本語" * 20,
+    "\u0301" * 50,
+    "👨\u200d👩\u200d👧\ufe0f",
+    "\r\n\r",
+    "\n" * 60,
+    "@@ -1 +1 @@\n-a\n+b",
+    "x" * 5000,
+]
+#: Text that a screen could obey, be flooded by, or lay out wrongly.
+# Taken by its place: a strategy that is made of the texts themselves is described by all of them, again and again.
+nasty = any_text | st.integers(0, len(_NASTY) - 1).map(lambda place: _NASTY[place])
+_values = json_values | nasty
+_FIELDS = (
+    *("content", "text", "path", "original", "modified", "hunks", "entries", "rows", "columns", "base64", "url", "alt"),
+    *("command", "output", "exitCode", "dropped", "message", "details", "question", "options", "answer", "branch"),
+    *("ahead", "behind", "staged", "conflicted", "untracked", "size", "name", "type", "key", "label", "align", "lines"),
+    "truncated",
+)
+_objects = st.dictionaries(st.sampled_from(_FIELDS) | nasty, _values, max_size=5)
+#: Data that has the shape its kind promises, with anything in it.
+_shapes = st.one_of(
+    st.fixed_dictionaries({"content": nasty}),
+    st.fixed_dictionaries({"path": nasty, "original": nasty, "modified": nasty}),
+    st.fixed_dictionaries(
+        {"hunks": st.lists(st.fixed_dictionaries({"lines": st.lists(_values, max_size=3)}), max_size=2)}
+    ),
+    st.fixed_dictionaries({"path": nasty, "entries": st.lists(_objects, max_size=4)}),
+    st.fixed_dictionaries({"columns": st.lists(_objects, max_size=4), "rows": st.lists(_objects, max_size=4)}),
+    st.fixed_dictionaries({"url": nasty, "base64": nasty, "alt": nasty}),
+    st.fixed_dictionaries({"command": nasty, "output": nasty, "exitCode": _values}),
+    st.fixed_dictionaries({"message": nasty, "details": _values}),
+    st.fixed_dictionaries({"question": nasty, "options": _values, "answer": nasty}),
+    st.fixed_dictionaries({"branch": nasty, "staged": _values, "modified": st.lists(nasty, max_size=3)}),
+)
+hints = st.builds(
+    Display,
+    st.none() | st.sampled_from(VIEWS),
+    nasty | st.sampled_from(["python", "json", "html", "diff"]),
+    st.booleans() | st.none(),
+    st.none() | st.integers(1, 50),
+    st.none() | st.floats(allow_nan=False),
+    st.dictionaries(st.sampled_from(_FIELDS) | nasty, st.sampled_from(FIELD_TYPES), max_size=4),
+)
+_MIME_TYPES = ("text/plain", "text/markdown", "text/html", "text/x-diff", "image/png", "application/json", "")
+_kinds = st.sampled_from(sorted({"mcp.result", "git.diff", *(result.kind for result in CASES.values())}))
+results = st.builds(
+    Result, _kinds, _shapes | _objects | _values, nasty, st.sampled_from(_MIME_TYPES) | nasty, hints, nasty
+)
+#: Results with others inside them.
+nested_results = st.recursive(
+    results,
+    lambda inner: st.builds(
+        Result, _kinds, st.lists(inner | _values, max_size=3) | st.dictionaries(nasty, inner), nasty
+    ),
+    max_leaves=5,
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import re
@@ -21,10 +22,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from antiphon import views
 from antiphon.errors import ContentError
 from antiphon.render import (
     Context,
+    Lines,
     console,
+    drawers,
     ordered,
     page_description,
     print_result,
@@ -37,9 +41,9 @@ from antiphon.render import (
 from antiphon.render.images import protocol
 from antiphon.render.sixel import sixel
 from antiphon.results import Display, Result, diff, error, image, structured, table, terminal, text
-from antiphon.results.result import FIELD_TYPES, VIEWS
+from antiphon.results.result import VIEWS
 from tests.render.cases import CASES, HOSTILE, NEW, OLD, PIXEL
-from tests.strategies import any_text, json_values
+from tests.strategies import results
 
 GOLDEN = Path(__file__).parent / "golden"
 WIDTHS = (40, 80, 120)
@@ -167,6 +171,45 @@ def test_no_color_is_heeded(monkeypatch: pytest.MonkeyPatch):
     file = io.StringIO()
     Console(file=file, force_terminal=True, width=80).print(renderable(error("x"), full=True))
     assert "[31m" not in file.getvalue()
+
+
+def test_rows_that_were_not_even_given_are_counted():
+    lines = Lines([Text("a"), Text("b")], total=7, noun="item")
+    assert [line.plain for line in lines.fit(console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 5 more items"]
+    lines = Lines([Text("a"), Text("b")], total=7, at_least=True, tail=[Text("z")])
+    assert [line.plain for line in lines.fit(console(io.StringIO(), 40), 40, 10)] == ["a", "b", "… 4+ more lines", "z"]
+
+
+def test_of_what_a_command_printed_the_end_is_drawn_too():
+    output = "".join(f"{n}\n" for n in range(1, 9))
+    shown = printed(terminal("x", output, collapsed=False, max_height=6), header=False).splitlines()
+    assert shown == ["$ x", "1", "… 3 more lines", "5", "6", "7", "8"]
+
+
+@pytest.mark.parametrize(("side_by_side", "left_out"), [(True, 16), (False, 36)])
+def test_what_is_left_out_of_a_diff_is_counted_as_it_is_drawn(side_by_side: bool, left_out: int):
+    result = diff("a", OLD, OLD.replace("line", "row"), collapsed=False, max_height=5)
+    shown = printed(result, side_by_side=side_by_side).splitlines()
+    assert shown[-1].strip() == f"… {left_out} more lines"
+
+
+def test_of_a_large_tree_it_is_told_how_much_is_left_out():
+    shown = printed(structured({str(n): {"x": n} for n in range(100)}, collapsed=False, max_height=9), header=False)
+    assert shown.splitlines()[-2:] == ["4: {1}", "… 191 more lines"]
+    assert "10,001+ more lines" in printed(structured({str(n): {"x": n} for n in range(9000)}, collapsed=False))
+
+
+def test_what_is_not_complete_says_so():
+    status = Result("git.status", {"modified": ["a", "b"], "conflicted": ["b"], "truncated": True})
+    assert printed(status, full=True) == "(no branch)\n~ a\n! b\n(the status is not complete)\n"
+    patch = Result("git.diff", {"content": "@@ -1 +1 @@\n-a\n+b", "truncated": True}, mime_type="text/x-diff")
+    assert printed(patch, full=True) == "@@ -1 +1 @@\n-a\n+b\n(the diff is not complete)\n"
+
+
+def test_every_type_of_view_has_a_drawer(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(views, "Body", views.Body | views.Leaf)
+    with pytest.raises(TypeError, match="no drawer, or no view, for Leaf"):
+        importlib.reload(drawers)
 
 
 # Diffs
@@ -321,6 +364,15 @@ def test_a_renderer_is_registered_by_kind():
 
 
 @pytest.mark.usefixtures("renderers")
+def test_a_renderer_goes_before_the_view_of_a_kind_that_ships():
+    register_renderer("table")(lambda result, context: context.text(f"{len(result.data['rows'])} rows, my way"))
+    assert printed(table([{"a": 1}]), full=True, header=False) == "1 rows, my way\n"
+    register_renderer("table")(lambda _, __: 1 / 0)  # type: ignore[arg-type, return-value]
+    failed = printed(table([{"a": 1}]), full=True, header=False)
+    assert failed == "(the renderer of table failed: ZeroDivisionError: division by zero)\na\n─\n1\n"
+
+
+@pytest.mark.usefixtures("renderers")
 def test_a_renderer_that_fails_is_named_and_the_chain_goes_on():
     @register_renderer("acme.report")
     def show(_: Result, __: Context) -> Text:
@@ -452,87 +504,6 @@ def written(result: Result, width: int, full: bool, encoding: str = "utf-8", **o
     console(file, width, False).print(renderable(result, full=full, **options), end="")
     file.flush()
     return content.getvalue().decode(encoding)
-
-
-nasty = any_text | st.sampled_from(
-    [
-        HOSTILE,
-        "\x1b]0;title\x07",
-        "\x1bP",
-        "\x9b31m",
-        "[/]",
-        "[link=https://evil.example]x",
-        ":skull:",
-        "![x](y)",
-        "> " * 30 + "deep",
-        "1. " * 30 + "deep",
-        "| a |\n|--|\n| b |",
-        "```\x1b\ncode",
-        "\t\tx",
-        "日本語" * 20,
-        "\u0301" * 50,
-        "👨\u200d👩\u200d👧\ufe0f",
-        "\r\n\r",
-        "\n" * 60,
-        "@@ -1 +1 @@\n-a\n+b",
-        "x" * 5000,
-    ]
-)
-values = json_values | nasty
-FIELDS = (
-    *("content", "text", "path", "original", "modified", "hunks", "entries", "rows", "columns", "base64", "url", "alt"),
-    *("command", "output", "exitCode", "dropped", "message", "details", "question", "options", "answer", "branch"),
-    *(
-        "ahead",
-        "staged",
-        "modified",
-        "untracked",
-        "size",
-        "name",
-        "type",
-        "key",
-        "label",
-        "align",
-        "lines",
-        "truncated",
-    ),
-)
-objects = st.dictionaries(st.sampled_from(FIELDS) | nasty, values, max_size=5)
-#: Data that has the shape its kind promises, with anything in it.
-shapes = st.one_of(
-    st.fixed_dictionaries({"content": nasty}),
-    st.fixed_dictionaries({"path": nasty, "original": nasty, "modified": nasty}),
-    st.fixed_dictionaries(
-        {"hunks": st.lists(st.fixed_dictionaries({"lines": st.lists(values, max_size=3)}), max_size=2)}
-    ),
-    st.fixed_dictionaries({"path": nasty, "entries": st.lists(objects, max_size=4)}),
-    st.fixed_dictionaries({"columns": st.lists(objects, max_size=4), "rows": st.lists(objects, max_size=4)}),
-    st.fixed_dictionaries({"url": nasty, "base64": nasty, "alt": nasty}),
-    st.fixed_dictionaries({"command": nasty, "output": nasty, "exitCode": values}),
-    st.fixed_dictionaries({"message": nasty, "details": values}),
-    st.fixed_dictionaries({"question": nasty, "options": values, "answer": nasty}),
-    st.fixed_dictionaries({"branch": nasty, "staged": values, "modified": st.lists(nasty, max_size=3)}),
-)
-KINDS = sorted({result.kind for result in CASES.values()})
-displays = st.builds(
-    Display,
-    st.none() | st.sampled_from(VIEWS),
-    nasty | st.sampled_from(["python", "json", "html", "diff"]),
-    st.booleans() | st.none(),
-    st.none() | st.integers(1, 50),
-    st.none() | st.floats(allow_nan=False),
-    st.dictionaries(st.sampled_from(FIELDS) | nasty, st.sampled_from(FIELD_TYPES), max_size=4),
-)
-MIME_TYPES = ("text/plain", "text/markdown", "text/html", "text/x-diff", "image/png", "application/json", "")
-results = st.builds(
-    Result,
-    st.sampled_from(KINDS),
-    shapes | objects | values,
-    nasty,
-    st.sampled_from(MIME_TYPES) | nasty,
-    displays,
-    nasty,
-)
 
 
 @given(

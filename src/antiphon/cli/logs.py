@@ -113,9 +113,9 @@ def show(id: str, full: bool, as_json: bool) -> None:
         conversation = store.load(entry.id)
     from antiphon.render.show import Show
 
-    page = Show(full=full)
-    page.title(" · ".join(part for part in (entry.id, when(entry), ", ".join(entry.models)) if part))
-    page.conversation(conversation)
+    out = Show(full=full)
+    out.title(" · ".join(part for part in (entry.id, when(entry), ", ".join(entry.models)) if part))
+    out.conversation(conversation)
 
 
 @logs.command()

@@ -15,7 +15,7 @@ from rich.live import Live
 from antiphon.render import console, lines
 from antiphon.render.blocks import Blocks
 from antiphon.render.live import REFRESHES
-from antiphon.render.page import Page
+from antiphon.render.scroll import Scroll
 from antiphon.render.status import Now, Running, Status
 from antiphon.session import CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
@@ -45,7 +45,7 @@ class Progress:
     """Shows on standard error what goes on. Several models may be asked at once, each from a thread of its own."""
 
     def __init__(self) -> None:
-        self._page = Page(console(sys.stderr))
+        self._page = Scroll(console(sys.stderr))
         self._lock = threading.RLock()
         self._asking: dict[int, _Asking] = {}
         self._live: Live | None = None

@@ -141,18 +141,18 @@ def _chosen(found: _Found, kind: str | None) -> list[Result]:
 def _print(found: _Found, full: bool, kind: str | None) -> None:
     from antiphon.render.show import Show
 
-    page = Show(full=full, kind=kind)
-    page.results(found.results)
+    out = Show(full=full, kind=kind)
+    out.results(found.results)
     if found.history:
         for change in found.history.findings:
             click.echo(f"antiphon: {printable(str(change))}", err=True)
-        page.conversation(found.history.conversation)
+        out.conversation(found.history.conversation)
     for each in found.recorded:
         if kind is None:
-            page.title(_title(each))
+            out.title(_title(each))
             for note in each.notes:
-                page.note(note)
-        page.conversation(each.conversation)
+                out.note(note)
+        out.conversation(each.conversation)
 
 
 def _title(recorded: Recorded) -> str:

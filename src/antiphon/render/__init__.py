@@ -5,18 +5,19 @@ a kind a look of its own. Knows every room but the web page and the commands.
 """
 
 from antiphon.render.context import Context, console
+from antiphon.render.drawing import Drawing, ordered, print_result, renderable
 from antiphon.render.layout import Lines, Row, fold, hang
 from antiphon.render.people import answer_in_terminal, approve_in_terminal
-from antiphon.render.registry import Renderer, Unfit, page_description, register_renderer
+from antiphon.render.registry import Renderer, page_description, register_renderer
 from antiphon.render.safe import safe, safe_line
-from antiphon.render.shown import Shown, ordered, print_result, renderable
+from antiphon.views import Unfit
 
 __all__ = [
     "Context",
+    "Drawing",
     "Lines",
     "Renderer",
     "Row",
-    "Shown",
     "Unfit",
     "answer_in_terminal",
     "approve_in_terminal",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import IO
 
 from rich.console import Console
 from rich.text import Text
 
 from antiphon.render.safe import is_utf8, safe_line
+from antiphon.views import Cut, Piece
 
 #: Lines shown of an opened result that does not say how many it wants.
 HEIGHT = 40
@@ -33,7 +34,6 @@ class Context:
     height: int
     full: bool = False
     side_by_side: bool = False
-    field_types: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def encoding(self) -> str:
@@ -59,11 +59,13 @@ class Context:
         """A sign of ours, or what stands for it where there is only ASCII."""
         return plain if self.ascii else sign
 
-    def line(self, text: str, limit: int | None = None) -> str:
+    def line(self, text: Piece, limit: int | None = None) -> str:
         """Any text as one harmless line: the way from data to the terminal."""
+        if isinstance(text, Cut):
+            return safe_line(text.text, len(text.text), self.encoding) + f"[+{text.more:,} characters]"
         return safe_line(text, self.line_limit if limit is None else limit, self.encoding)
 
-    def text(self, text: str, style: str = "") -> Text:
+    def text(self, text: Piece, style: str = "") -> Text:
         """The same, ready to be a row."""
         return Text(self.line(text), style)
 

@@ -1,68 +1,62 @@
-"""Files and directories."""
+"""Directories, and what git says of a working tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, cast
 
 from rich.cells import set_cell_size
 from rich.text import Text
 
+from antiphon import views
 from antiphon.render.context import Context
-from antiphon.render.layout import Lines, Row, hang
-from antiphon.render.prose import code_rows
-from antiphon.render.registry import register_renderer
-from antiphon.render.safe import count_lines
-from antiphon.render.values import formatted, list_of, needed_text, object_of, size, text_of
-from antiphon.results import Result
-from antiphon.results.kinds import language
+from antiphon.render.layout import Lines, Row, fold, hang
+from antiphon.render.values import formatted, size
 
 _SIGNS = {"directory": "/", "symlink": "@"}
 _STYLES = {"directory": "bold blue", "symlink": "cyan"}
+_STATES = {
+    "staged": ("+ ", "green"),
+    "modified": ("~ ", "yellow"),
+    "conflicted": ("! ", "red"),
+    "untracked": ("? ", "red"),
+}
 
 
-@register_renderer("file_content", page="The file with line numbers and the colours of its language.")
-def show_file(result: Result, context: Context) -> Lines:
-    """A `file_content`: numbered lines, from the line that the result's location names."""
-    data = object_of(result.data, "a file")
-    content = needed_text(data, "content", "a file")
-    first = next((at.line for at in result.locations if at.line is not None and 0 < at.line < 10**9), 1)
-    rows = code_rows(content, result.display.language or language(text_of(data, "path")), context)
-    return Lines(numbered(rows, first, context), count_lines(content))
+def files(view: views.Files, context: Context) -> Lines:
+    """The entries with size and date."""
+    dated = context.width >= 60 and any(entry.modified for entry in view.entries)
+    rows: Iterator[Row] = (_entry(entry, dated, context) for entry in view.entries)
+    notes = _incomplete(view.is_complete, "listing")
+    # What is left out of the view stands before the notes.
+    return Lines(chain(rows, () if view.more else notes), len(view.entries) + view.more + len(notes), words=True)
 
 
-def numbered(rows: list[Text], first: int, context: Context) -> Iterator[Row]:
-    """Rows with their numbers in a gutter."""
-    digits = len(str(first + len(rows)))
-    for number, row in enumerate(rows, first):
-        yield hang(Text(f"{number:>{digits}}  ", "dim"), row, context.width)
-
-
-@register_renderer("file_list", page="The entries, directories first, with size and date.")
-def show_entries(result: Result, context: Context) -> Lines:
-    """A `file_list`: directories first, otherwise in the order given."""
-    data = object_of(result.data, "a directory")
-    given = list_of(data, "entries", "a directory")
-    entries = [cast(dict[str, Any], entry) for entry in given if isinstance(entry, dict)]
-    if len(entries) < len(given):
-        entries += [{"name": str(entry)} for entry in given if not isinstance(entry, dict)]
-    first = (entry for entry in entries if _type(entry) == "directory")
-    others = (entry for entry in entries if _type(entry) != "directory")
-    dated = context.width >= 60 and any(entry.get("modified") for entry in entries[: context.height])
-    rows: Iterator[Row] = (_entry(entry, dated, context) for entry in chain(first, others))
-    notes = [Text("(the listing is not complete)", "dim italic")] if data.get("truncated") else []
-    return Lines(chain(rows, notes), len(entries) + len(notes), words=True)
-
-
-def _type(entry: dict[str, Any]) -> str:
-    return text_of(entry, "type")
-
-
-def _entry(entry: dict[str, Any], dated: bool, context: Context) -> Row:
-    kind = _type(entry)
-    name = Text(context.line(text_of(entry, "name")) + _SIGNS.get(kind, ""), _STYLES.get(kind, ""))
-    modified = formatted(entry.get("modified"), "date", context)[0] if dated else ""
+def _entry(entry: views.Entry, dated: bool, context: Context) -> Row:
+    name = Text(context.line(entry.name) + _SIGNS.get(entry.type, ""), _STYLES.get(entry.type, ""))
+    modified = formatted(entry.modified, "date", context)[0] if dated else ""
     # To the minute; whatever else may stand there gets no more room.
-    details = f"{size(entry.get('size')):>8}  " + (set_cell_size(modified, 16) + "  " if dated else "")
+    details = f"{size(entry.size):>8}  " + (set_cell_size(modified, 16) + "  " if dated else "")
     return hang(Text(details, "dim"), name, context.width)
+
+
+def _incomplete(is_complete: bool, what: str) -> list[Row]:
+    return [] if is_complete else [Text(f"(the {what} is not complete)", "dim italic")]
+
+
+def status(view: views.Status, context: Context) -> Lines:
+    """Branch, distance to the branch it follows, and the files that differ."""
+    notes = _incomplete(view.is_complete, "status")
+    nothing: list[Row] = [Text("nothing to commit", "dim")] if not view.files and not view.start else []
+    rows: Iterator[Row] = (
+        hang(Text(*_STATES[each.state]), context.text(each.path), context.width) for each in view.files
+    )
+    total = 1 + len(nothing) + len(view.files) + view.more + len(notes)
+    return Lines(chain([_branch(view, context)], nothing, rows, () if view.more else notes), total)
+
+
+def _branch(view: views.Status, context: Context) -> Row:
+    ahead = f" {context.sign('↑', 'ahead ')}{view.ahead}" if view.ahead else ""
+    behind = f" {context.sign('↓', 'behind ')}{view.behind}" if view.behind else ""
+    branch = context.line(view.branch or "(no branch)")
+    return fold(Text.assemble((branch, "bold"), (ahead, "green"), (behind, "red")), context.width)

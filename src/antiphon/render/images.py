@@ -5,22 +5,21 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
 
+from antiphon import views
 from antiphon.render.context import Context
 from antiphon.render.layout import Lines
-from antiphon.render.registry import register_renderer
 from antiphon.render.sixel import sixel
-from antiphon.render.values import object_of, size, text_of
-from antiphon.results import Result
+from antiphon.render.values import size
+from antiphon.views.pictures import png_size
 
 #: Larger images are described: a terminal would take long to draw them.
-_BYTES, _PIXELS = 8_000_000, 30_000_000
+_PIXELS = 30_000_000
 _PNG = b"\x89PNG\r\n\x1a\n"
 _DRAWN_BY_ITERM = (_PNG, b"\xff\xd8\xff", b"GIF8")
 #: Columns that an image takes at most.
@@ -34,18 +33,13 @@ class Picture(Lines):
     sequence: str = ""
 
 
-@register_renderer("image", page="The image itself, with its alternative text.")
-def image(result: Result, context: Context) -> Picture:
-    """An `image`, or other data that holds one or its address: drawn if it can be, described in any case."""
-    data = {"url": result.data} if isinstance(result.data, str) else object_of(result.data, "an image")
-    encoded, url = text_of(data, "base64"), text_of(data, "url")
-    if url.startswith("data:") and ";base64," in url[:100]:
-        encoded, url = url.partition(",")[2], ""
-    mime_type = result.mime_type or "image"
-    content = decoded(encoded)
-    about = [text_of(data, "alt"), mime_type, _dimensions(content), size(len(encoded) * 3 // 4) if encoded else ""]
-    words = f"[image: {', '.join(context.line(part, 300) for part in about if part)}]"
-    rows = [Text(words, "italic"), *([context.text(url, "underline")] if url else [])]
+def image(view: views.Image, context: Context) -> Picture:
+    """Drawn if it can be, described in any case."""
+    content = decoded(view.data)
+    dimensions = f"{view.width}x{view.height}" if view.width and view.height else ""
+    about = [view.alt, view.media_type, dimensions, size(view.size)]
+    words = f"[image: {', '.join(context.line(part) for part in about if part)}]"
+    rows = [Text(words, "italic"), *([context.text(view.url, "underline")] if view.url else [])]
     sequence = drawing(content, protocol(context.console), min(context.width, _COLUMNS)) if content else ""
     return Picture(rows, words=True, sequence=sequence)
 
@@ -85,23 +79,9 @@ def drawing(content: bytes, how: str, columns: int) -> str:
 
 def decoded(encoded: str) -> bytes:
     """The bytes of an image that is small enough to be drawn; none if it is not, or is no base64."""
-    if not encoded or len(encoded) > _BYTES * 4 // 3:
-        return b""
     try:
         content = binascii.a2b_base64(encoded.encode("ascii"), strict_mode=True)
     except ValueError:
         return b""
     width, height = png_size(content)
     return content if width * height <= _PIXELS else b""
-
-
-def png_size(content: bytes) -> tuple[int, int]:
-    """Width and height by the header; zeros for what is no PNG."""
-    if not content.startswith(_PNG) or len(content) < 33 or content[12:16] != b"IHDR":
-        return 0, 0
-    return struct.unpack(">II", content[16:24])
-
-
-def _dimensions(content: bytes) -> str:
-    width, height = png_size(content)
-    return f"{width}x{height}" if width and height else ""

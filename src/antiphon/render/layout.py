@@ -21,8 +21,9 @@ COUNTED = 10_000
 class Lines:
     """Something to show that consists of rows. The rows may be made lazily: those beyond the height are not asked for.
 
-    `total` is how many rows there are, if that is known without making them. `tail` gives the last rows, the very last
-    first: where it is given, the middle is left out instead of the end. `words` breaks lines between words.
+    `total` is how many rows there are, if that is known without making them; it may be more than are given, and with
+    `at_least` more than it says. `tail` gives the last rows, the very last first: where it is given, the middle is left
+    out instead of the end. `words` breaks lines between words.
     """
 
     rows: Iterable[Row]
@@ -30,6 +31,7 @@ class Lines:
     noun: str = "line"
     tail: Iterable[Row] = ()
     words: bool = False
+    at_least: bool = False
 
     def fit(self, console: Console, width: int, height: int) -> list[Text]:
         """As many lines as have room, and a note that says how many are left out."""
@@ -41,7 +43,7 @@ class Lines:
             used += len(taken[-1])
             if used > height:
                 break
-        else:
+        if used <= height and (self.total is None or self.total <= len(taken)):
             return [line for lines in taken for line in lines]
         total = len(taken) + sum(1 for _ in islice(rows, COUNTED)) if self.total is None else self.total
         tail = iter(self.tail)
@@ -53,7 +55,7 @@ class Lines:
             bottom[:0] = self._laid_out(last, console, width)[-(height - len(top) - len(bottom)) :]
             rest -= 1
             last = next(tail, None)
-        uncounted = self.total is None and total >= len(taken) + COUNTED
+        uncounted = self.at_least or (self.total is None and total >= len(taken) + COUNTED)
         note = left_out(rest + cut, self.noun, uncounted)
         return [*top, *_cropped(note, width), *bottom]
 

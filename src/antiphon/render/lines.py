@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
 from antiphon._json import dumps
-from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
-from antiphon.errors import AntiphonError, ContentError
+from antiphon.conversation import Image, ToolCall, ToolResult
+from antiphon.errors import ContentError
 from antiphon.render.safe import is_utf8, safe
-from antiphon.results import Result, error, image, text
+from antiphon.views import headline
 from antiphon.wire import Usage
 
 #: The sign and the colour of each state; the second sign is for terminals that have only ASCII.
@@ -127,29 +127,7 @@ def summary(result: ToolResult) -> str:
 
 def has_failed(result: ToolResult) -> bool:
     """Whether a result is marked as a failure: an error, or a command that ended with one."""
-    data: object = result.semantic.data if result.semantic and result.semantic.kind == "terminal" else None
-    ended = cast(dict[str, Any], data).get("exitCode") if isinstance(data, dict) else None
-    return result.is_error or ended not in (None, 0)
-
-
-def semantic(result: ToolResult, conversation: Conversation | None = None) -> list[Result]:
-    """What people are shown of a result: what the tool returned, or its text and images as results of their kinds.
-
-    Text that was cut for the model is whole here where the conversation kept it.
-    """
-    if result.semantic is not None:
-        return [result.semantic]
-    said = result.text
-    if result.handle and conversation is not None:
-        try:
-            said = conversation.whole(result.handle)
-        except AntiphonError:
-            said = result.text
-    found = [error(said)] if result.is_error else [text(said)] if said else []
-    for part in result.parts:
-        if isinstance(part, Image):
-            found.append(image(base64=part.data, url=part.url, mime_type=part.media_type))
-    return found
+    return headline(result).state == "failed"
 
 
 def duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from rich.live import Live
 from antiphon.render import lines
 from antiphon.render.blocks import Blocks
 from antiphon.render.context import console as make_console
-from antiphon.render.page import Page, Question, opened
+from antiphon.render.scroll import Question, Scroll, opened
 from antiphon.render.status import Now, Running, Status
 from antiphon.results import plain, structured
 from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
@@ -55,7 +55,7 @@ class LiveView:
 
     def __init__(self, console: Console | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.console = console if console is not None else make_console()
-        self._page = Page(self.console)
+        self._page = Scroll(self.console)
         self._clock = clock
         self._levels: dict[int, _Level] = {}
         self._running: dict[tuple[int, str], Running] = {}

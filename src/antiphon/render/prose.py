@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from antiphon import views
 from antiphon.render.context import LINE, Context
-from antiphon.render.layout import Lines, Row
-from antiphon.render.registry import register_renderer
-from antiphon.render.safe import count_lines, forwards, safe
-from antiphon.render.values import content_of
-from antiphon.results import Result
+from antiphon.render.layout import Lines, Row, hang
+from antiphon.render.safe import safe
+from antiphon.views import Piece
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
@@ -25,33 +23,29 @@ THEME = "ansi_dark"
 _HIGHLIGHTED, _HIGHLIGHTED_LINE = 200_000, 1000
 
 
-@register_renderer("text", page="The text in paragraphs, as Markdown or as code when the hints say so.")
-def show_text(result: Result, context: Context) -> RenderableType | Lines:
-    """A `text`: Markdown or code where the hints or the MIME type say so."""
-    content = content_of(result.data)
-    view, language = result.display.preferred_view, result.display.language
-    if view == "markdown" or (view is None and result.mime_type == "text/markdown"):
-        return markdown(content, context)
-    if view == "code" or (view is None and language):
-        return code(content, language, context)
-    return plain(content, context)
-
-
-def plain(content: str, context: Context, style: str = "") -> Lines:
+def text(view: views.Text | views.Markdown, context: Context) -> Lines:
     """Text as it is, broken between words."""
-    rows: Iterator[Row] = (context.text(line, style) for line in forwards(content))
-    return Lines(rows, count_lines(content), words=True)
+    return Lines(styled(view.lines, "", context), len(view.lines) + view.more, words=True)
 
 
-def code(content: str, language: str, context: Context) -> Lines:
-    """Code with its colours."""
-    return Lines(code_rows(content, language, context), count_lines(content))
+def styled(lines: Iterable[Piece], style: str, context: Context) -> Iterator[Row]:
+    """The rows of a text."""
+    return (context.text(line, style) for line in lines)
 
 
-def code_rows(content: str, language: str, context: Context) -> list[Text]:
-    """The lines of code that can be shown, highlighted where that is worth it."""
-    lines = [context.line(line) for line in islice(forwards(content), context.height + 1)]
-    return highlighted(lines, language, context) or [Text(line) for line in lines]
+def code(view: views.Code, context: Context) -> Lines:
+    """Code with its colours, and with its numbers where it has some."""
+    lines = [context.line(line) for line in view.lines]
+    rows = highlighted(lines, view.language, context) or [Text(line) for line in lines]
+    drawn = rows if view.first is None else numbered(rows, view.first, context)
+    return Lines(drawn, len(lines) + view.more, at_least=view.at_least)
+
+
+def numbered(rows: list[Text], first: int, context: Context) -> Iterator[Row]:
+    """Rows with their numbers in a gutter."""
+    digits = len(str(first + len(rows)))
+    for number, row in enumerate(rows, first):
+        yield hang(Text(f"{number:>{digits}}  ", "dim"), row, context.width)
 
 
 def highlighted(lines: list[str], language: str, context: Context) -> list[Text]:
@@ -78,7 +72,7 @@ def lexer(language: str) -> Lexer | str:
     return VibeLexer(stripnl=False)
 
 
-def markdown(content: str, context: Context) -> RenderableType | Lines:
+def markdown(view: views.Markdown, context: Context) -> RenderableType | Lines:
     """Markdown, with everything in it that would be hidden or obeyed shown as it is written.
 
     Links show where they lead and lead nowhere; images, HTML, entities and link definitions stay text. Where some of
@@ -86,9 +80,9 @@ def markdown(content: str, context: Context) -> RenderableType | Lines:
     """
     from antiphon.render.markdown import Markdown
 
-    lines = list(islice(forwards(content), context.height + 1))
-    if any(len(line) > LINE for line in lines):
-        return plain(content, context)
+    lines = [line for line in view.lines if isinstance(line, str) and len(line) <= LINE]
+    if len(lines) < len(view.lines):
+        return text(view, context)
     shown = "\n".join(safe(line, context.encoding) for line in lines)
-    body = Markdown(shown, context.width, count_lines(content) - len(lines))
-    return body if body.whole else plain(content, context)
+    body = Markdown(shown, context.width, view.more)
+    return body if body.whole else text(view, context)

@@ -1,4 +1,4 @@
-"""Which renderer is for which kind: the ones that ship, those registered by programs, and those of plugins."""
+"""Renderers: functions of others that draw results of a kind in their own way, registered by programs and plugins."""
 
 from __future__ import annotations
 
@@ -13,24 +13,21 @@ from antiphon.render.context import Context
 from antiphon.render.layout import Lines
 from antiphon.results import Result
 from antiphon.results.result import KIND
+from antiphon.views.choice import KINDS
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Body = RenderableType | Lines
-Renderer = Callable[[Result, Context], Body]
+Drawn = RenderableType | Lines
+Renderer = Callable[[Result, Context], Drawn]
 R = TypeVar("R", bound=Renderer)
 
 #: Entry points of this group are renderers; the name of an entry point is the kind.
 GROUP = "antiphon.renderers"
 
 _renderers: dict[str, Renderer] = {}
-#: What each kind looks like, in words, for displays that are not terminals.
-page_description: dict[str, str] = {}
-
-
-class Unfit(ValueError):
-    """The data is not what a renderer shows. The next in the chain is asked."""
+#: What is seen of each kind, in words.
+page_description: dict[str, str] = {kind: make.__doc__ or "" for kind, make in KINDS.items()}
 
 
 def register_renderer(kind: str, *, page: str = "") -> Callable[[R], R]:
@@ -54,8 +51,11 @@ def register_renderer(kind: str, *, page: str = "") -> Callable[[R], R]:
 
 
 def renderer_for(kind: str) -> Renderer | None:
-    """The renderer of a kind, if there is one. A plugin is imported when its kind is first seen, and only then."""
-    if kind not in _renderers and (plugin := _plugins().get(kind)) is not None:
+    """The renderer of a kind, if there is one. A plugin is imported when its kind is first seen, and only then.
+
+    What has a view of its own is drawn by it, unless a program wants it otherwise.
+    """
+    if kind not in _renderers and kind not in KINDS and (plugin := _plugins().get(kind)) is not None:
         _renderers[kind] = _loaded(plugin)
     return _renderers.get(kind)
 

@@ -6,10 +6,7 @@ just before it is printed. Nothing here knows about rich.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from itertools import islice
 
 #: Width of a tab stop.
 TAB = 4
@@ -76,48 +73,6 @@ def without_colors(text: str) -> str:
 def is_utf8(encoding: str) -> bool:
     """Whether an encoding has every character."""
     return encoding.lower().replace("_", "-").startswith("utf")
-
-
-def forwards(text: str) -> Iterator[str]:
-    """The lines of a text, found one by one. A newline at its very end does not begin another."""
-    start = 0
-    while start < len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        yield text[start:end].removesuffix("\r")
-        start = end + 1
-
-
-def backwards(text: str) -> Iterator[str]:
-    """The lines from the last to the first."""
-    end = len(text) - text.endswith("\n")
-    while text and end >= 0:
-        start = text.rfind("\n", 0, end)
-        yield text[start + 1 : end].removesuffix("\r")
-        end = start
-
-
-def count_lines(text: str) -> int:
-    """How many lines a text has."""
-    return text.count("\n") + (not text.endswith("\n") and bool(text))
-
-
-def head(text: str, count: int) -> tuple[list[str], int]:
-    """The first lines, and how many there are in all."""
-    return list(islice(forwards(text), count)), count_lines(text)
-
-
-def json_text(value: object, limit: int, indent: int | None = None) -> str:
-    """A value as JSON, no further than the limit: what is beyond it is not even written."""
-    encoder = json.JSONEncoder(ensure_ascii=False, indent=indent, default=str)
-    pieces: list[str] = []
-    size = 0
-    for piece in encoder.iterencode(value):
-        pieces.append(piece)
-        size += len(piece)
-        if size > limit:
-            return "".join(pieces)[:limit] + "…"
-    return "".join(pieces)
 
 
 def _escape(found: re.Match[str]) -> str:

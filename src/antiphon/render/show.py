@@ -21,16 +21,17 @@ from antiphon.conversation import (
     UserTurn,
 )
 from antiphon.render.context import console as make_console
-from antiphon.render.lines import StateLine, call_head, has_failed, one_line, semantic, summary
-from antiphon.render.page import Page, opened
+from antiphon.render.lines import StateLine, call_head, has_failed, one_line, summary
+from antiphon.render.scroll import Scroll, opened
 from antiphon.results import Result, image
+from antiphon.views import results_of
 
 
 class Show:
     """Prints conversations and results. `full` opens everything; `kind` is a pattern for the results to see, alone."""
 
     def __init__(self, console: Console | None = None, *, full: bool = False, kind: str | None = None) -> None:
-        self._page = Page(console if console is not None else make_console())
+        self._scroll = Scroll(console if console is not None else make_console())
         self._full = full
         self._kind = kind
         self._who = ""
@@ -54,19 +55,19 @@ class Show:
         """Print results that stand for themselves."""
         for result in results:
             if self._wants(result):
-                self._page.stand_apart("text")
+                self._scroll.stand_apart("text")
                 # A result that stands for itself is what was asked for: it is never folded away.
-                self._page.put(opened(result, full=self._full or self._kind is not None, header=True))
+                self._scroll.put(opened(result, full=self._full or self._kind is not None, header=True))
 
     def title(self, text: str) -> None:
         """Print a line that says what follows."""
-        self._page.stand_apart("text")
-        self._page.put(self._page.text(one_line(text, self._page.console.encoding), "bold underline"))
+        self._scroll.stand_apart("text")
+        self._scroll.put(self._scroll.text(one_line(text, self._scroll.console.encoding), "bold underline"))
 
     def note(self, text: str) -> None:
         """Print a remark about what could not be shown."""
-        self._page.stand_apart("text")
-        self._page.put(self._page.text(text, "yellow"))
+        self._scroll.stand_apart("text")
+        self._scroll.put(self._scroll.text(text, "yellow"))
 
     # Turns
 
@@ -75,9 +76,9 @@ class Show:
         if who == self._who:
             return
         self._who = who
-        self._page.stand_apart("text")
-        self._page.put(self._page.text(who, "bold cyan"))
-        self._page.follow()
+        self._scroll.stand_apart("text")
+        self._scroll.put(self._scroll.text(who, "bold cyan"))
+        self._scroll.follow()
 
     def _user(self, turn: UserTurn) -> None:
         for part in turn.parts:
@@ -106,47 +107,47 @@ class Show:
 
     def _said(self, text: str) -> None:
         if text.strip():
-            self._page.stand_apart("text")
-            self._page.put(self._page.markdown(text), 1)
+            self._scroll.stand_apart("text")
+            self._scroll.put(self._scroll.markdown(text), 1)
 
     def _thought(self, text: str) -> None:
         if self._full and text.strip():
-            self._page.stand_apart("text")
-            self._page.put(self._page.text(text.strip(), "dim italic"), 1)
+            self._scroll.stand_apart("text")
+            self._scroll.put(self._scroll.text(text.strip(), "dim italic"), 1)
         elif text.strip():
-            self._page.line(StateLine("thought", text, indent=2))
+            self._scroll.line(StateLine("thought", text, indent=2))
 
     def _aside(self, text: str) -> None:
         """Text that matters less than what is said."""
-        self._page.stand_apart("text")
+        self._scroll.stand_apart("text")
         if self._full:
-            self._page.put(self._page.text(text.strip(), "dim"), 1)
+            self._scroll.put(self._scroll.text(text.strip(), "dim"), 1)
         else:
-            self._page.open(text.strip(), 0, "dim", limit=3)
+            self._scroll.open(text.strip(), 0, "dim", limit=3)
 
     def _picture(self, part: Image) -> None:
         shown = image(base64=part.data, url=part.url, mime_type=part.media_type)
-        self._page.stand_apart("text")
-        self._page.put(opened(shown), 1)
+        self._scroll.stand_apart("text")
+        self._scroll.put(opened(shown), 1)
 
     def _foreign(self, part: Foreign) -> None:
         kind = part.native.data.get("type")
         what = f"[{part.native.origin.provider}: {kind if isinstance(kind, str) else 'its own data'}]"
-        self._page.line(StateLine("thought", f"{what} {part.text}", indent=2))
+        self._scroll.line(StateLine("thought", f"{what} {part.text}", indent=2))
 
     # Calls
 
     def _call(self, call: ToolCall, result: ToolResult | None, conversation: Conversation) -> None:
         head = call_head(call)
         if result is None:
-            self._page.line(StateLine("open", head, "no result yet", indent=2))
+            self._scroll.line(StateLine("open", head, "no result yet", indent=2))
             return
-        found = semantic(result, conversation)
+        found = results_of(result, conversation)
         open_ones = [each for each in found if self._opens(each)]
         told = "" if open_ones and result.is_error else summary(result)
-        self._page.line(StateLine("failed" if has_failed(result) else "done", head, told, indent=2))
+        self._scroll.line(StateLine("failed" if has_failed(result) else "done", head, told, indent=2))
         for each in open_ones:
-            self._page.put(opened(each, full=self._full), 2)
+            self._scroll.put(opened(each, full=self._full), 2)
 
     def _opens(self, result: Result) -> bool:
         return not result.display.hidden and (self._full or result.is_error or result.display.collapsed is False)
@@ -158,9 +159,9 @@ class Show:
             wanted = [each for each in results if self._wants(each)]
             if wanted:
                 failed = any(each.is_error for each in wanted)
-                self._page.line(StateLine("failed" if failed else "done", call_head(call)))
+                self._scroll.line(StateLine("failed" if failed else "done", call_head(call)))
             for each in wanted:
-                self._page.put(opened(each), 1)
+                self._scroll.put(opened(each), 1)
 
     def _wants(self, result: Result) -> bool:
         return self._kind is None or fnmatchcase(result.kind, self._kind)
@@ -173,7 +174,7 @@ def calls_with_results(conversation: Conversation) -> Iterator[tuple[ToolCall, l
             results = {result.call_id: result for result in turn.results}
             for call in turn.calls:
                 if call.id in results:
-                    yield call, semantic(results[call.id], conversation)
+                    yield call, results_of(results[call.id], conversation)
 
 
 def kinds(results: Iterable[Result]) -> Counter[str]:

@@ -2,74 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, cast
 
 from rich.text import Text
 
+from antiphon import views
 from antiphon.render.context import Context
 from antiphon.render.layout import Lines, Row, hang
-from antiphon.render.prose import plain
-from antiphon.render.registry import register_renderer
-from antiphon.render.safe import backwards, count_lines, forwards, without_colors
-from antiphon.render.trees import tree_rows
-from antiphon.render.values import needed_text, object_of, text_of
-from antiphon.results import Result
+from antiphon.render.prose import styled
+from antiphon.render.safe import without_colors
+from antiphon.render.trees import tree
+from antiphon.render.values import formatted
+from antiphon.views import Cut, Piece
 
 
-@register_renderer("terminal", page="The command, what it printed, and its exit code.")
-def show_terminal(result: Result, context: Context) -> Lines:
-    """A `terminal`: the beginning and the end of what was printed, for the end says how it went."""
-    data = object_of(result.data, "what a terminal showed")
-    output, command = needed_text(data, "output", "what a terminal showed"), text_of(data, "command")
-    asked: list[Row] = [hang(Text("$ ", "dim"), context.text(command, "bold"), context.width)] if command else []
-    ended = list(_ending(data, context))
-
-    def printed(lines: Iterator[str]) -> Iterator[Row]:
-        return (context.text(without_colors(line)) for line in lines)
-
+def output(view: views.Output, context: Context) -> Lines:
+    """The beginning and the end of what was printed, for the end says how it went."""
+    command = hang(Text("$ ", "dim"), context.text(view.command, "bold"), context.width)
+    asked: list[Row] = [command] if view.command else []
+    ended = list(_ending(view, context))
+    left_out = view.more + len(view.tail)
+    last = view.tail if view.more else (*view.lines, *view.tail)
     return Lines(
-        chain(asked, printed(forwards(output)), ended),
-        len(asked) + count_lines(output) + len(ended),
-        tail=chain(reversed(ended), printed(backwards(output))),
+        chain(asked, _printed(view.lines, context), () if left_out else ended),
+        len(asked) + len(view.lines) + left_out + len(ended),
+        tail=chain(reversed(ended), _printed(reversed(last), context)),
     )
 
 
-def _ending(data: dict[str, Any], context: Context) -> Iterator[Text]:
-    dropped, code = data.get("dropped"), data.get("exitCode")
-    if isinstance(dropped, int) and not isinstance(dropped, bool) and dropped:
-        yield Text(f"({dropped:,} characters were dropped)", "dim italic")
-    if code not in (None, 0):
-        yield context.text(f"exit code {code}", "red")
+def _printed(lines: Iterable[Piece], context: Context) -> Iterator[Row]:
+    return (context.text(_colourless(line)) for line in lines)
 
 
-@register_renderer("error", page="What went wrong, and the details.")
-def show_error(result: Result, context: Context) -> Lines:
-    """An `error`: the message, then the details."""
-    data = object_of(result.data, "an error")
-    message = plain(needed_text(data, "message", "an error"), context, "red")
-    details: object = data.get("details")
+def _colourless(line: Piece) -> Piece:
+    return Cut(without_colors(line.text), line.more) if isinstance(line, Cut) else without_colors(line)
+
+
+def _ending(view: views.Output, context: Context) -> Iterator[Text]:
+    if view.dropped:
+        yield Text(f"({view.dropped:,} characters were dropped)", "dim italic")
+    if view.exit_code not in (None, 0):
+        yield Text(f"exit code {formatted(view.exit_code, '', context)[0]}", "red")
+
+
+def failure(view: views.Failure, context: Context) -> Lines:
+    """The message, then the details."""
+    message, details = view.message, view.details
+    said, lines = styled(message.lines, "red", context), len(message.lines) + message.more
     if details is None:
-        return message
-    if isinstance(details, str):
-        below = plain(details, context)
-        return Lines(chain(message.rows, below.rows), (message.total or 0) + (below.total or 0), words=True)
-    return Lines(chain(message.rows, tree_rows(details, context)), words=True)
+        return Lines(said, lines, words=True)
+    if isinstance(details, views.Text):
+        below = styled(details.lines, "", context)
+        return Lines(chain(said, below), lines + len(details.lines) + details.more, words=True)
+    grown = tree(details, context)
+    return Lines(chain(said, grown.rows), lines + (grown.total or 0), words=True, at_least=grown.at_least)
 
 
-@register_renderer("question", page="The question, its options, and the answer once there is one.")
-def show_question(result: Result, context: Context) -> Lines:
-    """A `question`: with its options, and the answer if there is one."""
-    data = object_of(result.data, "a question")
-    asked = plain(needed_text(data, "question", "a question"), context, "bold")
-    options: object = data.get("options")
-    given = cast(list[Any], options) if isinstance(options, list) else []
+def question(view: views.Question, context: Context) -> Lines:
+    """The question with its options, and the answer if there is one."""
+    asked = view.question
     listed: Iterator[Row] = (
-        hang(Text(f"{number}. ", "dim"), context.text(str(option)), context.width)
-        for number, option in enumerate(given, 1)
+        hang(Text(f"{number}. ", "dim"), context.text(option), context.width)
+        for number, option in enumerate(view.options, 1)
     )
-    answer = data.get("answer")
     arrow = Text(context.sign("→ ", "> "), "green")
-    said = [hang(arrow, context.text(answer, "green"), context.width)] if isinstance(answer, str) else []
-    return Lines(chain(asked.rows, listed, said), (asked.total or 0) + len(given) + len(said), words=True)
+    said = [] if view.answer is None else [hang(arrow, context.text(view.answer, "green"), context.width)]
+    total = len(asked.lines) + asked.more + len(view.options) + view.more_options + len(said)
+    return Lines(chain(styled(asked.lines, "bold", context), listed, said), total, words=True)

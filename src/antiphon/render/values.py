@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, cast
 
 from antiphon.render.context import Context
-from antiphon.render.registry import Unfit
-from antiphon.render.safe import json_text
+from antiphon.views import Cell, Json
 
 _STYLES = {"url": "underline", "path": "magenta", "date": "cyan", "number": "cyan"}
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 
 
-def formatted(value: object, kind: str, context: Context, *, null: str = "") -> tuple[str, str]:
+def formatted(value: Cell, kind: str, context: Context, *, null: str = "") -> tuple[str, str]:
     """A value as one harmless line, and its style."""
     if value is None:
         return null, "dim"
@@ -23,14 +21,14 @@ def formatted(value: object, kind: str, context: Context, *, null: str = "") -> 
         return date, _STYLES["date"]
     if isinstance(value, int | float):
         return (f"{value:,}" if kind == "number" else str(value)), _STYLES["number"]
-    if isinstance(value, str):
-        return context.line(value), _STYLES.get(kind, "") if kind in ("url", "path") else ""
-    return context.line(json_text(value, context.line_limit)), "dim"
+    if isinstance(value, Json):
+        return context.line(value.text, len(value.text)) + context.sign("…", "~") * value.cut, "dim"
+    return context.line(value), _STYLES.get(kind, "") if kind in ("url", "path") else ""
 
 
-def size(count: object) -> str:
-    """A number of bytes as people read it; nothing for what is no number."""
-    if not isinstance(count, int | float) or isinstance(count, bool) or not 0 <= count < 1e18:
+def size(count: float | None) -> str:
+    """A number of bytes as people read it; nothing for what cannot be one."""
+    if count is None or not 0 <= count < 1e18:
         return ""
     if count < 1000:
         return f"{int(count)} B"
@@ -54,43 +52,3 @@ def _date(value: object) -> str:
     except (ValueError, OverflowError, OSError):
         pass
     return ""
-
-
-def object_of(data: object, what: str) -> dict[str, Any]:
-    """The data as an object."""
-    if not isinstance(data, dict):
-        raise Unfit(f"the data of {what} is an object")
-    return cast(dict[str, Any], data)
-
-
-def list_of(data: dict[str, Any], key: str, what: str) -> list[Any]:
-    """A field that holds a list."""
-    value: object = data.get(key)
-    if not isinstance(value, list):
-        raise Unfit(f"{what} has a list `{key}`")
-    return cast(list[Any], value)
-
-
-def text_of(data: dict[str, Any], *keys: str) -> str:
-    """The first of these fields that is text; nothing if none is."""
-    return next((value for key in keys if isinstance(value := data.get(key), str)), "")
-
-
-def needed_text(data: dict[str, Any], key: str, what: str) -> str:
-    """A field that must be text."""
-    value = data.get(key)
-    if not isinstance(value, str):
-        raise Unfit(f"{what} has a text `{key}`")
-    return value
-
-
-def content_of(data: object) -> str:
-    """The text of data that is text, or that holds it where results keep it."""
-    if isinstance(data, str):
-        return data
-    if isinstance(data, dict):
-        fields = cast(dict[str, Any], data)
-        for key in ("content", "text"):
-            if isinstance(fields.get(key), str):
-                return fields[key]
-    raise Unfit("there is no text in the data")

@@ -48,9 +48,9 @@ def print_text(text: str) -> None:
         click.echo(_encodable(text.removesuffix("\n")))
         return
     from antiphon.render import console
-    from antiphon.render.page import Page
+    from antiphon.render.scroll import Scroll
 
-    page = Page(console())
+    page = Scroll(console())
     page.put(page.markdown(text))
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Any, cast
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -13,27 +12,30 @@ from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from antiphon.render import context as contexts
-from antiphon.render.chain import attempts
 from antiphon.render.context import FULL_HEIGHT, HEIGHT, SIDE_BY_SIDE, Context
+from antiphon.render.drawers import draw
 from antiphon.render.images import Picture
 from antiphon.render.layout import COUNTED, Lines, left_out
 from antiphon.render.lines import StateLine, duration
-from antiphon.render.registry import Body, Unfit
-from antiphon.render.safe import count_lines, head, is_safe, is_utf8, json_text, safe, safe_line
+from antiphon.render.registry import Drawn, renderer_for
+from antiphon.render.safe import is_safe, is_utf8, safe, safe_line
 from antiphon.results import Result
-from antiphon.results.nested import inside, is_all_results, label, replaced
+from antiphon.results.nested import is_all_results
+from antiphon.views import Unfit, headline
+from antiphon.views.choice import body_of, labelled, without_inner
+from antiphon.views.part import Part
 
 #: From this width on, what is opened stands a little to the right of its line.
 _INDENTED = 40
-#: How much of the data is looked at to say what a result without a summary is about.
-_GIST, _LOOKED_AT = 200, 4000
 _ASCII = str.maketrans({"•": "*", "▌": "|", "─": "-", "━": "-", "│": "|", "┃": "|", "…": "~", "×": "x", "→": ">"})
 
 Line = list[Segment]
+#: The lines that came of an attempt, if it worked; and what is to be said about it.
+_Tried = tuple[list[Line] | None, list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Drawing:
     """Something rich can print. What it will look like is decided by the console that prints it."""
 
     result: Result
@@ -81,9 +83,10 @@ class Shown:
         return self.title or self.result.title or self.result.kind
 
     def _state_line(self) -> StateLine:
-        state = self.state or ("failed" if _failed(self.result) else "done")
-        gist = _gist(_drawable(self.result).data)
-        about, summary = self._head(), self.result.summary or ("" if self.opened else gist)
+        line = headline(self.result)
+        state, gist = self.state or line.state, line.gist
+        told = f"{gist} (+{line.gist_lines:,} lines)" if line.gist_lines else gist
+        about, summary = self._head(), self.result.summary or ("" if self.opened else told)
         # What stands in the line already, or right below it, is not said twice.
         if self.opened and self.result.kind in ("error", "question") and gist.startswith(summary):
             summary = ""
@@ -93,40 +96,49 @@ class Shown:
 
     def _nested(self, console: Console, width: int) -> Iterator[Line]:
         """The results in the data, each drawn as itself."""
-        for path, each in inside(self.result.data):
-            title = safe_line(label(path), 200) if any(isinstance(key, str) for key in path) else ""
-            yield from Shown(each, self.full, title, side_by_side=self.side_by_side, inside=True)._lines(console, width)
+        for label, each in labelled(self.result):
+            drawing = Drawing(each, self.full, safe_line(label, 200), side_by_side=self.side_by_side, inside=True)
+            yield from drawing._lines(console, width)
 
     def _body(self, console: Console, width: int, terminal: int, headed: bool) -> Iterator[Line]:
-        """The first way of the chain that works; renderers that fail are named in a line of their own."""
+        """What a renderer of others draws, else the view; what fails is named in a line of its own."""
         if is_all_results(self.result.data):
             return
         context = self._context(console, width, terminal)
-        failures: list[Text] = []
-        result = _drawable(self.result)
-        for name, attempt in attempts(result):
-            try:
-                lines = _laid_out(attempt(result, context), context)
-            except Exception as error:
-                # A renderer may be anybody's: whatever it raises must not keep the rest from being shown.
-                if not isinstance(error, Unfit) or name.startswith("the renderer"):
-                    said = Text(safe_line(f"({name} failed: {_reason(error)})", 300, context.encoding), "dim")
-                    failures += Lines([said], words=True).fit(console, width, 3)
-                continue
-            yield from _printable(console, failures, width)
-            yield from lines
-            return
-        if not headed and self.result.summary:
+        lines, failures = self._by_renderer(context)
+        if lines is None:
+            lines, more = self._by_view(context)
+            failures += more
+        notes = [Text(safe_line(said, 300, context.encoding), "dim") for said in failures]
+        if lines is None and not headed and self.result.summary and not any(labelled(self.result)):
             # Whatever could not be drawn, there is always the summary.
-            said = Text(safe_line(self.result.summary, 300, context.encoding))
-            failures += Lines([said], words=True).fit(console, width, 3)
-        yield from _printable(console, failures, width)
+            notes.append(Text(safe_line(self.result.summary, 300, context.encoding)))
+        for note in notes:
+            yield from _printable(console, Lines([note], words=True).fit(console, width, 3), width)
+        yield from lines or ()
+
+    def _by_renderer(self, context: Context) -> _Tried:
+        """What the renderer makes of the result that somebody registered for its kind."""
+        kind = self.result.kind
+        renderer = renderer_for(kind)
+        if renderer is None:
+            return None, []
+        return _tried(f"the renderer of {kind}", lambda: renderer(without_inner(self.result), context), context)
+
+    def _by_view(self, context: Context) -> _Tried:
+        """What is to be seen of the result, drawn."""
+        view, unfit = body_of(self.result, Part(rows=context.height + 1, characters=context.line_limit))
+        failures = [f"(the renderer of {self.result.kind} failed: {unfit})"] if unfit else []
+        if view is None:
+            return None, failures
+        lines, more = _tried(f"the drawer of {view.type}", lambda: draw(view, context), context)
+        return lines, failures + more
 
     def _context(self, console: Console, width: int, terminal: int) -> Context:
         display = self.result.display
         height = FULL_HEIGHT if self.full else min(display.max_height or HEIGHT, FULL_HEIGHT)
         pairs = terminal >= SIDE_BY_SIDE if self.side_by_side is None else self.side_by_side
-        return Context(console, width, height, self.full, pairs, dict(display.field_types))
+        return Context(console, width, height, self.full, pairs)
 
 
 def renderable(
@@ -138,7 +150,7 @@ def renderable(
     seconds: float | None = None,
     header: bool = True,
     side_by_side: bool | None = None,
-) -> Shown:
+) -> Drawing:
     """A result as something rich can print: one line by default.
 
     It opens when `full` is asked for (then `max_height` is not heeded, and hidden results are named), when it is an
@@ -146,15 +158,14 @@ def renderable(
     `state` is one of `done`, `failed`, `waiting`, `stopped`, `open`. Without `header` an opened result is its body
     alone. Diffs are side by side where the terminal is wide, unless `side_by_side` says otherwise.
     """
-    return Shown(result, full, title, state, seconds, header, side_by_side)
+    return Drawing(result, full, title, state, seconds, header, side_by_side)
 
 
 def print_result(result: Result, console: Console | None = None, *, full: bool = False) -> None:
     """Print a result, by default to the terminal."""
     console = console if console is not None else contexts.console()
-    shown = renderable(result, full=full)
     if not result.display.hidden or full:
-        console.print(shown, end="", soft_wrap=False)
+        console.print(renderable(result, full=full), end="", soft_wrap=False)
 
 
 def ordered(results: Iterable[Result]) -> list[Result]:
@@ -162,17 +173,13 @@ def ordered(results: Iterable[Result]) -> list[Result]:
     return sorted(results, key=lambda result: -(result.display.priority or 0))
 
 
-def _drawable(result: Result) -> Result:
-    """The result with a word for each of those inside it, as renderers know only plain data."""
-    nested = any(True for _ in inside(result.data))
-    return replace(result, data=replaced(result.data, lambda each: each.brief)) if nested else result
-
-
-def _failed(result: Result) -> bool:
-    data: object = result.data
-    if result.kind == "terminal" and isinstance(data, dict):
-        return cast(dict[str, Any], data).get("exitCode") not in (None, 0)
-    return result.is_error
+def _tried(name: str, make: Callable[[], Drawn], context: Context) -> _Tried:
+    # A renderer may be anybody's, and so may what colours code: whatever it raises must not keep the rest from being
+    # shown.
+    try:
+        return _laid_out(make(), context), []
+    except Exception as error:
+        return None, [f"({name} failed: {_reason(error)})"]
 
 
 def _reason(error: Exception) -> str:
@@ -183,18 +190,7 @@ def _reason(error: Exception) -> str:
         return type(error).__name__
 
 
-def _gist(data: object) -> str:
-    """What can be said in a line of a result that has no summary."""
-    if isinstance(data, dict):
-        fields = cast(dict[str, Any], data)
-        data = next((fields[key] for key in ("message", "question", "content", "text") if key in fields), fields)
-    if not isinstance(data, str):
-        return "" if data is None else json_text(data, _GIST)
-    lines, count = head(data[:_LOOKED_AT].strip(), 1)
-    return f"{lines[0]} (+{count_lines(data) - 1:,} lines)" if count > 1 else "".join(lines)
-
-
-def _laid_out(body: Body, context: Context) -> list[Line]:
+def _laid_out(body: Drawn, context: Context) -> list[Line]:
     """What a renderer returned, as lines. Nothing is printed before all of it is known to work."""
     if isinstance(body, Lines):
         drawn = body.sequence if isinstance(body, Picture) else ""

@@ -9,11 +9,12 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
+from antiphon.render.drawing import Drawing
 from antiphon.render.lines import StateLine, indentation
-from antiphon.render.safe import count_lines, forwards, safe
-from antiphon.render.shown import Shown
+from antiphon.render.safe import safe
 from antiphon.results import Result
 from antiphon.results import text as text_result
+from antiphon.views.part import count_lines, forwards
 
 #: A line may be as long as it likes, but not so long that it fills the screen many times.
 LONG_LINE = 2000
@@ -56,7 +57,7 @@ class Question:
                 yield Text.assemble(mark, begins, piece) if not place else Text.assemble(" " * hanging, piece)
 
 
-class Page:
+class Scroll:
     """Prints to a console what came from outside, made harmless, and indented by the depth of the run it belongs to."""
 
     def __init__(self, console: Console) -> None:
@@ -102,7 +103,7 @@ class Page:
         self._last = ""
 
 
-class _Opened(Shown):
+class _Opened(Drawing):
     """A result that is not folded away, whatever its hints say."""
 
     @property

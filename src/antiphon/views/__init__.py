@@ -1,0 +1,77 @@
+"""Results as data that says what is to be seen: what a terminal, a page and an editor draw is the same.
+
+`view(result)` is plain, frozen and bounded data with a JSON form. This room knows every room up to the session, and
+nothing of who draws: no widths, no colours, no clock.
+"""
+
+from antiphon.views.choice import headline, results_of, view
+from antiphon.views.codec import view_from_json, view_json, view_schema
+from antiphon.views.fields import Unfit
+from antiphon.views.view import (
+    Body,
+    Branch,
+    Cell,
+    Changed,
+    Code,
+    Column,
+    Cut,
+    Diff,
+    Entry,
+    Failure,
+    Files,
+    Hunk,
+    Image,
+    Inner,
+    Json,
+    Leaf,
+    Line,
+    Markdown,
+    Node,
+    Output,
+    Piece,
+    Question,
+    Scalar,
+    Status,
+    Table,
+    Text,
+    Tree,
+    View,
+)
+
+__all__ = [
+    "Body",
+    "Branch",
+    "Cell",
+    "Changed",
+    "Code",
+    "Column",
+    "Cut",
+    "Diff",
+    "Entry",
+    "Failure",
+    "Files",
+    "Hunk",
+    "Image",
+    "Inner",
+    "Json",
+    "Leaf",
+    "Line",
+    "Markdown",
+    "Node",
+    "Output",
+    "Piece",
+    "Question",
+    "Scalar",
+    "Status",
+    "Table",
+    "Text",
+    "Tree",
+    "Unfit",
+    "View",
+    "headline",
+    "results_of",
+    "view",
+    "view_from_json",
+    "view_json",
+    "view_schema",
+]

@@ -1,0 +1,156 @@
+"""Views as JSON: names of two words in camel case, fields that say nothing left out, `type` where there is a choice.
+
+What is written, what is read and the schema all follow from the fields of the values in `view`.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from antiphon.errors import FormatError
+from antiphon.views.view import View
+
+_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
+
+
+def view_json(view: View) -> dict[str, Any]:
+    """A view as JSON data."""
+    return _written(view)
+
+
+def view_from_json(data: object) -> View:
+    """The view that JSON data stands for; FormatError says what is wrong with anything else."""
+    return _read(View, data, "the view")
+
+
+def _written(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_written(each) for each in cast(tuple[Any, ...], value)]
+    if not is_dataclass(value):
+        return value
+    pairs = ((name, field, getattr(value, field.name)) for name, (field, _) in _fields(type(value)).items())
+    return {name: _written(given) for name, field, given in pairs if not field.init or given != field.default}
+
+
+@cache
+def _fields(kind: Any) -> dict[str, tuple[Field[Any], Any]]:
+    """The fields of a value by their names in JSON, each with its type."""
+    hints = get_type_hints(kind)
+    return {_camel(field.name): (field, hints[field.name]) for field in fields(kind)}
+
+
+def _camel(name: str) -> str:
+    first, *more = name.split("_")
+    return first + "".join(word.capitalize() for word in more)
+
+
+def _is_union(hint: Any) -> bool:
+    return get_origin(hint) in (Union, types.UnionType)
+
+
+# Reading
+
+
+def _read(hint: Any, data: Any, where: str) -> Any:
+    if _is_union(hint):
+        return _read_one(get_args(hint), data, where)
+    if get_origin(hint) is tuple:
+        if not isinstance(data, list):
+            raise FormatError(f"{where} is a list, not {_name(data)}")
+        given = enumerate(cast(list[Any], data))
+        return tuple(_read(get_args(hint)[0], each, f"{where}[{number}]") for number, each in given)
+    if is_dataclass(hint):
+        return _read_object(hint, data, where)
+    if not _fits(hint, data):
+        wanted = " or ".join(map(repr, get_args(hint))) or _NAMES[hint]
+        raise FormatError(f"{where} is {wanted}, not {_name(data)}")
+    return data
+
+
+def _read_one(hints: tuple[Any, ...], data: Any, where: str) -> Any:
+    """A value that may be of several types: an object says which in `type`."""
+    if isinstance(data, dict):
+        name = cast(dict[str, Any], data).get("type")
+        objects: dict[Any, Any] = {_fields(hint)["type"][0].default: hint for hint in hints if is_dataclass(hint)}
+        if not isinstance(name, str) or name not in objects:
+            raise FormatError(f"{where} has a `type` of {', '.join(objects) or 'nothing'}, not {name!r:.40}")
+        return _read(objects[name], data, where)
+    if not any(_fits(hint, data) for hint in hints):
+        raise FormatError(f"{where} cannot be {_name(data)}")
+    return data
+
+
+def _read_object(hint: Any, data: Any, where: str) -> Any:
+    if not isinstance(data, dict):
+        raise FormatError(f"{where} is an object, not {_name(data)}")
+    given = cast(dict[str, Any], data)
+    values: dict[str, Any] = {}
+    for name, (field, kind) in _fields(hint).items():
+        if name in given:
+            read = _read(kind, given[name], f"{where}.{name}")
+            values |= {field.name: read} if field.init else {}
+        elif field.init and field.default is MISSING:
+            raise FormatError(f"{where} has no `{name}`")
+    make: Callable[..., Any] = hint
+    return make(**values)
+
+
+def _fits(hint: Any, data: Any) -> bool:
+    if get_origin(hint) is Literal:
+        return data in get_args(hint) and isinstance(data, str)
+    if hint not in _NAMES or (isinstance(data, bool) and hint is not bool):
+        return False
+    return isinstance(data, int | float if hint is float else hint)
+
+
+def _name(data: object) -> str:
+    return "null" if data is None else f"{type(data).__name__} {data!r:.40}"
+
+
+# The schema
+
+
+@cache
+def view_schema() -> dict[str, Any]:
+    """The JSON Schema of views."""
+    found: dict[str, Any] = {}
+    _described(View, found)
+    own = found.pop("View")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Antiphon view",
+        **own,
+        "$defs": dict(sorted(found.items())),
+    }
+
+
+def _described(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
+    if _is_union(hint):
+        return {"anyOf": [_described(each, found) for each in get_args(hint)]}
+    if get_origin(hint) is Literal:
+        values = list(get_args(hint))
+        return {"const": values[0]} if len(values) == 1 else {"enum": values}
+    if get_origin(hint) is tuple:
+        return {"type": "array", "items": _described(get_args(hint)[0], found)}
+    if not is_dataclass(hint):
+        return {"type": _NAMES[hint]}
+    name = cast(type, hint).__name__
+    if name not in found:
+        found[name] = {}
+        found[name] = _described_object(hint, found)
+    return {"$ref": "#" if name == "View" else f"#/$defs/{name}"}
+
+
+def _described_object(hint: Any, found: dict[str, Any]) -> dict[str, Any]:
+    known = _fields(hint)
+    needed = [name for name, (field, _) in known.items() if not field.init or field.default is MISSING]
+    return {
+        "type": "object",
+        "description": " ".join((hint.__doc__ or "").split()),
+        "required": needed,
+        "properties": {name: _described(kind, found) for name, (_, kind) in known.items()},
+    }
