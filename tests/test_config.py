@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from genai_prices.data import providers as price_list
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from antiphon.config import default_model, keys, load_config, load_environment
+from antiphon import Session, connect
+from antiphon.cli import cli
+from antiphon.config import Configuration, default_model, keys, load_configuration
 from antiphon.config.choice import LOCAL, MODELS
-from antiphon.config.environment import parse
+from antiphon.config.dotenv import parse
 from antiphon.config.places import project_directories
 from antiphon.config.trust import decide, find_project
 from antiphon.errors import ConfigurationError, MalformedJSONError
+from antiphon.fakes import Fake
 from antiphon.providers.local import weights
 from antiphon.providers.registry import PROVIDERS, resolve
 
@@ -25,9 +28,8 @@ VARIABLES = {name for each in PROVIDERS.values() for name in (*each.key_env, *ea
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project directory, a user's directory beside it, and an environment with no keys."""
-    before = dict(os.environ)
     for name in [*VARIABLES, *(name for name in os.environ if name.startswith("ANTIPHON_"))]:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -36,11 +38,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     directory = tmp_path / "project"
     directory.mkdir()
     monkeypatch.chdir(directory)
-    yield directory
-    keys.read_from.clear()
-    monkeypatch.undo()
-    os.environ.clear()
-    os.environ.update(before)
+    return directory
 
 
 @pytest.fixture
@@ -64,7 +62,7 @@ class TestOrder:
         os.environ["MISTRAL_API_KEY"] = "k" if "key" in given_by else ""
         trusted()
         arguments = {name: f"x/{name}" for name in ("flag", "program") if name in given_by}
-        choice = default_model(**arguments)
+        choice = default_model(load_configuration(), **arguments)
         first = next(name for name in self.STEPS if name in given_by or name == "local")
         named = {"key": MODELS["mistral"], "local": LOCAL}
         assert (choice.source, choice.model) == (first, named.get(first, f"x/{first}"))
@@ -74,9 +72,9 @@ class TestOrder:
     def test_what_decides_first_hides_mistakes_behind_it(self, project: Path) -> None:
         (project / "antiphon.toml").write_text("not toml")
         trusted()
-        assert default_model(flag="gpt-5").model == "gpt-5"
+        assert default_model(load_configuration(), flag="gpt-5").model == "gpt-5"
         with pytest.raises(ConfigurationError, match="is not valid TOML"):
-            default_model()
+            default_model(load_configuration())
 
     def test_every_provider_has_a_model_that_is_sold_there(self) -> None:
         sold = {(provider.id, model.id) for provider in price_list for model in provider.models}
@@ -96,15 +94,15 @@ class TestFiles:
         inner.mkdir(parents=True)
         (project / "a" / "pyproject.toml").write_text("[tool.other]\nx = 1")
         trusted(inner)
-        assert load_config(inner).model == "top"
+        assert load_configuration(inner).model == "top"
         (project / "a" / "antiphon.toml").write_text('model = "nearer"')
         trusted(inner)
-        assert load_config(inner).model == "nearer"
+        assert load_configuration(inner).model == "nearer"
 
     def test_outside_of_a_repository_and_of_home_nothing_is_searched_above(self, project: Path) -> None:
         (project.parent / "antiphon.toml").write_text('model = "planted"')
         trusted(project)
-        assert load_config(project).model == ""
+        assert load_configuration(project).model == ""
 
     def test_within_home_the_search_ends_there(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("HOME", str(project))
@@ -112,8 +110,8 @@ class TestFiles:
 
     def test_a_directory_that_is_gone_has_no_configuration(self, project: Path) -> None:
         shutil.rmtree(project)
-        assert load_config().model == ""
-        assert default_model().source == "local"
+        assert load_configuration().model == ""
+        assert default_model(load_configuration()).source == "local"
 
     @pytest.mark.parametrize(
         ("text", "said"),
@@ -133,7 +131,7 @@ class TestFiles:
         path.write_bytes(text.encode("utf-8", "surrogatepass"))
         trusted()
         with pytest.raises(ConfigurationError) as raised:
-            load_config(project)
+            default_model(load_configuration(project)), load_configuration(project).mcp_servers()
         assert str(raised.value).startswith(str(path))
         assert said in str(raised.value)
 
@@ -147,7 +145,7 @@ class TestFiles:
             "[mcp.b]\ncommand = 'own'\nargs = ['-v']\n[mcp.c]\nurl = 'https://example.com/mcp'"
         )
         trusted()
-        servers = {server.name: server.command or server.url for server in load_config(project).mcp_servers()}
+        servers = {server.name: server.command or server.url for server in load_configuration(project).mcp_servers()}
         assert servers == {"a": "json", "b": "own", "c": "https://example.com/mcp", "e": "user"}
 
     def test_variables_of_servers_come_from_dotenv_too(self, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,14 +155,14 @@ class TestFiles:
             "[mcp.a]\ncommand = 'x'\n[mcp.a.env]\nT = '${WEATHER_TOKEN}'\nO = '${OTHER}'"
         )
         trusted()
-        (server,) = load_config(project).mcp_servers()
+        (server,) = load_configuration(project).mcp_servers()
         assert server.env == {"T": "from-file", "O": "real"}
-        assert "from-file" not in repr(load_config(project))
+        assert "from-file" not in repr(load_configuration(project))
 
     def test_an_unset_variable_is_told_when_servers_are_wanted(self, project: Path) -> None:
         (project / "antiphon.toml").write_text("model = 'm'\n[mcp.a]\ncommand = '${NOT_SET_ANYWHERE}'")
         trusted()
-        config = load_config(project)
+        config = load_configuration(project)
         assert config.model == "m"
         with pytest.raises(ConfigurationError, match=r"antiphon\.toml: .*NOT_SET_ANYWHERE"):
             config.mcp_servers()
@@ -174,26 +172,102 @@ class TestFiles:
         (project / "mcp.json").write_text(text)
         trusted()
         with pytest.raises((ConfigurationError, MalformedJSONError), match=r"mcp\.json"):
-            load_config(project)
+            load_configuration(project).mcp_servers()
+
+
+class TestValue:
+    def test_two_configurations_in_one_process_do_not_see_each_other(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        before = dict(os.environ)
+        found: dict[str, Configuration] = {}
+        for name in ("ann", "bob"):
+            own = {"HOME": str(tmp_path / name), "XDG_CONFIG_HOME": str(tmp_path / name / "config")}
+            project = tmp_path / name / "project"
+            project.mkdir(parents=True)
+            (project / ".env").write_text(f"OPENAI_API_KEY={name}\nOPENAI_BASE_URL=http://{name}/v1\n")
+            (project / "antiphon.toml").write_text(f"model = 'openai/{name}'\n[mcp.{name}]\ncommand = 'x'")
+            with monkeypatch.context() as user:
+                user.setenv("XDG_CONFIG_HOME", own["XDG_CONFIG_HOME"])
+                trusted(project)
+                keys.set_key("groq", f"groq-{name}")
+            found[name] = load_configuration(project, own)
+        for name, each in found.items():
+            model = connect(default_model(each).model, environment=each.environment)
+            assert (model.name, model.url) == (f"openai/{name}", f"http://{name}/v1")
+            assert PROVIDERS["openai"].key(each.environment) == name
+            assert PROVIDERS["groq"].key(each.environment) == f"groq-{name}"
+            assert [server.name for server in each.mcp_servers()] == [name]
+            assert f"groq-{name}" not in repr(each)
+        assert dict(os.environ) == before
+        assert PROVIDERS["openai"].key() == PROVIDERS["groq"].key() == ""
+
+    def test_a_session_asks_by_the_configuration_it_was_given(self, project: Path) -> None:
+        with Fake(["Hello."]) as fake:
+            (project / ".env").write_text(f"OPENAI_API_KEY=k\nOPENAI_BASE_URL={fake.base_url('openai-chat')}\n")
+            trusted()
+            configuration = load_configuration(project)
+            assert Session("openai-chat/gpt-5", configuration=configuration).vibe("Hi").value == "Hello."
+
+    def test_a_stored_key_serves_a_session_without_any_call_before(self) -> None:
+        keys.set_key("mistral", "stored")
+        assert Session().model.name == MODELS["mistral"]
+        assert Session("mistral/mistral-small").model.name == "mistral/mistral-small"
+
+    def test_a_broken_file_of_keys_harms_nobody_who_needs_none(self, user: Path) -> None:
+        user.with_name("keys.json").write_text("{")
+        assert default_model(load_configuration(), "local/0.5b").model == "local/0.5b"
+        with pytest.raises(ConfigurationError, match="mend or delete it"):
+            default_model(load_configuration())
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ["models"],
+            ["models", "--why"],
+            ["keys", "list"],
+            ["keys", "set", "groq"],
+            ["ask", "Hi"],
+            ["chat"],
+            ["run", "hello.vibe"],
+            ["run", "hello.vibe", "--show", "prompt"],
+            ["repl"],
+            ["test", "hello.vibe"],
+        ],
+    )
+    def test_no_command_writes_into_the_process(self, project: Path, command: list[str]) -> None:
+        with Fake(["Hello."] * 3) as fake:
+            (project / ".env").write_text(
+                f"OPENAI_API_KEY=k\nOPENAI_BASE_URL={fake.base_url('openai-chat')}\nANTIPHON_MODEL=openai-chat/gpt-5\n"
+            )
+            (project / "hello.vibe").write_text('let said = do "Hi"\nprint(said)\ntest "one" { assert(1 == 1) }\n')
+            trusted()
+            variables, providers = dict(os.environ), dict(PROVIDERS)
+            done = CliRunner().invoke(cli, command, input="sk-other\n" if "set" in command else "Hi\n")
+            assert done.exit_code == 0, done.output
+            assert (dict(os.environ), PROVIDERS) == (variables, providers)
+            if command[0] in ("ask", "chat", "run") and "--show" not in command:
+                assert "Hello." in done.output
+            assert PROVIDERS["openai"].key() == ""
 
 
 class TestDotenv:
     def test_keys_and_the_model_are_taken_and_nothing_else(self, project: Path) -> None:
         (project / ".env").write_text("ANTHROPIC_API_KEY=k\nANTIPHON_MODEL=m\nPATH=/evil\nPIP_INDEX_URL=x\nFOO=1\n")
         trusted()
-        path, foo = os.environ["PATH"], os.environ.get("FOO")
-        assert load_environment() == []
-        assert (os.environ["ANTHROPIC_API_KEY"], os.environ["ANTIPHON_MODEL"]) == ("k", "m")
-        assert (os.environ["PATH"], os.environ.get("FOO")) == (path, foo)
-        assert default_model().steps[-1].found == f"in {project / '.env'}"
+        configuration = load_configuration()
+        variables = configuration.environment
+        assert configuration.notes == ()
+        assert (variables["ANTHROPIC_API_KEY"], variables["ANTIPHON_MODEL"]) == ("k", "m")
+        assert (variables["PATH"], variables.get("FOO")) == (os.environ["PATH"], os.environ.get("FOO"))
+        assert default_model(configuration).steps[-1].found == f"in {project / '.env'}"
 
     @pytest.mark.parametrize("value", ["real", ""])
     def test_the_real_environment_is_stronger(self, project: Path, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
         monkeypatch.setenv("OPENAI_API_KEY", value)
         (project / ".env").write_text("OPENAI_API_KEY=file")
         trusted()
-        load_environment()
-        assert os.environ["OPENAI_API_KEY"] == value
+        assert load_configuration().environment["OPENAI_API_KEY"] == value
 
     def test_no_key_from_elsewhere_goes_to_an_address_of_the_file(
         self, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -205,16 +279,17 @@ class TestDotenv:
             "OPENAI_BASE_URL=http://localhost:1\nOPENAI_API_KEY=own\nLITELLM_BASE_URL=http://localhost:2"
         )
         trusted()
-        notes = load_environment()
-        assert "GOOGLE_GEMINI_BASE_URL" not in os.environ
-        assert "ANTHROPIC_BASE_URL" not in os.environ
+        configuration = load_configuration()
+        notes, variables = configuration.notes, configuration.environment
+        assert "GOOGLE_GEMINI_BASE_URL" not in variables
+        assert "ANTHROPIC_BASE_URL" not in variables
         assert len(notes) == 2
         for note, key in zip(sorted(notes), ("stored", "GEMINI_API_KEY"), strict=True):
             assert note.startswith(f"{project / '.env'} sets ")
             assert f"the key that would be sent there ({key}" in note
         assert all("is ignored" in note and "evil" not in note and "stored " not in note[-10:] for note in notes)
-        assert PROVIDERS["openai"].address() == "http://localhost:1"
-        assert PROVIDERS["litellm"].address() == "http://localhost:2"
+        assert PROVIDERS["openai"].address(variables) == "http://localhost:1"
+        assert PROVIDERS["litellm"].address(variables) == "http://localhost:2"
 
     def test_an_address_of_the_users_own_is_kept_without_a_word(
         self, project: Path, monkeypatch: pytest.MonkeyPatch
@@ -223,24 +298,26 @@ class TestDotenv:
         monkeypatch.setenv("OPENAI_BASE_URL", "http://mine")
         (project / ".env").write_text("OPENAI_BASE_URL=http://theirs")
         trusted()
-        assert load_environment() == []
-        assert os.environ["OPENAI_BASE_URL"] == "http://mine"
+        configured = load_configuration()
+        assert list(configured.notes) == []
+        assert configured.environment["OPENAI_BASE_URL"] == "http://mine"
 
     def test_all_that_is_to_be_told_is_told(self, project: Path) -> None:
         keys.set_key("anthropic", "stored")
         (project / ".env").write_text("nothing\nOPENAI_API_KEY=a\0b\nANTHROPIC_BASE_URL=http://evil\n")
         trusted()
         keys.keys_file().chmod(0o644)
-        first, *lines, last = load_environment()
+        configured = load_configuration()
+        first, *lines, last = configured.notes
         assert "could be read by others" in first
         assert lines == [f"line {number} of {project / '.env'} is not NAME=value; it is ignored" for number in (1, 2)]
         assert "sets ANTHROPIC_BASE_URL" in last
-        assert "OPENAI_API_KEY" not in os.environ
+        assert "OPENAI_API_KEY" not in configured.environment
 
     def test_a_line_that_is_none_is_told_without_its_content(self, project: Path) -> None:
         (project / ".env").write_text("# keys\nANTHROPIC_API_KEY sk-secret\nOPENAI_API_KEY='open\n")
         trusted()
-        assert load_environment() == [
+        assert list(load_configuration().notes) == [
             f"line {number} of {project / '.env'} is not NAME=value; it is ignored" for number in (2, 3)
         ]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.config import keys, load_environment
+from antiphon.config import keys, load_configuration
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS
 
@@ -60,21 +60,21 @@ def test_a_stored_key_is_found_by_its_provider_and_never_printed(directory: Path
     assert [code for code, _ in said] == [0, 0, 0]
     assert all(SECRET not in text and SECRET[:6] not in text for _, text in said)
     assert f"openai       stored in {directory / 'keys.json'}" in said[1][1]
-    load_environment()
-    assert PROVIDERS["openai"].key() == SECRET
-    assert PROVIDERS["openai-chat"].key() == SECRET
-    assert PROVIDERS["openai"].key({}) == ""
+    variables = load_configuration().environment
+    assert PROVIDERS["openai"].key(variables) == SECRET
+    assert PROVIDERS["openai-chat"].key(variables) == SECRET
+    assert PROVIDERS["openai"].key() == ""
     assert run("remove", "openai") == (0, "removed\n")
     assert run("remove", "openai") == (0, "there was none stored\n")
-    assert PROVIDERS["openai"].key() == ""
+    assert PROVIDERS["openai"].key(load_configuration().environment) == ""
 
 
 def test_the_environment_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     keys.set_key("anthropic", SECRET)
-    load_environment()
     monkeypatch.setenv("ANTHROPIC_API_KEY", "real")
-    assert PROVIDERS["anthropic"].key() == "real"
-    assert keys.where(PROVIDERS["anthropic"]) == "ANTHROPIC_API_KEY in the environment"
+    variables = load_configuration().environment
+    assert PROVIDERS["anthropic"].key(variables) == "real"
+    assert variables.key_place(PROVIDERS["anthropic"]) == "ANTHROPIC_API_KEY in the environment"
 
 
 def test_only_the_owner_can_read_the_file(directory: Path) -> None:
@@ -150,8 +150,8 @@ class TestKeyring:
         assert SECRET not in (directory / "keys.json").read_text()
         assert run("list") == (0, "mistral      stored in the system's keyring\n")
         code = (
-            "from antiphon.config import load_environment; load_environment();"
-            "from antiphon.providers import PROVIDERS; print(PROVIDERS['mistral'].key())"
+            "from antiphon.config import load_configuration; from antiphon.providers import PROVIDERS;"
+            "print(PROVIDERS['mistral'].key(load_configuration().environment))"
         )
         found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert found.stdout == f"{SECRET}\n"

@@ -11,7 +11,7 @@ from rich.syntax import Syntax
 from rich.text import Text
 
 from antiphon import results
-from antiphon.lang.highlight import VibeLexer
+from antiphon.lang import VibeLexer
 from antiphon.render import print_result
 from antiphon.results import Result
 

@@ -26,7 +26,8 @@ from unittest import mock
 
 from antiphon.cli.scripted import offered, spoken
 from antiphon.fakes import Fake, Received, Step
-from antiphon.lang.run.program import Host, load
+from antiphon.lang.run import Host, load
+from antiphon.session import Question
 
 HERE = Path(__file__).parent
 MODEL = "anthropic/claude-sonnet-5"
@@ -89,12 +90,12 @@ def run(case: Case, place: Path, **settings: Any) -> str:
     people = [each["human"] for each in case.answers() if isinstance(each, dict) and "human" in each]
     seen: list[str] = []
 
-    def human(question: str) -> str:
+    def human(question: Question) -> str:
         answer = people.pop(0)
-        seen.append(f"{question} {answer}".rstrip())
+        seen.append(f"{question.text} {answer}".rstrip())
         return answer
 
-    host = Host(write=seen.append, human=human, default_model=lambda: MODEL, **settings)
+    host = Host(write=seen.append, people=human, default_model=lambda: MODEL, **settings)
     text = (HERE / case.stdin).read_text(encoding="utf-8") if case.stdin else ""
     with contextlib.chdir(place), mock.patch("sys.stdin", io.StringIO(text)):
         load(case.program).run(host, arguments=case.arguments)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
     from antiphon.errors import AntiphonError
-    from antiphon.lang.run.importer import install_importer
-    from antiphon.lang.run.program import load, run
+    from antiphon.lang.run import install_importer, load, run
     from antiphon.providers import Model, connect
     from antiphon.results import Result
     from antiphon.session import AIResult, Limits, ReturnError, Session
@@ -40,9 +39,9 @@ _HOMES = {
     "ToolResult": "antiphon.conversation",
     "ToolSpec": "antiphon.conversation",
     "connect": "antiphon.providers",
-    "install_importer": "antiphon.lang.run.importer",
-    "load": "antiphon.lang.run.program",
-    "run": "antiphon.lang.run.program",
+    "install_importer": "antiphon.lang.run",
+    "load": "antiphon.lang.run",
+    "run": "antiphon.lang.run",
     "tool": "antiphon.tools",
 }
 

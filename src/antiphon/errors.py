@@ -1,4 +1,4 @@
-"""Every error that Antiphon raises, as one tree.
+"""Every error that Antiphon raises, as one tree; behind those that another package exports, which one it is.
 
 AntiphonError
 ├── ContentError             text, an image or arguments that no provider takes
@@ -11,8 +11,31 @@ AntiphonError
 ├── OptionError              an option the chosen provider or model does not take
 ├── ConfigurationError       no such provider, no key, no base URL
 ├── WeightsError             a local model's file that cannot be had, or is not what it should be
+│   └── SourceFailed         one of the places it comes from did not give it; the next is asked
 ├── StoreError               the store of conversations cannot be read or written
 │   └── NotSavedError        no saved conversation has this id
+├── ReplayMismatch           a request that is not the one recorded (antiphon.providers)
+├── ToolDefinitionError      a function that cannot be a tool (antiphon.tools)
+├── InvalidArguments         arguments that do not fit the tool they are for (antiphon.tools)
+├── ToolFailure              what a tool could not do, in words for the model (antiphon.tools)
+│   ├── Pause                a question to a person, for which the call waits (antiphon.tools)
+│   ├── Missing              no such file or directory
+│   └── Unreachable          an MCP server that does not answer
+├── OverBudget               a request beyond what all together may use (antiphon.effects)
+├── DifferentEffect          something else than was recorded at its place (antiphon.effects)
+├── NoAnswer                 a run that ended without an answer (antiphon.session)
+│   ├── Waiting              a person is needed, and nobody is there (antiphon.session)
+│   ├── LimitReached         a limit leaves no room for more (antiphon.session)
+│   ├── Refused              the model refused to answer (antiphon.session)
+│   ├── Stuck                the model repeats itself (antiphon.session)
+│   ├── Empty                neither an answer nor a call (antiphon.session)
+│   ├── Truncated            cut off by the token limit (antiphon.session)
+│   ├── Cancelled            somebody ended it (antiphon.session)
+│   └── ReturnError          no value of the type that was asked for (antiphon.session)
+├── ProgramErrors            all that is wrong with the text of a program (antiphon.lang)
+├── VibeError                what went wrong while a program ran (antiphon.lang.run)
+│   ├── Thrown               what the program itself threw, and nobody caught
+│   └── ImportFailed         a module, package or server that cannot be imported
 └── ProviderError            the provider, or the way to it, failed
     ├── ConnectionFailed     no connection, or it broke
     │   └── StreamCut        a stream ended before its reply was complete
@@ -30,9 +53,16 @@ AntiphonError
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class AntiphonError(Exception):
-    """The root: catching it catches everything this package raises on purpose."""
+    """The root: catching it catches everything this package raises on purpose.
+
+    Where it ended a run, `run` says what that had used and said.
+    """
+
+    run: Any = None
 
 
 class ContentError(AntiphonError, ValueError):

@@ -120,7 +120,7 @@ def test_a_typed_answer_that_never_fits_is_no_answer(fake: Fake) -> None:
     result = ask("Extract.", "-r", "{age: number}", "--json")
     assert result.exit_code == 1
     printed = json.loads(result.stdout)
-    assert (printed["value"], printed["outcome"]) == (None, "error")
+    assert (printed["value"], printed["outcome"]) == (None, "wrong")
     assert "age" in printed["detail"]
 
 
@@ -148,7 +148,7 @@ def test_the_whole_result_as_one_object(fake: Fake) -> None:
     [
         (Answer("I will not.", stop="refusal"), 1, "refused: I will not."),
         (Answer("Half an ans", stop="length"), 1, "truncated: cut off"),
-        (call("run_shell", command="true"), 3, "blocked: `run_shell` waits for a human"),
+        (call("run_shell", command="true"), 3, "waiting: a person is needed: `run_shell`"),
         (Fail(400, "no"), 1, "openai answered 400: no"),
         (Fail(401), 2, "check the key"),
         (Fail(404), 2, "check the model's name"),

@@ -97,7 +97,7 @@ def test_calls_are_allowed_denied_and_always_allowed(fake: Fake, start: Start, t
     chat.expect("› ")
     chat.send("Write a.\n")
     chat.expect("May `write_file` run?")
-    assert "  path: a.txt" in chat.expect("[y]es, [n]o, [a]lways (write_file):")
+    assert "  | path: a.txt" in chat.expect("[y]es, [n]o, [a]lways (write_file):")
     chat.send("not that one\n")
     chat.expect("the user said: not that one")
     chat.expect("› ")
@@ -118,10 +118,10 @@ def test_an_always_for_a_command_covers_no_other_command(fake: Fake, start: Star
     chat.expect("› ")
     chat.send("Go.\n")
     chat.expect("command: echo 1")
-    chat.expect("(this very command):")
+    chat.expect("(this very call):")
     chat.send("always\n")
     chat.expect("command: echo 2")
-    chat.expect("(this very command):")
+    chat.expect("(this very call):")
     chat.send("\n")
     chat.expect("the call was denied")
     chat.expect("Done.")
@@ -271,7 +271,8 @@ def test_a_killed_chat_is_resumed_where_it_was(fake: Fake, start: Start, tmp_pat
 def test_a_conversation_that_no_longer_fits_is_shortened_and_the_whole_is_kept(
     fake: Fake, start: Start, tmp_path: Path
 ) -> None:
-    fake.play("First. " * 200, "Second. " * 200, Fail(400, "prompt is too long: 2000 tokens > 1000 maximum"), "Third.")
+    fake.play("First. " * 200, "Second. " * 200, Fail(400, "prompt is too long: 2000 tokens > 1000 maximum"))
+    fake.play("They asked twice.", "Third.")
     chat = start("-m", CLAUDE)
     for question in ("One?", "Two?"):
         chat.expect("› ")
@@ -287,6 +288,7 @@ def test_a_conversation_that_no_longer_fits_is_shortened_and_the_whole_is_kept(
     assert entries[0].parent == entries[1].id
     assert said(saved(tmp_path))[-1] == "Third."
     assert "left out" in said(saved(tmp_path))[0]
+    assert "They asked twice." in said(saved(tmp_path))[0]
 
 
 def test_a_message_that_can_never_fit_is_taken_back(fake: Fake, start: Start) -> None:

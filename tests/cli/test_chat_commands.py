@@ -7,10 +7,11 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.cli.talk.person import described
 from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import ConfigurationError, NotSavedError
 from antiphon.fakes import Answer, Fail, Fake, call
+from antiphon.render import Person
+from antiphon.session import Question
 from antiphon.store import Store
 
 
@@ -137,7 +138,7 @@ def test_a_failure_is_a_line_and_the_message_can_be_asked_again(fake: Fake) -> N
 
 def test_a_call_that_nobody_can_allow_is_told(fake: Fake) -> None:
     fake.play(call("run_shell", command="true"))
-    assert "stopped: `run_shell` waits for a human" in chat("go", "y", arguments=("--tools", "all"))
+    assert "stopped: a person is needed: `run_shell`" in chat("go", "y", arguments=("--tools", "all"))
     assert len(fake.requests) == 2, "the second line was a message, not an answer"
 
 
@@ -206,7 +207,10 @@ def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path)
 
 def test_the_name_of_an_argument_cannot_pass_for_a_question_of_ours() -> None:
     forged = ToolCall("c1", "run_shell", {"command": "true", "a\n  path": "x", "body": "one\ntwo"})
-    assert described(forged)[0] == "May `run_shell` run?\n  command: true\n  a\\n  path: x\n  body:\n    one\n    two"
+    shown: list[str] = []
+    Person(lambda _: "n", shown.append).answer(Question("c1", "approval", "", call=forged))
+    lines = ["  | command: true", "  | a\\n  path: x", "  | body:", "  |   one", "  |   two"]
+    assert "".join(shown).strip().split("\n") == ["May `run_shell` run?", *lines]
 
 
 def test_an_answer_cannot_take_over_the_terminal(fake: Fake) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 import httpx2
 import pytest
 
+from antiphon.effects import Said
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.program import Host, Outcome, Program, load, loads
 from antiphon.providers import NO_RETRY, Model, connect, resolve
+from antiphon.session import Question
 
 #: A model of each API.
 MODELS = {
@@ -71,13 +73,14 @@ def ran(
     fake = Fake([*(step(each) for each in given if not _is_human(each)), _over])
     questions: list[str] = []
 
-    def human(question: str) -> str:
-        questions.append(question)
+    def human(question: Question) -> Said | None:
+        questions.append(question.text)
         if not people:
-            raise VibeError("V0923", f"nobody answers {question!r}")
-        return people.pop(0)
+            return None
+        said = people.pop(0)
+        return Said(said) if question.kind == "question" else Said(said, allowed=said in ("y", "yes"))
 
-    settings = {"write": lambda _: None, "human": human, "connect": connecting(fake), **host}
+    settings = {"write": lambda _: None, "people": human, "connect": connecting(fake), **host}
     settings.setdefault("default_model", lambda: MODELS[api])
     outcome = loaded.attempt(Host(**settings), inputs=inputs)
     rejected = [each.rejected for each in fake.requests if each.rejected]

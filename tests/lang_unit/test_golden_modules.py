@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.lang.run.effects import Host
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.host import Host
 from antiphon.lang.run.modules import Modules
 from antiphon.lang.run.program import Program
 

@@ -28,7 +28,7 @@ SCRIPTS: dict[str, list[Any]] = {
     "V0920": [Fail(404, "The model `gpt-9` does not exist")],
     "V0922": ["one"],
 }
-SETTINGS: dict[str, dict[str, Any]] = {"V0922": {"max_turns": 1}, "V0924": {"human": lambda _: "old"}}
+SETTINGS: dict[str, dict[str, Any]] = {"V0922": {"max_turns": 1}, "V0924": {"people": lambda _: "old"}}
 INPUTS = {"V0925": {"count": "many"}}
 
 

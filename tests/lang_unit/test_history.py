@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from random import Random
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from antiphon.fakes import Received, Step
-from tests.lang_unit.harness import MODELS, every_api, ran, said
+from antiphon.fakes import Call, Received, Step
+from tests.lang_unit.harness import MODELS, every_api, ran, said, tool_names
 
 _TOKEN = re.compile(r"\b[PAN]\d+\b")
 
@@ -144,3 +145,41 @@ def test_each_request_shows_what_it_should(seed: int, api: str):
 @every_api
 def test_each_request_shows_what_it_should_in_every_api(api: str):
     check(12, api)
+
+
+def test_what_async_let_asked_is_shown_from_its_first_use_on():
+    text = 'async let a = do "first"\nprint(do "second")\nprint(a)\nprint(do "third")\n'
+
+    def answer(received: Received) -> str:
+        return f"<{said(received).splitlines()[-1]}>"
+
+    run = ran(text, *[answer] * 3)
+    second, third = (next(each for each in run.prompts if each.endswith(last)) for last in ("second", "third"))
+    assert "first" not in second
+    assert "a (" not in second
+    assert "first\n<first>" in third
+    assert 'a (json): "<first>"' in third
+
+
+def test_a_result_that_was_cut_can_be_read_on_in_the_next_ask(tmp_path: Path):
+    text = """\
+import { long } from "./helper.py"
+model m = { name: "default", tools: [long] }
+vibe "look" m
+vibe "look on" m
+"""
+    helper = (
+        "from antiphon import tool\n\n@tool(output_limit=100)\ndef long() -> str:\n    'Long.'\n    return 'x' * 500\n"
+    )
+    (tmp_path / "helper.py").write_text(helper)
+    file = tmp_path / "main.vibe"
+    file.write_text(text)
+
+    def read_on(received: Received) -> Call:
+        handle = re.findall(r"handle '(result:[^']+)'", said(received))[-1]
+        return Call("read_result", {"handle": handle, "start": 400})
+
+    run = ran(file, {"tool": "long"}, "seen", read_on, "read")
+    assert "read_result" not in tool_names(run.fake.requests[0])
+    assert "read_result" in tool_names(run.fake.requests[2])
+    assert "[characters 400 to 500 of 500]" in run.prompts[-1]

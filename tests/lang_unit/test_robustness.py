@@ -346,12 +346,11 @@ from antiphon.lang.run.program import Host, load
 sys.path.insert(0, {root!r})
 from tests.lang_unit.harness import connecting
 program = load({file!r})
-host = Host(write=lambda text: print(text, flush=True), default_model=lambda: "anthropic/claude-sonnet-5")
-host.connect = connecting(Fake([Answer("late", delay=30) for _ in range(30)]))
-try:
-    program.run(host)
-except KeyboardInterrupt:
-    print("interrupted", host.usage()["outputTokens"])
+connect = connecting(Fake([Answer("late", delay=30) for _ in range(30)]))
+write = lambda text: print(text, flush=True)
+outcome = program.attempt(Host(write=write, default_model=lambda: "anthropic/claude-sonnet-5", connect=connect))
+if outcome.outcome == "interrupted":
+    print("interrupted", outcome.usage["outputTokens"])
     sys.exit(130)
 """
 

@@ -1,5 +1,8 @@
 """Names, keys, addresses, sizes and prices."""
 
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
 from antiphon import connect
@@ -13,7 +16,7 @@ from antiphon.providers import (
     register_provider,
     resolve,
 )
-from antiphon.wire import Usage
+from antiphon.wire import Profile, Usage
 
 
 @pytest.fixture(autouse=True)
@@ -148,3 +151,9 @@ def test_prices_and_unknown_prices():
     cached = connect("claude-sonnet-4-5", key="k").cost(Usage(1_000_000, 0, cache_read_tokens=1_000_000))
     assert cached is not None
     assert cached < price / 10
+
+
+def test_the_page_of_providers_has_them_all_and_every_way_to_differ():
+    page = (Path(__file__).parents[2] / "docs" / "providers.md").read_text()
+    assert [name for name in PROVIDERS if f"`{name}`" not in page] == ["local"], "which has a page of its own"
+    assert [each.name for each in fields(Profile) if f"`{each.name}`" not in page] == []

@@ -19,7 +19,20 @@ from antiphon.fakes import Answer, Fake, call
 from antiphon.render.blocks import Blocks
 from antiphon.render.live import LiveView
 from antiphon.results import table, text
-from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, RunRecord, Session, UsageChanged, Waiting
+from antiphon.session import (
+    AIResult,
+    Asked,
+    CallFinished,
+    CallStarted,
+    Event,
+    NoAnswer,
+    Question,
+    RunEnded,
+    RunRecord,
+    RunStarted,
+    Session,
+    UsageChanged,
+)
 from antiphon.tools import ToolCallRecord, ToolFailure, as_tool, requiring_approval
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
@@ -58,12 +71,35 @@ def written(console: Console) -> str:
     return console.file.getvalue()
 
 
-def shown(*events: Event, width: int = 60, depth: int = 0) -> str:
+class Telling(LiveView):
+    """A view that is told of what happens in a run, or of one so many runs inside of it."""
+
+    def tell(self, body: Any, depth: int = 0) -> None:
+        run, around = f"run{depth}", f"run{depth - 1}" if depth else None
+        if run not in self.__dict__.setdefault("known", set()):
+            self.known.add(run)
+            self.show(Event(run, 0, self._clock(), RunStarted("vibe", "", "", around)))
+        self.show(Event(run, 0, self._clock(), body))
+
+
+def done(result: AIResult) -> RunEnded:
+    return RunEnded("done", result)
+
+
+def failed(run: RunRecord) -> RunEnded:
+    return RunEnded("failed", error=NoAnswer(run.detail, run))
+
+
+def asked(kind: Any, call: ToolCall, text: str) -> Asked:
+    return Asked(Question("q", kind, text, call=call))
+
+
+def shown(*bodies: Any, width: int = 60) -> str:
     """What a file gets of these events."""
     to = console(width)
-    with LiveView(to, clock=lambda: 0.0) as view:
-        for event in events:
-            view.show(event, depth)
+    with Telling(to, clock=lambda: 0.0) as view:
+        for body in bodies:
+            view.tell(body)
     return written(to)
 
 
@@ -88,9 +124,9 @@ def run(fake: Fake, to: Console, *script: Any, tools: Any = IN_TURN) -> str:
 
 
 def interrupted(to: Console, error: type[BaseException]) -> None:
-    with LiveView(to, clock=lambda: 0.0) as view:
-        view.show(TextDelta("half a sent"))
-        view.show(CallStarted(ToolCall("c1", "weather", {"city": "Oslo"})))
+    with Telling(to, clock=lambda: 0.0) as view:
+        view.tell(TextDelta("half a sent"))
+        view.tell(CallStarted(ToolCall("c1", "weather", {"city": "Oslo"})))
         raise error
 
 
@@ -132,21 +168,21 @@ class TestAsAFile:
 
     def test_lines_come_as_soon_as_they_are_complete(self):
         to = console()
-        with LiveView(to) as view:
-            view.show(TextDelta("one\ntw"))
+        with Telling(to) as view:
+            view.tell(TextDelta("one\ntw"))
             assert written(to) == "one\n"
-            view.show(TextDelta("o\nthree"))
+            view.tell(TextDelta("o\nthree"))
             assert written(to) == "one\ntwo\n"
         assert written(to) == "one\ntwo\nthree\n"
 
     def test_a_run_inside_a_call_is_indented(self):
         to = console()
-        with LiveView(to, clock=lambda: 0.0) as view:
-            view.show(CallStarted(ToolCall("c0", "ask")))
-            view.show(TextDelta("hm"), depth=1)
-            view.show(finished("Rain", city="Oslo"), depth=1)
-            view.show(Done(AIResult("hm", run=RunRecord(Usage(1, 2)))), depth=1)
-            view.show(CallFinished(ToolCall("c0", "ask"), ToolResult("c0", "hm"), ToolCallRecord("", {}, "", None, 0)))
+        with Telling(to, clock=lambda: 0.0) as view:
+            view.tell(CallStarted(ToolCall("c0", "ask")))
+            view.tell(TextDelta("hm"), depth=1)
+            view.tell(finished("Rain", city="Oslo"), depth=1)
+            view.tell(done(AIResult("hm", run=RunRecord(Usage(1, 2)))), depth=1)
+            view.tell(CallFinished(ToolCall("c0", "ask"), ToolResult("c0", "hm"), ToolCallRecord("", {}, "", None, 0)))
         assert written(to) == (
             '  hm\n\n  ✓ weather(city="Oslo")  Rain  1.5s\n  ✓ done  1 in, 2 out  0ms\n✓ ask()  hm\n'
         )
@@ -171,15 +207,15 @@ class TestAsAFile:
 
     def test_questions_are_shown_whole(self):
         question = f"May `weather` run with {'x' * 500}y?"
-        output = shown(Waiting("approval", ToolCall("c1", "weather"), question))
+        output = shown(asked("approval", ToolCall("c1", "weather"), question))
         assert output.startswith("? May `weather` run")
         assert output.replace("\n", "").count("x") == 500
-        asked = shown(Waiting("question", ToolCall("c1", "ask"), "z" * 10_000))
-        assert "[2,000 characters not shown]" in asked
+        output = shown(asked("question", ToolCall("c1", "ask"), "z" * 10_000))
+        assert "[2,000 characters not shown]" in output
 
     def test_no_part_of_a_question_can_pass_for_another(self):
         forged = f"May `run_shell` run?\n  command: rm -r x;{' ' * 100}? May `look` run?{' ' * 100}path: x\n    body\n"
-        output = shown(Waiting("approval", ToolCall("c1", "run_shell"), forged + "y" * 100))
+        output = shown(asked("approval", ToolCall("c1", "run_shell"), forged + "y" * 100))
         lines = output.splitlines()
         assert lines[:2] == ["? May `run_shell` run?", "    command: rm -r x;"]
         assert "        ? May `look` run?" in lines
@@ -188,13 +224,13 @@ class TestAsAFile:
         assert all(line.startswith("  ") for line in lines[1:] if line)
 
     def test_an_outcome_that_is_not_done_says_why(self):
-        output = shown(Done(AIResult(None, run=RunRecord(outcome="limit", detail="the limit of 3 turns is reached"))))
+        output = shown(failed(RunRecord(outcome="limit", detail="the limit of 3 turns is reached")))
         assert output == "■ limit  0ms\n  the limit of 3 turns is reached\n"
 
     def test_an_answer_that_was_not_streamed_is_shown_at_the_end(self):
-        assert "forty-two" in shown(TextDelta("I think."), Done(AIResult({"answer": "forty-two"})))
-        assert "plain answer" in shown(Done(AIResult("plain answer")))
-        streamed = shown(TextDelta('{"answer": 42}'), Done(AIResult({"answer": 42})))
+        assert "forty-two" in shown(TextDelta("I think."), done(AIResult({"answer": "forty-two"})))
+        assert "plain answer" in shown(done(AIResult("plain answer")))
+        streamed = shown(TextDelta('{"answer": 42}'), done(AIResult({"answer": 42})))
         assert streamed.count("42") == 1
 
     def test_leaving_early_tells_what_was_interrupted(self):
@@ -208,11 +244,11 @@ class TestAsAFile:
             encoding = "ascii"
 
         to = Console(file=Ascii(), width=60)
-        with LiveView(to, clock=lambda: 0.0) as view:
-            view.show(ReasoningDelta("hm"))
-            view.show(TextDelta("é ✓\n"))
-            view.show(finished("x" * 100, city="ü"))
-            view.show(Done(AIResult("é ✓\n", (), RunRecord(Usage(1, 1), 0.5))))
+        with Telling(to, clock=lambda: 0.0) as view:
+            view.tell(ReasoningDelta("hm"))
+            view.tell(TextDelta("é ✓\n"))
+            view.tell(finished("x" * 100, city="ü"))
+            view.tell(done(AIResult("é ✓\n", (), RunRecord(Usage(1, 1), 0.5))))
         assert written(to).isascii()
         assert "+ done  1 in, 1 out - $0.50  0ms\n" in written(to)
 
@@ -227,11 +263,11 @@ def wait_until(condition: Callable[[], bool]) -> None:
 class TestAsATerminal:
     def test_markdown_is_rendered_when_a_block_is_complete(self):
         to = console(terminal=True, color_system=None)
-        with LiveView(to) as view:
-            view.show(TextDelta("Some **bo"))
+        with Telling(to) as view:
+            view.tell(TextDelta("Some **bo"))
             wait_until(lambda: "Some **bo" in written(to))  # plain while it streams
-            view.show(TextDelta("ld** text.\n\nNext"))
-            view.show(TextDelta(" one.\n"))
+            view.tell(TextDelta("ld** text.\n\nNext"))
+            view.tell(TextDelta(" one.\n"))
             assert "Some bold text." in written(to)
             assert [line[2:11] for line in played(written(to))] == ["me bold t", "", "xt one.", "answering"]
         screen = played(written(to))
@@ -260,10 +296,10 @@ class TestAsATerminal:
 
     def test_what_runs_now_is_told_at_the_bottom(self):
         to = console(terminal=True, color_system=None)
-        with LiveView(to) as view:
+        with Telling(to) as view:
             for number in range(6):
-                view.show(CallStarted(ToolCall(f"c{number}", "weather", {"city": f"Oslo {number}"})))
-            view.show(UsageChanged(Usage(1204, 300), 0.25))
+                view.tell(CallStarted(ToolCall(f"c{number}", "weather", {"city": f"Oslo {number}"})))
+            view.tell(UsageChanged(Usage(1204, 300), 0.25))
             wait_until(lambda: len(played(written(to))) == 6 and "0.25" in written(to))
             screen = played(written(to))
             assert re.fullmatch(r'\S weather\(city="Oslo 0"\)  \d+ms', screen[0])
@@ -289,27 +325,26 @@ class TestAsATerminal:
         with LiveView(to) as view, session.stream("…") as events:
             for event in events:
                 view.show(event)
-                if isinstance(event, Waiting):
-                    asked = written(to)
-                    assert asked.rindex("\x1b[?25h") > asked.rindex("\x1b[?25l")
-                    time.sleep(0.3)
-                    assert written(to) == asked
-                    event.allow()
+                if isinstance(event.body, Asked):
+                    before = written(to)
+                    assert before.rindex("\x1b[?25h") > before.rindex("\x1b[?25l")
+                    assert view._live is None, "nothing moves"
+                    events.run.allow(event.body.question.id)
         assert "dropped" in written(to)
 
     def test_no_color(self):
         to = Console(file=StringIO(), force_terminal=True, width=60, _environ={"NO_COLOR": "1", "TERM": "xterm"})
-        with LiveView(to) as view:
-            view.show(finished(ToolResult("c1", "bad", is_error=True)))
+        with Telling(to) as view:
+            view.tell(finished(ToolResult("c1", "bad", is_error=True)))
         assert not re.search(r"\x1b\[[0-9;]*3\dm", written(to))
 
     def test_many_events_cost_little(self):
         to = console(terminal=True)
-        with LiveView(to) as view:
+        with Telling(to) as view:
             for _ in range(20_000):
-                view.show(TextDelta("word "))
+                view.tell(TextDelta("word "))
             for _ in range(20_000):
-                view.show(CallDelta(0, "", '{"a'))
+                view.tell(CallDelta(0, "", '{"a'))
         assert len(written(to)) < 400_000
 
 
@@ -318,21 +353,21 @@ class TestAsATerminal:
 def test_hostile_text_is_shown_and_not_obeyed(said: str, value: Any, width: int, terminal: bool):
     to = console(width, terminal)
     bad = ToolCall.read(said, said, {said: value})
-    events: list[tuple[Event, int]] = [
+    events: list[tuple[Any, int]] = [
         (ReasoningDelta(said), 0),
         (TextDelta(said), 0),
         (TextDelta(said + "\n\n"), 0),
         (CallDelta(0, said, said), 0),
-        (Waiting("question", bad, said), 0),
+        (asked("question", bad, said), 0),
         (CallStarted(bad), 1),
         (CallFinished(bad, ToolResult(bad.id, said), ToolCallRecord(said, {}, said, None, 1)), 1),
         (CallFinished(bad, ToolResult(bad.id, said, is_error=True), ToolCallRecord(said, {}, said, None, 1)), 9),
         (CallFinished(bad, ToolResult(bad.id, "", semantic=text(said, summary=said, collapsed=False)), RECORD), 0),
-        (Done(AIResult(value, run=RunRecord(outcome="stuck", detail=said))), 0),
+        (failed(RunRecord(outcome="stuck", detail=said)), 0),
     ]
-    with LiveView(to, clock=lambda: 1.0) as view:
+    with Telling(to, clock=lambda: 1.0) as view:
         for event, depth in events:
-            view.show(event, depth)
+            view.tell(event, depth)
     output = OURS.sub("", written(to))
     if terminal:
         output = output.replace("\r", "\n")
@@ -400,10 +435,11 @@ def played(output: str) -> list[str]:
 
 
 def test_what_a_nested_run_used_is_counted_while_the_outer_one_goes_on():
-    with LiveView(console(), clock=lambda: 0.0) as view:
-        view.show(UsageChanged(Usage(100, 10), 0.5))
-        view.show(UsageChanged(Usage(7, 3), 0.25), depth=1)
-        view.show(Done(AIResult("inner", run=RunRecord(Usage(7, 3)))), depth=1)
-        assert {each.usage for each in view.now().used} == {Usage(100, 10), Usage(7, 3)}
-        view.show(Done(AIResult("outer", run=RunRecord(Usage(107, 13)))))
-        assert view.now().used == []
+    with Telling(console(), clock=lambda: 0.0) as view:
+        view.tell(UsageChanged(Usage(100, 10), 0.5))
+        view.tell(UsageChanged(Usage(7, 3), 0.25), depth=1)
+        view.tell(UsageChanged(Usage(107, 13), 0.75))
+        view.tell(done(AIResult("inner", run=RunRecord(Usage(7, 3)))), depth=1)
+        assert (view.now().usage, view.now().cost) == (Usage(107, 13), 0.75)
+        view.tell(done(AIResult("outer", run=RunRecord(Usage(107, 13)))))
+        assert view.now().usage == Usage()

@@ -26,7 +26,7 @@ CHANGE = results.diff("a.py", "x\n", "y\n", language="python")
 
 def ran(value: Any) -> ToolResult:
     made = as_tool(lambda: value, name="f")
-    return asyncio.run(execute(made, ToolCall("c1", "f"), Conversation()))[0]
+    return asyncio.run(execute(made, ToolCall("c1", "f"), Conversation())).result
 
 
 def printed(result: Result, **settings: Any) -> str:

@@ -195,7 +195,7 @@ class TestTheModelsFace:
 class TestInTools:
     def run(self, value: Any, **settings: Any):
         made = as_tool(lambda: value, name="f", **settings)
-        return asyncio.run(execute(made, ToolCall("c1", "f"), Conversation()))[0]
+        return asyncio.run(execute(made, ToolCall("c1", "f"), Conversation())).result
 
     def test_both_faces_are_kept(self):
         result = self.run(results.diff("a.py", "x\n", "y\n", collapsed=True))

@@ -6,9 +6,12 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from contextvars import copy_context
+from typing import Any, TypeVar, cast
 
 from antiphon.conversation import AssistantPart, Conversation, Text, ToolCall
+from antiphon.errors import AntiphonError
+from antiphon.session import AIResult, RunRecord
 from antiphon.wire import Reply, TextDelta, Usage
 
 T = TypeVar("T")
@@ -83,13 +86,22 @@ class ScriptedStream:
         self.left = True
 
 
+def ended(work: Callable[[], AIResult]) -> RunRecord:
+    """The record of a run, however it ended."""
+    try:
+        return work().run
+    except AntiphonError as error:
+        return cast(RunRecord, error.run)
+
+
 def within(seconds: float, function: Callable[[], T]) -> T:
     """The function's result; a TimeoutError where it hangs, rather than a hanging test."""
     outcome: Future[T] = Future()
+    context = copy_context()
 
     def work() -> None:
         try:
-            outcome.set_result(function())
+            outcome.set_result(context.run(function))
         except BaseException as error:
             outcome.set_exception(error)
 

@@ -36,7 +36,7 @@ class TestResults:
     def test_every_name_but_three_is_the_values(self):
         own = {name for name in dir(AIResult) if not name.startswith("_")}
         assert own == {"value", "tool_calls", "run"}
-        names = {field.name for field in dataclasses.fields(RunRecord)} | {"json", "items", "keys", "copy"}
+        names = ({field.name for field in dataclasses.fields(RunRecord)} | {"json", "items", "keys", "copy"}) - own
         result = AIResult(dict.fromkeys(names, "mine"))
         assert [getattr(result, name) for name in sorted(names)] == ["mine"] * len(names)
 

@@ -15,24 +15,27 @@ import pytest
 from pydantic import BaseModel
 
 from antiphon.conversation import Image, ToolResult
-from antiphon.errors import OptionError, ProviderError, ServerFailed
+from antiphon.effects import Said
+from antiphon.errors import AntiphonError, OptionError, ServerFailed
 from antiphon.fakes import Answer, Fail, Fake, call
 from antiphon.providers import Retry
 from antiphon.providers.recording import ReplayMismatch
 from antiphon.session import (
     AIResult,
-    CallFinished,
+    Asked,
     CallStarted,
-    Done,
+    LimitReached,
     Limits,
+    Question,
     ReturnError,
+    RunEnded,
     Session,
-    UsageChanged,
+    Stuck,
     Waiting,
     entered,
 )
 from antiphon.tools import (
-    Decision,
+    Pause,
     Policy,
     Rule,
     ToolContext,
@@ -40,7 +43,6 @@ from antiphon.tools import (
     requiring_approval,
     tool,
 )
-from antiphon.tools.tool import HumanNeeded
 from antiphon.wire import TextDelta
 
 MODELS = ["anthropic/claude-sonnet-5", "openai-chat/gpt-4o", "openai/gpt-5", "google/gemini-3-pro"]
@@ -267,9 +269,9 @@ class TestFaults:
         fake.play(*self.SCRIPTS[fault])
         outcome = self.run(here, stream)
         expected = {
-            "never an answer": "empty",
-            "refusal": "refused",
-            "cut text": "truncated",
+            "never an answer": "Empty",
+            "refusal": "Refused",
+            "cut text": "Truncated",
             "server failure": "ServerFailed",
             "rejected": "RequestRejected",
         }
@@ -287,8 +289,8 @@ class TestFaults:
                 for _ in events:
                     pass
             return events.result.run.outcome
-        except ProviderError as error:
-            return type(error).__name__
+        except AntiphonError as error:
+            return type(error).__name__ if error.run.conversation is here.conversation else "no run"
 
     def errors(self, fake: Fake, *script: Any, **settings: Any) -> list[str | None]:
         fake.play(*script)
@@ -307,9 +309,9 @@ class TestBreaker:
     def test_the_same_failing_call_ends_the_run(self, fake: Fake):
         fake.play(*[call("weather", city="Atlantis")] * 9)
         here = session(fake)
-        ret = here.vibe("Go.")
-        assert (ret.run.outcome, len(ret.tool_calls)) == ("stuck", 5)
-        assert "weather" in ret.run.detail
+        with pytest.raises(Stuck, match="weather") as caught:
+            here.vibe("Go.")
+        assert len(caught.value.run.tool_calls) == 5
         texts = [turn.results[0].text for turn in here.conversation.turns if getattr(turn, "results", ())]
         assert "has now failed 3 times. Do something else." in texts[2]
         fake.requests.clear()
@@ -340,8 +342,9 @@ class TestLimits:
     def test_the_run_ends_and_says_on_what(self, fake: Fake, limits: Limits, detail: str):
         here = session(fake, limits=limits)
         fake.play(*[call("weather", city=f"C{n}") for n in range(4)])
-        ret = here.vibe("Go.")
-        assert (ret.run.outcome, ret.run.detail) == ("limit", detail)
+        with pytest.raises(LimitReached) as caught:
+            here.vibe("Go.")
+        assert (str(caught.value), caught.value.run.outcome) == (detail, "limit")
         assert here.conversation.open_calls == ()
 
 
@@ -396,42 +399,49 @@ class TestApproval:
     def tools(self) -> list[Any]:
         return requiring_approval([weather])
 
-    @pytest.mark.parametrize("answer", [True, Decision(True), Decision(True, remember=True)])
+    @pytest.mark.parametrize("answer", [True, Said(), Said(always=True)])
     def test_allowed(self, fake: Fake, answer: Any):
         asked: list[str] = []
         fake.play(call("weather", city="Oslo"), call("weather", city="Oslo"), "Done.")
 
-        def approve(request: Any) -> Any:
-            asked.append(request.call.name)
+        def answers(question: Question) -> Any:
+            assert question.call is not None
+            asked.append(question.call.name)
             return answer
 
-        ret = session(fake, tools=self.tools(), approve=approve).vibe("Go.")
+        ret = session(fake, tools=self.tools(), people=answers).vibe("Go.")
         assert [record.result for record in ret.tool_calls] == ["Rain in Oslo"] * 2
-        assert len(asked) == (1 if getattr(answer, "remember", False) else 2)
+        assert len(asked) == (1 if getattr(answer, "always", False) else 2)
 
     def test_denied_with_a_reason(self, fake: Fake):
-        async def approve(_: Any) -> Decision:
-            return Decision(False, "not today")
+        async def answers(_: Question) -> Said:
+            return Said("not today", allowed=False)
 
         fake.play(call("weather", city="Oslo"), "Done.")
-        ret = session(fake, tools=self.tools(), approve=approve).vibe("Go.")
+        ret = session(fake, tools=self.tools(), people=answers).vibe("Go.")
         assert ret.tool_calls[0].error == "not run: the call was denied: not today"
 
-    def test_with_nobody_to_ask_the_run_is_blocked_and_says_on_what(self, fake: Fake):
+    def test_with_nobody_to_ask_the_run_waits_and_says_for_what(self, fake: Fake):
         fake.play(Answer(calls=[call("weather", city="Oslo"), call("weather", city="Bergen")]))
         here = session(fake, tools=self.tools())
-        ret = here.vibe("Go.")
-        assert ret.run.outcome == "blocked"
-        assert ret.run.detail == '`weather` waits for a human: May `weather` run with {"city":"Oslo"}?'
-        assert here.conversation.ready()
-        assert len(ret.tool_calls) == 2
+        with pytest.raises(Waiting, match="a person is needed") as caught:
+            here.vibe("Go.")
+        run = caught.value.run
+        assert run.outcome == "waiting"
+        assert [each.text for each in run.waiting] == [
+            'May `weather` run with {"city":"Oslo"}?',
+            'May `weather` run with {"city":"Bergen"}?',
+        ]
+        assert [each.id for each in here.conversation.open_calls] == [each.id for each in run.waiting]
+        assert run.tool_calls == ()
 
     def test_answered_by_whoever_iterates(self, fake: Fake):
         fake.play(Answer(calls=[call("weather", city="Oslo"), call("weather", city="Bergen")]), "Done.")
         with session(fake, tools=self.tools()).stream("Go.") as events:
             for event in events:
-                if isinstance(event, Waiting):
-                    event.allow() if event.call.arguments["city"] == "Oslo" else event.deny("too wet")
+                if isinstance(event.body, Asked) and (asked := event.body.question).call:
+                    is_dry = asked.call.arguments["city"] == "Oslo"
+                    events.run.allow(asked.id) if is_dry else events.run.deny(asked.id, "too wet")
         first, second = events.result.tool_calls
         assert first.result == "Rain in Oslo"
         assert second.error == "not run: the call was denied: too wet"
@@ -445,20 +455,23 @@ class TestApproval:
 
     def test_questions_to_the_human(self, fake: Fake):
         def consult() -> str:
-            raise HumanNeeded("Which one?")
+            raise Pause("Which one?")
 
         fake.play(call("consult"), "Done.")
-        ret = session(fake, tools=[consult], ask=lambda question: f"{question} This.").vibe("Go.")
-        assert ret.tool_calls[0].result == "Which one? This."
+        here = session(fake, tools=[consult], people=lambda question: f"{question.text} This.")
+        assert here.vibe("Go.").tool_calls[0].result == "asked; the answer follows"
+        assert here.conversation.turns[-2].text == "Which one? This."
         fake.play(call("consult"), "Done.")
-        with session(fake, tools=[consult]).stream("Go.") as events:
+        here = session(fake, tools=[consult])
+        with here.stream("Go.") as events:
             for event in events:
-                if isinstance(event, Waiting):
-                    event.answer("That.")
-        assert events.result.tool_calls[0].result == "That."
+                if isinstance(event.body, Asked):
+                    events.run.answer(event.body.question.id, "That.")
+        assert events.result == "Done."
+        assert here.conversation.turns[-2].text == "That."
         fake.play(call("consult"))
-        ret = session(fake, tools=[consult]).vibe("Go.")
-        assert (ret.run.outcome, ret.run.detail) == ("blocked", "`consult` waits for a human: Which one?")
+        with pytest.raises(Waiting, match="`consult`: Which one\\?"):
+            session(fake, tools=[consult]).vibe("Go.")
 
 
 class TestEvents:
@@ -468,14 +481,16 @@ class TestEvents:
         kinds: list[str] = []
         with session(fake, model).stream("Weather?") as events:
             for event in events:
-                if not kinds or kinds[-1] != type(event).__name__:
-                    kinds.append(type(event).__name__)
+                if not kinds or kinds[-1] != type(event.body).__name__:
+                    kinds.append(type(event.body).__name__)
+        request = ["RequestStarted", "RequestEnded", "UsageChanged"]
         assert [k for k in kinds if k not in ("ReasoningDelta", "TextDelta", "CallDelta")] == [
-            "UsageChanged",
+            "RunStarted",
+            *request,
             "CallStarted",
             "CallFinished",
-            "UsageChanged",
-            "Done",
+            *request,
+            "RunEnded",
         ]
         assert {"ReasoningDelta", "TextDelta", "CallDelta"} <= set(kinds)
         assert events.result == "Rain in Oslo."
@@ -487,9 +502,9 @@ class TestEvents:
             text = ""
             async with session(fake).astream("Weather?") as events:
                 async for event in events:
-                    if isinstance(event, TextDelta):
-                        text += event.text
-            return text, events.result
+                    if isinstance(event.body, TextDelta):
+                        text += event.body.text
+            return text, await events.aresult()
 
         text, ret = asyncio.run(main())
         assert text == ret == "Rain."
@@ -516,9 +531,9 @@ class TestInterruption:
 
         fake.play(Answer(calls=[call("forever"), call("weather", city="Oslo")]))
         here = session(fake, tools=[forever, weather])
-        with here.stream("Go.") as events:
+        with here.stream("Go.", cancel=True) as events:
             for event in events:
-                if isinstance(event, CallStarted):
+                if isinstance(event.body, CallStarted):
                     break
         assert stopped.wait(60)
         assert here.conversation.ready()
@@ -775,12 +790,12 @@ def test_a_thousand_sessions_at_once(fake: Fake):
     assert asyncio.run(main()) == [f"You said: n{n}" for n in range(1000)]
 
 
-def test_done_is_the_last_event(fake: Fake):
+def test_the_end_is_the_last_event(fake: Fake):
     fake.play("x")
     with session(fake).stream("…") as events:
         *_, last = events
-    assert isinstance(last, Done)
-    assert [isinstance(e, CallFinished | UsageChanged) for e in [last]] == [False]
+    assert isinstance(last.body, RunEnded)
+    assert last.body.result is events.result
 
 
 def test_server_failures_are_raised_and_leave_the_conversation_ready(fake: Fake):

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from antiphon.conversation import AssistantTurn, Conversation, Native, Origin, ToolSpec, UserTurn
 from antiphon.fakes import Answer, Fake, call
-from antiphon.session import CallFinished, Limits, ReturnError, Session
+from antiphon.session import CallFinished, LimitReached, Limits, NoAnswer, Refused, ReturnError, Session
 from antiphon.wire import CallDelta, Reply
 from tests.session.scripted import Scripted, calls
 
@@ -95,7 +95,7 @@ class TestHistory:
     )
     def test_after_a_failure_the_question_stays(self, end: list[Any], left: list[str]):
         here = Session(Scripted(*end))
-        with pytest.raises(ReturnError):
+        with pytest.raises(NoAnswer):
             here.do("How old?", returns=int)
         assert told(here.conversation) == ["How old?", *left]
         assert here.conversation.tools == ()
@@ -108,7 +108,7 @@ class TestHistory:
             async def achat(self, conversation: Conversation, **options: Any) -> Reply:
                 if self.options:
                     said.append(conversation.turns[-1].text)
-                    conversation.add_user(said[0])
+                    here.conversation.add_user(said[0])
                 return await super().achat(conversation, **options)
 
         here.model = Interrupting("nonsense", returning(value=4))
@@ -138,7 +138,7 @@ class TestHistory:
         with Fake() as fake:
             fake.play(Answer(calls=[call("weather", city="Oslo"), call("__vibe_return_wet", value=True)]))
             with Session(fake.connect(APIS[0]), [weather]).stream("Wet?", returns={"wet": bool}) as events:
-                seen = list(events)
+                seen = [event.body for event in events]
         names = {each.name for each in seen if isinstance(each, CallDelta)} - {""}
         assert names == {"weather"}
         assert [each.call.name for each in seen if isinstance(each, CallFinished)] == ["weather"]
@@ -166,17 +166,25 @@ class TestATypeOrAnError:
         assert "there is no field 'ibann'" in model.seen[1]
 
     @pytest.mark.parametrize(
-        ("script", "settings", "outcome", "reason"),
+        ("script", "settings", "error", "outcome", "reason"),
         [
-            ([("I would rather not.", "refusal")], {}, "refused", "I would rather not."),
-            ([calls("weather", city="Oslo")] * 9, {"limits": Limits(turns=2)}, "limit", "the limit of 2 turns"),
-            (["forty"] * 9, {}, "stuck", "'value' expected number, got text: \"forty\""),
+            ([("I would rather not.", "refusal")], {}, Refused, "refused", "I would rather not."),
+            (
+                [calls("weather", city="Oslo")] * 9,
+                {"limits": Limits(turns=2)},
+                LimitReached,
+                "limit",
+                "of 2 turns",
+            ),
+            (["forty"] * 9, {}, ReturnError, "wrong", "'value' expected number, got text: \"forty\""),
+            ([("for", "length")] * 9, {}, ReturnError, "wrong", "cut off by the token limit"),
+            ([""] * 9, {}, ReturnError, "wrong", "an empty answer"),
         ],
     )
     def test_what_ends_a_run_without_a_value_is_raised(
-        self, script: list[Any], settings: dict[str, Any], outcome: str, reason: str
+        self, script: list[Any], settings: dict[str, Any], error: type[NoAnswer], outcome: str, reason: str
     ):
-        with pytest.raises(ReturnError) as caught:
+        with pytest.raises(error) as caught:
             Session(Scripted(*script), [weather], **settings).vibe("How old?", returns=int)
         assert caught.value.run.outcome == outcome
         assert reason in str(caught.value)
@@ -281,10 +289,9 @@ def test_a_call_that_was_refused_in_the_last_round_is_none_of_the_run():
 
 class TestWhatCame:
     def test_a_refusal_came(self):
-        with pytest.raises(ReturnError) as caught:
+        with pytest.raises(Refused, match="I cannot") as caught:
             Session(Scripted(("I cannot.", "refusal"))).do("…", returns=int)
-        assert caught.value.received == ["I cannot."]
-        assert str(caught.value).endswith("the model refused; I cannot. What came: I cannot.")
+        assert caught.value.run.said == "I cannot."
 
     def test_an_empty_answer_is_called_one(self):
         with pytest.raises(ReturnError, match="an empty answer") as caught:

@@ -17,7 +17,7 @@ class Failed(Exception):
 async def acall(tools: Iterable[Tool], name: str, /, **arguments: Any) -> str:
     """The text of a call's result; `Failed` if it is an error."""
     tool = next(tool for tool in tools if tool.name == name)
-    result, _ = await execute(tool, ToolCall("call1", name, arguments), Conversation())
+    result = (await execute(tool, ToolCall("call1", name, arguments), Conversation())).result
     if result.is_error:
         raise Failed(result.text)
     return result.text

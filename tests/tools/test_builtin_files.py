@@ -38,8 +38,11 @@ class TestReading:
             assert Policy().decide(call, tools[tool]) == "ask"
             assert Policy().decide(ToolCall("1", tool, {"path": "a.txt"}), tools[tool]) == "allow"
         call_all = ToolCall("1", "grep_files", {"pattern": "KEY"})
-        result, _ = asyncio.run(execute(tools["grep_files"], call_all, Conversation()))
-        assert result.text == "a.txt:1:KEY=harmless"
+        result = asyncio.run(execute(tools["grep_files"], call_all, Conversation())).result
+        found, left_out = result.text.splitlines()
+        assert found == "a.txt:1:KEY=harmless"
+        assert left_out.startswith("[not searched, because they may hold secrets: ")
+        assert ".env" in left_out
 
     def test_a_small_file_is_its_text_and_nothing_else(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("one\ntwo\n")

@@ -20,7 +20,7 @@ from antiphon.tools.processes import program
 
 def answer(tools: list[Tool], name: str, /, **arguments: Any) -> ToolResult:
     tool = next(tool for tool in tools if tool.name == name)
-    result, _ = asyncio.run(execute(tool, ToolCall("c1", name, arguments), Conversation()))
+    result = asyncio.run(execute(tool, ToolCall("c1", name, arguments), Conversation())).result
     assert result.call_id == "c1"
     return result
 
@@ -140,10 +140,10 @@ def test_what_is_too_long_for_the_model_is_cut_and_people_see_it_whole(tmp_path:
     (tmp_path / "a.txt").write_text("needle and more\n" * 5_000)
     tool = next(tool for tool in all_tools(tmp_path) if tool.name == "grep_files")
     call = ToolCall("c1", "grep_files", {"pattern": "needle", "max_matches": 5_000})
-    conversation = Conversation()
-    result, _ = asyncio.run(execute(tool, call, conversation))
+    done = asyncio.run(execute(tool, call, Conversation()))
+    result = done.result
     assert len(result.text) < tool.output_limit + 200
-    assert conversation.whole(result.handle).count("\n") == 4_999
+    assert done.kept[result.handle].count("\n") == 4_999
     assert result.semantic is not None
     assert len(result.semantic.data["rows"]) == 5_000
 

@@ -218,7 +218,7 @@ class TestSeen:
     def seen(self, server: ThreadingHTTPServer, path: str, **more: int) -> Result:
         url = f"http://127.0.0.1:{server.server_port}{path}"
         made = fetch_tool(["127.0.0.1"], **more)
-        result, _ = asyncio.run(execute(made, ToolCall("c1", "fetch_url", {"url": url}), Conversation()))
+        result = asyncio.run(execute(made, ToolCall("c1", "fetch_url", {"url": url}), Conversation())).result
         assert result.semantic is not None
         return result.semantic
 

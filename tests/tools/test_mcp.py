@@ -33,8 +33,7 @@ PNG = base64.b64encode(b"\x89PNG").decode()
 
 async def call(tools: McpTools, name: str, /, **arguments: Any) -> ToolResult:
     tool = next(tool for tool in tools.tools if tool.name == name)
-    result, _ = await execute(tool, ToolCall("c1", name, arguments), Conversation())
-    return result
+    return (await execute(tool, ToolCall("c1", name, arguments), Conversation())).result
 
 
 def server_of(*tools: types.Tool, answer: Any = None, page: int = 100) -> Server[Any]:

@@ -52,8 +52,7 @@ def through(server: Server[Any], name: str = "get", **arguments: Any) -> ToolRes
     async def main() -> ToolResult:
         async with McpTools([McpServer("s", server=server)], prefix=False) as tools:
             found = next(tool for tool in tools.tools if tool.name == name)
-            result, _ = await execute(found, ToolCall("c1", name, arguments), Conversation())
-            return result
+            return (await execute(found, ToolCall("c1", name, arguments), Conversation())).result
 
     return asyncio.run(main())
 

@@ -14,7 +14,7 @@ from mcp_types import CallToolResult, ImageContent, TextContent
 from antiphon.conversation import Image, Text
 from antiphon.tools import Tool, ToolFailure, tool
 from antiphon.tools.mcp import McpServer, McpTools, mcp_server
-from antiphon.tools.tool import HumanNeeded
+from antiphon.tools.tool import Pause
 
 #: A server gets no variables but those it is given.
 HERE = {"PYTHONPATH": os.environ["PYTHONPATH"]}
@@ -52,7 +52,7 @@ def long() -> str:
 @tool
 def ask() -> str:
     """Ask."""
-    raise HumanNeeded("which one?")
+    raise Pause("which one?")
 
 
 def called(name: str, **arguments: Any) -> CallToolResult:

@@ -30,6 +30,7 @@ from antiphon.tools import (
     requiring_approval,
     tool,
 )
+from antiphon.tools.approval import standing
 
 
 class Color(enum.Enum):
@@ -53,7 +54,7 @@ class Options(TypedDict, total=False):
 
 
 def run(made: Tool, **arguments: Any) -> ToolResult:
-    return asyncio.run(execute(made, ToolCall("c1", made.name, arguments), Conversation()))[0]
+    return asyncio.run(execute(made, ToolCall("c1", made.name, arguments), Conversation())).result
 
 
 class TestSchemas:
@@ -256,13 +257,13 @@ class TestRunning:
             assert run(made).text == f"`{made.name}` did not finish within 0.05 seconds"
 
     def test_long_results_are_cut_at_a_line_and_kept_whole(self):
-        conversation = Conversation()
         text = "\n".join(f"line {n}" for n in range(100))
         made = as_tool(lambda: text, name="dump", output_limit=50)
-        result, _ = asyncio.run(execute(made, ToolCall("c1", "dump"), conversation))
+        done = asyncio.run(execute(made, ToolCall("c1", "dump"), Conversation()))
+        result = done.result
         assert result.text.splitlines()[-1].startswith("[49 of 789 characters shown; `read_result` with handle")
         assert result.text.splitlines()[-2] == "line 6"
-        assert conversation.whole(result.handle) == text
+        assert done.kept[result.handle] == text
 
     def test_arguments_that_do_not_fit_are_all_named(self):
         def f(city: str, n: int, color: Color, flag: bool = False) -> None: ...
@@ -310,9 +311,33 @@ class TestPolicies:
         plain = as_tool(lambda: None, name="f")
         assert Policy().decide(ToolCall("c", "f"), plain) == "allow"
 
-    def test_a_remembered_decision_holds_for_the_same_call_alone(self):
-        call = ToolCall("c", "run", {"command": "ls *[a]?"})
-        policy = Policy().remembering(call, True)
-        assert self.decide(policy, command="ls *[a]?") == "allow"
-        assert self.decide(policy, command="ls xa?") == "ask"
+    def test_what_was_decided_of_a_shell_holds_for_the_same_command_alone(self):
+        policy = Policy()
+        policy.always(standing(ToolCall("c", "run_shell", {"command": "ls *[a]?"})))
+        assert self.decide(policy, "run_shell", command="ls *[a]?") == "allow"
+        assert self.decide(policy, "run_shell", command="ls xa?") == "ask"
         assert self.decide(policy, "other", command="ls *[a]?") == "ask"
+
+    def test_what_was_decided_of_another_tool_holds_for_all_its_calls(self):
+        policy = Policy((Rule("deny", "run"),))
+        policy.always(standing(ToolCall("c", "run", {"command": "ls"})))
+        assert self.decide(policy, command="rm") == "allow"
+        assert self.decide(policy, "runner") == "ask"
+
+    def test_what_was_decided_is_listed_and_can_be_revoked(self):
+        policy = Policy()
+        policy.always(standing(ToolCall("c", "run", {}), allowed=False))
+        policy.always(standing(ToolCall("c", "run_shell", {"command": "ls"})))
+        assert [str(each) for each in policy.decided] == ["run", 'run_shell({"command": "ls"})']
+        assert [each.allowed for each in policy.decided] == [False, True]
+        assert self.decide(policy) == "deny"
+        policy.revoke(policy.decided[0])
+        assert self.decide(policy) == "ask"
+        assert self.decide(policy, "run_shell", command="ls") == "allow"
+
+    def test_the_last_decision_holds(self):
+        policy = Policy()
+        for allowed in (True, False):
+            policy.always(standing(ToolCall("c", "run", {}), allowed))
+        assert self.decide(policy) == "deny"
+        assert len(policy.decided) == 1

@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from antiphon.conversation import Conversation, Image, ToolCall, ToolResult
 from antiphon.results import Result
 from antiphon.tools import Policy, Rule, ToolContext, ToolDefinitionError, as_tool, execute, tool
+from antiphon.tools.approval import standing
 
 
 def run(function: Any, **arguments: Any) -> ToolResult:
     made = as_tool(function)
-    return asyncio.run(execute(made, ToolCall("c1", made.name, arguments), Conversation()))[0]
+    return asyncio.run(execute(made, ToolCall("c1", made.name, arguments), Conversation())).result
 
 
 class TestEndings:
@@ -59,7 +60,7 @@ class TestEndings:
             hanging = as_tool(hang, timeout=0.02)
             calls = [execute(hanging, ToolCall(f"h{n}", "hang"), Conversation()) for n in range(60)]
             await asyncio.gather(*calls)
-            return [(await execute(as_tool(quick, timeout=60), ToolCall("q", "quick"), Conversation()))[0]]
+            return [(await execute(as_tool(quick, timeout=60), ToolCall("q", "quick"), Conversation())).result]
 
         began = time.monotonic()
         try:
@@ -155,28 +156,33 @@ class TestSignatures:
         assert run(Box().open, n=3).text == "3"
 
 
-class TestRemembered:
+class TestDecidedOnceForAll:
+    """Of a shell, which can do anything, only the very same call."""
+
     def decide(self, policy: Policy, **arguments: Any) -> str:
-        made = as_tool(lambda: None, name="run", destructive=True)
-        return policy.decide(ToolCall("c", "run", arguments), made)
+        made = as_tool(lambda: None, name="run_shell", destructive=True)
+        return policy.decide(ToolCall("c", "run_shell", arguments), made)
+
+    def decided(self, allowed: bool = True, **arguments: Any) -> Policy:
+        policy = Policy()
+        policy.always(standing(ToolCall("c", "run_shell", arguments), allowed))
+        return policy
 
     def test_a_decision_does_not_cover_further_arguments(self):
-        policy = Policy().remembering(ToolCall("c", "run", {"path": "x"}), True)
+        policy = self.decided(path="x")
         assert self.decide(policy, path="x") == "allow"
         assert self.decide(policy, path="x", force=True) == "ask"
 
     def test_a_call_without_arguments_allows_nothing_else(self):
-        policy = Policy().remembering(ToolCall("c", "run", {}), True)
+        policy = self.decided()
         assert self.decide(policy) == "allow"
         assert self.decide(policy, command="rm -rf /") == "ask"
 
     def test_text_is_not_the_number_it_spells(self):
-        policy = Policy().remembering(ToolCall("c", "run", {"n": 1}), True)
-        assert self.decide(policy, n="1") == "ask"
+        assert self.decide(self.decided(n=1), n="1") == "ask"
 
     def test_the_order_of_arguments_does_not_matter(self):
-        policy = Policy().remembering(ToolCall("c", "run", {"a": 1, "b": 2}), False)
-        assert self.decide(policy, b=2, a=1) == "deny"
+        assert self.decide(self.decided(False, a=1, b=2), b=2, a=1) == "deny"
 
 
 class TestRules:

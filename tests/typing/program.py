@@ -29,8 +29,24 @@ from antiphon import (
     run,
     tool,
 )
-from antiphon.session import RunRecord
-from antiphon.tools import Tool
+from antiphon.effects import Budget, Outcome, Performer, Place, Playback, Recording, Said, Step, at
+from antiphon.session import (
+    Asked,
+    CallFinished,
+    Cancelled,
+    Context,
+    Event,
+    LimitReached,
+    NoAnswer,
+    People,
+    Question,
+    Run,
+    RunEnded,
+    RunRecord,
+    Truncated,
+    Waiting,
+)
+from antiphon.tools import Finish, Pause, Policy, Rule, Standing, Tool
 from antiphon.wire import Usage
 
 
@@ -86,7 +102,10 @@ def ask() -> None:
     try:
         bare.do("…", returns=City)
     except ReturnError as error:
-        print(error.run.usage, error.refused, error.received)
+        assert_type(error.run, RunRecord)
+        print(error.refused, error.received)
+    except (LimitReached, Truncated, Cancelled) as error:
+        assert_type(error.run, RunRecord)
     except AntiphonError as error:
         print(error)
 
@@ -96,8 +115,82 @@ async def ask_later(session: Session) -> None:
     assert_type((await session.avibe("…", returns=City)).value.people, int)
     async with session.astream("…") as events:
         async for event in events:
-            print(event)
+            assert_type(event, Event)
+    assert_type((await session.ago_on(returns=City)).value, City)
+    run = await session.astart("…", returns=City)
+    assert_type(run, Run[City])
+    async for event in run.aevents(since=3):
+        print(event.seq)
+    assert_type((await run).value, City)
     await session.aclose()
+
+
+def answer(question: Question) -> Said | str | bool:
+    if question.kind == "question":
+        return f"{question.who}: {question.text}"
+    return Said(allowed=question.call is not None, always=True)
+
+
+@tool(destructive=True, idempotent=True)
+def choose(options: list[str]) -> None:
+    """Have somebody choose."""
+    raise Pause("Which?") if options else Finish("none")
+
+
+def watch() -> None:
+    policy = Policy([Rule("ask", "choose")])
+    session = Session(
+        "openai/gpt-5", [choose], people=People(answer), policy=policy, context=Context(fill=0.8), name="a"
+    )
+    run = session.start("Go.", returns=City)
+    assert_type(run, Run[City])
+    for event in run.events(since=0):
+        match event.body:
+            case Asked(question):
+                run.allow(question.id, always=True)
+            case CallFinished(call, result, record):
+                print(call.name, result.text, record.duration)
+            case RunEnded(state, result, error):
+                print(state, result, error)
+            case _:
+                pass
+    leave = run.subscribe(lambda event: print(event.at))
+    leave()
+    assert_type(run.wait(), AIResult[City])
+    assert_type(run.waiting, tuple[Question, ...])
+    assert_type(policy.decided, tuple[Standing, ...])
+    with session.stream("…", cancel=True) as events:
+        print([event.body for event in events], events.run.state, events.result)
+    run.cancel()
+
+
+def wait_for_people(session: Session) -> City:
+    try:
+        return session.vibe("…", returns=City).value
+    except Waiting as waiting:
+        for question in session.waiting:
+            session.deny(question.id, f"not now: {waiting}")
+    except NoAnswer as error:
+        print(error)
+    return session.go_on(returns=City).value
+
+
+class Trace:
+    def before(self, step: Step) -> Outcome | None:
+        print(step.path, step.effect.kind)
+        return None
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        print(step.path, outcome.value, outcome.error)
+
+
+def record(session: Session) -> None:
+    recording, trace = Recording(), Trace()
+    performers: tuple[Performer, ...] = (trace, Budget(max_cost=1.0), recording)
+    with at(Place(performers=performers)):
+        session.vibe("…")
+    with at(Place(performers=(Playback(recording.effects),))):
+        session.vibe("…")
 
 
 def call_tools() -> None:

@@ -21,7 +21,7 @@ from tests.render.cases import CASES, PIXEL
 
 def seen(root: Path, name: str, **arguments: Any) -> views.View:
     tool = next(tool for tool in all_tools(root) if tool.name == name)
-    answer, _ = asyncio.run(execute(tool, ToolCall("c1", name, arguments), Conversation()))
+    answer = asyncio.run(execute(tool, ToolCall("c1", name, arguments), Conversation())).result
     return view(answer)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import antiphon.wire.rules as rules
 from antiphon.errors import OptionError
 from antiphon.wire.rules import APIS, RULES, Violation, check
-from antiphon.wire.rules.table import page
+from antiphon.wire.rules.table import rules_page
 from tests.recordings import compatible_exchanges, exchanges
 from tests.wire.rule_cases import (
     ASK,
@@ -86,7 +86,7 @@ def test_the_table_has_the_words_of_every_violation(case: Case) -> None:
 
 def test_the_page_of_the_rules_is_the_table() -> None:
     published = (Path(rules.__file__).parents[4] / "docs" / "rules.md").read_text(encoding="utf-8")
-    assert published == page()
+    assert published == rules_page()
     assert all(f"| {code} | " in published for code in RULES)
 
 

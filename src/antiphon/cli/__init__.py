@@ -8,7 +8,7 @@ from importlib import import_module
 import click
 
 from antiphon import __version__
-from antiphon.cli.output import printable, printable_line
+from antiphon._printable import printable, printable_line
 from antiphon.errors import AntiphonError
 
 #: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
@@ -54,14 +54,15 @@ def cli(context: click.Context) -> None:
     command = context.invoked_subcommand
     if command not in _CONFIGURED:
         return
-    from antiphon.config import load_environment
+    from antiphon.config import load_configuration
     from antiphon.config.trust import find_project
 
     if command in _ASKING:
         from antiphon.cli.trust import settle
 
         settle(find_project())
-    for note in load_environment():
+    configuration = context.obj = load_configuration()
+    for note in configuration.notes:
         click.echo(f"antiphon: {printable_line(note)}", err=True)
 
 

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.output import printable
+from antiphon._printable import printable
 from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.opening import Wishes
-    from antiphon.cli.talk.person import Person
-    from antiphon.cli.talk.talk import Talk
     from antiphon.conversation import Image
+    from antiphon.render import Person
     from antiphon.session import AIResult, Event
+    from antiphon.store.talk import Talk
 
-_BLOCKED, _NO_ANSWER, _MISTAKE, _INTERRUPTED = 3, 1, 2, 130
+_WAITING, _NO_ANSWER, _MISTAKE, _INTERRUPTED = 3, 1, 2, 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +124,8 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
 
 
 def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
+    from antiphon.session import Waiting
+
     before = talk.conversation.fork()
     try:
         if (load := getattr(talk.session.model, "count_tokens", None)) is not None:
@@ -132,90 +134,106 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
                 load("")
         if wanted.images:
             talk.conversation.add_user(wanted.images)
-        result = _followed(talk.send(wanted.text, wanted.returns), wanted, person)
+        result = _followed(talk, wanted, person)
     except BaseException as error:
-        # A conversation that goes on is left as it was before the question; of a new one, the log keeps what was said.
-        if before.turns:
+        # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,
+        # the log keeps what was said.
+        if before.turns and not isinstance(error, Waiting):
             talk.go_back(before)
         if not isinstance(error, AntiphonError):
             raise
-        tell(str(error))
-        if wanted.as_json:
-            print_json(_failed(str(error), talk))
-        return _code(error)
+        return _without_answer(error, talk, wanted)
     if wanted.as_json:
-        from antiphon.render.stream import final_json
+        from antiphon.views.stream import final_json
 
         print_json({**final_json(result), "id": talk.id or None})
     elif result.value is not None and wanted.returns is not None:
         from antiphon.results import plain
 
         print_json(plain(result.value))
-    if result.run.outcome == "done":
-        return 0
-    tell(f"{result.run.outcome}: {result.run.detail}")
-    return _BLOCKED if result.run.outcome == "blocked" else _NO_ANSWER
+    return 0
 
 
-def _followed(events: Generator[Event, None, None], wanted: _Wanted, person: Person | None) -> AIResult:
+def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted) -> int:
+    from antiphon.session import NoAnswer, ReturnError, Waiting
+
+    said = str(error)
+    if isinstance(error, NoAnswer) and not isinstance(error, ReturnError):
+        said = f"{error.run.outcome}: {said}"
+    if isinstance(error, Waiting) and talk.id:
+        said = f"{said} (`antiphon chat --resume {talk.id}` asks you, and goes on)"
+    tell(said)
+    if wanted.as_json:
+        print_json(_failed(str(error), talk, error))
+    return _code(error)
+
+
+def _followed(talk: Talk, wanted: _Wanted, person: Person | None) -> AIResult:
     """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
     from antiphon.cli.talk.display import Display
     from antiphon.render import console
 
+    events = talk.send(wanted.text, wanted.returns)
     is_text = wanted.returns is None and not wanted.as_json
     in_terminal = is_terminal(sys.stdout)
     if is_text and in_terminal and wanted.stream is not False:
-        return _result(Display(console(), person).follow(events))
+        Display(console(), person).follow(talk, events)
+        return talk.result()
     write = Written() if is_text and wanted.stream else None
     if write is not None:
         events = write.through(events)
     display = Display(console(sys.stderr), person) if is_terminal(sys.stderr) else None
-    result = _result(display.follow(events, with_text=False) if display else _drained(events))
-    if write is not None:
-        write.end()
-    elif is_text and result.value is not None:
+    try:
+        if display:
+            display.follow(talk, events, with_text=False)
+        else:
+            _drain(events)
+        result = talk.result()
+    finally:
+        if write is not None:
+            write.end()
+    if write is None and is_text and result.value is not None:
         print_text(str(result.value))
     return result
 
 
-def _drained(events: Generator[Event, None, None]) -> AIResult | None:
-    from antiphon.session import Done
-
+def _drain(events: Generator[Event, None, None]) -> None:
     with closing(events):
-        return next((event.result for event in events if isinstance(event, Done)), None)
+        for _ in events:
+            pass
 
 
-def _result(result: AIResult | None) -> AIResult:
-    assert result is not None, "a run ends with a result or with an error"
-    return result
-
-
-def _failed(reason: str, talk: Talk | None = None) -> dict[str, Any]:
+def _failed(reason: str, talk: Talk | None = None, error: AntiphonError | None = None) -> dict[str, Any]:
     """What `--json` prints where there is no result at all; without a `talk` nothing was even asked."""
     from dataclasses import asdict
 
     from antiphon.render.status import total
+    from antiphon.session import RunRecord
 
+    known = {"value": None, "id": talk.id or None if talk else None}
+    if error is not None and isinstance(error.run, RunRecord) and error.run.outcome != "failed":
+        from antiphon.views.stream import record_json
+
+        return {**record_json(error.run), **known}
     usage, cost = total(talk.used if talk else [])
     return {
-        "value": None,
         "outcome": "error",
         "detail": reason,
         "model": talk.session.model.name if talk else None,
         "usage": asdict(usage),
         "cost": cost,
         "tool_calls": [],
-        "id": talk.id or None if talk else None,
+        **known,
     }
 
 
 def _code(error: AntiphonError) -> int:
     """Whether the user has something to mend, or there just was no answer."""
     from antiphon import errors
-    from antiphon.session import ReturnError
+    from antiphon.session import Waiting
 
-    if isinstance(error, ReturnError) and error.run.outcome == "blocked":
-        return _BLOCKED
+    if isinstance(error, Waiting):
+        return _WAITING
     mistakes = (
         errors.ConfigurationError,
         errors.OptionError,
@@ -230,7 +248,7 @@ def _person(stack: ExitStack) -> Person | None:
     """Whoever can see questions on standard error and has a keyboard, though standard input may be something else."""
     if not is_terminal(sys.stderr):
         return None
-    from antiphon.cli.talk.person import Person
+    from antiphon.render import Person
 
     source = sys.stdin
     if not is_terminal(source):
@@ -243,4 +261,4 @@ def _person(stack: ExitStack) -> Person | None:
         click.echo(printable(prompt), nl=False, err=True)
         return source.readline().strip()
 
-    return Person(line, source)
+    return Person(line, lambda text: click.echo(printable(text), err=True), source)

@@ -49,10 +49,9 @@ def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
     from antiphon.cli.talk.commands import COMMANDS
     from antiphon.cli.talk.display import Display
     from antiphon.cli.talk.opening import open_talk
-    from antiphon.cli.talk.person import Person
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.toolbox import Toolbox
-    from antiphon.render import console
+    from antiphon.render import Person, console
 
     display = Display(console(), None)
     opened = open_talk(wishes, stack, display.note)
@@ -60,11 +59,15 @@ def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
     reader = Reader([*COMMANDS], history)
     # Lines that come from a file are messages; nobody is there who could be asked.
-    display.person = Person(reader.line, sys.stdin) if reader.is_terminal else None
+    display.person = Person(reader.line, lambda text: display.note(text, ""), sys.stdin) if reader.is_terminal else None
     toolbox = Toolbox(stack, display.note)
     talk = Chat(opened.talk, display, reader, toolbox)
     _greet(talk, opened)
     talk.use_tools(tools)
+    if opened.talk.session.waiting and display.person is not None:
+        talk.go_on()
+    elif opened.talk.conversation.open_calls:
+        display.note("calls of the last answer were not run; /go runs them, /retry asks again")
     talk.run()
     if opened.talk.id:
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")

@@ -68,7 +68,7 @@ def _print(
 def _print_json(
     found: list[tuple[Source, Diagnostic]], unread: list[tuple[str, VibeError]], files: int, errors: int, warnings: int
 ) -> None:
-    from antiphon.render.stream import json_text
+    from antiphon.views.stream import json_text
 
     diagnostics: list[dict[str, Any]] = [programs.unplaced(error, path) for path, error in unread]
     diagnostics += [each.to_json(source) for source, each in found]

@@ -6,8 +6,8 @@ import json
 
 import click
 
+from antiphon._printable import printable
 from antiphon.cli.files import load_history
-from antiphon.cli.output import printable
 from antiphon.formats import READ, WRITTEN, Written, write
 
 

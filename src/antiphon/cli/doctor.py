@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
+from antiphon._printable import printable_line
 from antiphon.cli.files import replace_file
-from antiphon.cli.output import printable_line
 from antiphon.conversation.storage import read_bytes
 from antiphon.errors import FormatError
 from antiphon.formats import READ, READ_ONLY, WRITTEN, Checkup, Finding, History, check_all, load_all

@@ -7,8 +7,8 @@ import sys
 
 import click
 
+from antiphon._printable import printable
 from antiphon._suggestions import nearest
-from antiphon.cli.output import printable
 
 
 @click.command()

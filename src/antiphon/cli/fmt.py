@@ -7,8 +7,8 @@ import sys
 
 import click
 
+from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
-from antiphon.cli.output import printable, printable_line
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.lang.syntax.source import Source

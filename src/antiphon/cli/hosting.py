@@ -4,40 +4,27 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
-from antiphon.lang.run.effects import AskModel, Effect, Host
+from antiphon.cli.configured import configuration
+from antiphon.config import default_model
 from antiphon.lang.run.errors import ImportFailed
+from antiphon.lang.run.host import Host
 
 if TYPE_CHECKING:
     from antiphon.cli.progress import Progress
-    from antiphon.session import Event
-    from antiphon.tools import ApprovalRequest, Decision
+    from antiphon.effects import Said
+    from antiphon.session import Event, Question
 
 
-class TerminalHost(Host):
+class Terminal:
     """Shows on standard error what models do, if that is a terminal, and puts questions to whoever sits there."""
 
-    def __init__(self, *, has_human: bool, model: str | None = None, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.default_model = lambda: _default_model(model)
+    def __init__(self, *, has_human: bool) -> None:
         self._progress: Progress | None = None
-        if has_human and sys.stdin.isatty() and sys.stderr.isatty():
-            self.human = self._answer
-            self.approve = self._approve
-
-    def perform(self, effect: Effect) -> Any:
-        """Do it; while a model is asked, show so."""
-        if not isinstance(effect, AskModel) or self.show_prompt or not sys.stderr.isatty():
-            return super().perform(effect)
-        from antiphon.cli.progress import Progress
-
-        self._progress = self._progress or Progress()
-        self.on_event = self._show
-        with self._progress.asking(effect):
-            return super().perform(effect)
+        self.people = self._answer if has_human and sys.stdin.isatty() and sys.stderr.isatty() else None
+        self.watch = self._show if sys.stderr.isatty() else None
 
     def close(self) -> None:
         """Nothing is shown any more."""
@@ -45,30 +32,31 @@ class TerminalHost(Host):
             self._progress.close()
 
     def _show(self, event: Event) -> None:
-        assert self._progress is not None
+        from antiphon.cli.progress import Progress
+
+        self._progress = self._progress or Progress()
         self._progress.show(event)
 
-    def _answer(self, question: str) -> str:
-        from antiphon.render.people import answer_in_terminal
+    def _answer(self, question: Question) -> Said:
+        from antiphon.render import Person
 
-        return self._quietly(lambda: answer_in_terminal(question))
-
-    def _approve(self, request: ApprovalRequest) -> Decision:
-        from antiphon.render.people import approve_in_terminal
-
-        return self._quietly(lambda: approve_in_terminal(request))
-
-    def _quietly(self, ask: Callable[[], Any]) -> Any:
         if self._progress is None:
-            return ask()
+            return Person().answer(question)
         with self._progress.quiet():
-            return ask()
+            return Person().answer(question)
 
 
-def _default_model(model: str | None) -> str:
-    from antiphon.config import default_model
-
-    return default_model(model).model
+def terminal_host(terminal: Terminal, *, model: str | None = None, **settings: Any) -> Host:
+    """The host of a program that is run from the command line."""
+    watch = None if settings.get("show_prompt") else terminal.watch
+    configured = configuration()
+    return Host(
+        default_model=lambda: default_model(configured, model).model,
+        people=terminal.people,
+        watch=watch,
+        configuration=configured,
+        **settings,
+    )
 
 
 def prepare_output() -> None:
@@ -101,7 +89,7 @@ def leave_pipe() -> None:
 class ConfiguredServers:
     """The MCP servers of the configuration: each is started when a program first imports from it.
 
-    The host is told what is about to happen, and raises where it may not. A program that is not trusted asks before
+    What is about to happen is told, and refused where it may not. A program that is not trusted asks before
     each call of what it finds there.
     """
 
@@ -111,20 +99,20 @@ class ConfiguredServers:
 
     def __call__(self, name: str) -> dict[str, Any]:
         """The tools of a server, by their own names."""
-        from antiphon.config import load_config
-        from antiphon.config.trust import advice, find_project
+        from antiphon.config.trust import advice
         from antiphon.session import entered
         from antiphon.tools import requiring_approval
         from antiphon.tools.mcp import McpTools
 
-        known = {server.name: server for server in load_config().mcp_servers()}
+        configured = self._host.configured()
+        known = {server.name: server for server in configured.mcp_servers()}
         if name not in known:
             there = f"there are: {', '.join(known)}" if known else "`mcp.json` or `antiphon.toml` has them"
-            raise ImportFailed("V0606", f"no MCP server `{name}` is configured", advice(find_project()) or there)
+            raise ImportFailed("V0606", f"no MCP server `{name}` is configured", advice(configured.project) or there)
         server = known[name]
-        self._host.allow(
-            f"use the MCP server `{name}`", f" ({' '.join([server.command, *server.args]).strip() or server.url})"
-        )
+        if self._host.distrust is not None:
+            started = " ".join([server.command, *server.args]).strip() or server.url
+            self._host.distrust.allow(f"use the MCP server `{name}`", f" ({started})")
         found = self._open.enter_context(entered(McpTools([server], prefix=False))).tools
         return {tool.name: tool for tool in (requiring_approval(found) if self._host.untrusted else found)}
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 
 import click
 
-from antiphon.cli.output import printable
+from antiphon._printable import printable
 from antiphon.errors import ConfigurationError
 
 
@@ -46,14 +45,17 @@ def _asked(provider: str) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_keys(as_json: bool) -> None:
     """List the providers that have a key, and where it is."""
-    from antiphon.config import keys as stored
+    from antiphon.cli.configured import configuration
+    from antiphon.providers.registry import PROVIDERS
 
-    places = stored.list_keys()
+    environment = configuration().environment
+    places = [(each, place) for each in PROVIDERS.values() if (place := environment.key_place(each))]
     if as_json:
-        click.echo(json.dumps([asdict(place) for place in places], indent=2))
+        rows = [{"provider": each.name, "variable": each.key_env[0], "where": place} for each, place in places]
+        click.echo(json.dumps(rows, indent=2))
         return
-    for place in places:
-        click.echo(f"{place.provider:<12} {printable(place.where)}")
+    for each, place in places:
+        click.echo(f"{each.name:<12} {printable(place)}")
     if not places:
         click.echo("no keys; `antiphon keys set PROVIDER` stores one")
 

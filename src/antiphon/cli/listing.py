@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from antiphon.cli.output import printable
+from antiphon._printable import printable
 
 if TYPE_CHECKING:
     from antiphon.store import Entry

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from antiphon._printable import printable
 from antiphon.cli.listing import one_line, print_entries, when
-from antiphon.cli.output import printable
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ def _opened() -> Generator[Store]:
 
 def _print_json(data: object) -> None:
     from antiphon.render.safe import is_utf8
-    from antiphon.render.stream import json_text
+    from antiphon.views.stream import json_text
 
     click.echo(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
 

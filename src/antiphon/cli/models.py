@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.output import printable_line
+from antiphon._printable import printable_line
 from antiphon.errors import ConfigurationError, WeightsError
 
 # Other commands start sooner because the weights are imported by those that need them.
@@ -121,11 +121,12 @@ def _facts(there: Status) -> dict[str, Any]:
 
 
 def _list(as_json: bool) -> None:
+    from antiphon.cli.configured import configuration
     from antiphon.config import default_model
     from antiphon.providers.local import weights
     from antiphon.providers.local.manifest import size
 
-    choice = default_model()
+    choice = default_model(configuration())
     found = [weights.status(name) for name in weights.known()]
     if as_json:
         listed = [_facts(each) | {"default": choice.model == f"local/{each.weights.name}"} for each in found]
@@ -151,9 +152,10 @@ _TITLES = {
 
 
 def _explain(as_json: bool) -> None:
+    from antiphon.cli.configured import configuration
     from antiphon.config import default_model
 
-    choice = default_model()
+    choice = default_model(configuration())
     place = _destination(choice.model)
     if as_json:
         click.echo(json.dumps(asdict(choice) | (asdict(place) if place else {}), indent=2))
@@ -174,9 +176,10 @@ def _key(place: str) -> str:
 
 def _destination(model: str) -> Destination | None:
     """Where it is asked; nothing if nobody serves such a model, which is told when it is."""
+    from antiphon.cli.configured import configuration
     from antiphon.config import destination
 
     try:
-        return destination(model)
+        return destination(configuration(), model)
     except ConfigurationError:
         return None

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from antiphon._json import loads
+from antiphon._shape import obj
 from antiphon.conversation import AssistantTurn, Conversation, Origin, Turn
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
 from antiphon.wire import APIS, Reply, detect, wire
-from antiphon.wire.shape import obj
 
 _FIELDS = ("path", "request", "status", "response")
 _PATHS = {

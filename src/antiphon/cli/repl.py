@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._places import user_directory
+from antiphon._printable import printable
 from antiphon._suggestions import nearest
 from antiphon.cli import programs
-from antiphon.cli.output import printable
 from antiphon.errors import AntiphonError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -41,7 +42,7 @@ def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> Non
 
     FILE is run first; its names are there then. `:help` lists what else can be done.
     """
-    from antiphon.cli.hosting import ConfiguredServers, TerminalHost, prepare_output, write_line
+    from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, terminal_host, write_line
     from antiphon.lang.run.interactive import NAME, Interactive
 
     prepare_output()
@@ -52,7 +53,8 @@ def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> Non
         from antiphon.tools import ALLOW_ALL
 
         settings["policy"] = ALLOW_ALL
-    host = TerminalHost(has_human=True, model=model, write=write_line, untrusted=untrusted, **settings)
+    terminal = Terminal(has_human=True)
+    host = terminal_host(terminal, model=model, write=write_line, untrusted=untrusted, **settings)
     servers = ConfiguredServers(host)
     try:
         name = str(Path(file).resolve()) if file else NAME
@@ -63,7 +65,7 @@ def repl(file: str | None, model: str | None, yes: bool, untrusted: bool) -> Non
             sys.exit(2)
         _Repl(session).loop()
     finally:
-        host.close()
+        terminal.close()
         servers.close()
 
 
@@ -157,13 +159,13 @@ class _Repl:
 
     def _prompt(self, text: str) -> None:
         from antiphon._json import loads
-        from antiphon.render.stream import json_text
+        from antiphon.views.stream import json_text
 
         shown = self._session.prompt_of(text)
         if shown is None:
             click.echo("no model would be asked")
             return
-        click.echo(f"{printable(shown.model.name)}\n{json_text(loads(shown.body), indent=2)}")
+        click.echo(f"{printable(shown.model)}\n{json_text(loads(shown.body), indent=2)}")
 
     def _vars(self, _: str) -> None:
         for name, type_, value in self._session.variables():
@@ -221,13 +223,12 @@ def _tried(work: Callable[[], None]) -> bool:
 
 
 def _history_file() -> Path | None:
-    base = os.environ.get("XDG_STATE_HOME", "")
+    directory = user_directory("state")
     try:
-        directory = Path(base) if os.path.isabs(base) else Path.home() / ".local" / "state"
-        (directory / "antiphon").mkdir(parents=True, exist_ok=True)
-    except (OSError, RuntimeError):
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError:
         return None
-    return directory / "antiphon" / "repl_history"
+    return directory / "repl_history"
 
 
 def _save_history(path: Path) -> None:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._printable import printable
 from antiphon.cli import programs
-from antiphon.cli.output import printable
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 
 if TYPE_CHECKING:
-    from antiphon.lang.run.effects import PromptShown
+    from antiphon.lang.run.host import PromptShown
     from antiphon.lang.run.program import Outcome, Program
 
 #: The exit code of each way a run can end.
@@ -148,8 +148,8 @@ def _run(
     settings: dict[str, Any],
 ) -> Outcome | None:
     """How it went; nothing, where it was only to show a prompt and has done so."""
-    from antiphon.cli.hosting import ConfiguredServers, TerminalHost, prepare_output, write_line
-    from antiphon.lang.run.effects import PromptShown
+    from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, terminal_host, write_line
+    from antiphon.lang.run.host import PromptShown
 
     prepare_output()
     is_shown = settings["show_prompt"]
@@ -158,7 +158,8 @@ def _run(
 
         settings["policy"] = ALLOW_ALL
     write = _write_aside if is_shown else _write_nothing if as_json else write_line
-    host = TerminalHost(has_human=has_human, write=write, **settings)
+    terminal = Terminal(has_human=has_human)
+    host = terminal_host(terminal, write=write, **settings)
     servers = ConfiguredServers(host)
     try:
         return program.attempt(host, arguments=args, servers=servers, inputs=inputs)
@@ -166,7 +167,7 @@ def _run(
         _print_prompt(shown, as_json)
         return None
     finally:
-        host.close()
+        terminal.close()
         servers.close()
 
 
@@ -208,9 +209,9 @@ def _check_recordings(record: str | None, replay: str | None) -> None:
 
 def _print_prompt(shown: PromptShown, as_json: bool) -> None:
     from antiphon._json import loads
-    from antiphon.render.stream import json_text
+    from antiphon.views.stream import json_text
 
-    provider, _, model = shown.model.name.partition("/")
+    provider, _, model = shown.model.partition("/")
     body = loads(shown.body, "the request")
     if as_json:
         click.echo(json_text({"provider": provider, "model": model, "body": body}, indent=2))
@@ -226,8 +227,8 @@ def _print_json(program: Program, outcome: Outcome, ending: str) -> None:
 
 
 def _print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Outcome | None = None) -> None:
-    from antiphon.render.stream import json_text
     from antiphon.results import plain
+    from antiphon.views.stream import json_text
 
     report = {
         "outcome": ending,

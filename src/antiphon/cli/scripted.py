@@ -15,8 +15,8 @@ from antiphon.lang.run.errors import VibeError
 from antiphon.session.returns import OBJECT, PREFIX, VALUE
 
 if TYPE_CHECKING:
-    from antiphon.session import Asks
-    from antiphon.tools import ApprovalRequest, Decision
+    from antiphon.effects import Said
+    from antiphon.session import Asks, Question
 
 # The model that is asked where a program names none.
 _DEFAULT_MODEL = "openai-chat/scripted"
@@ -58,21 +58,22 @@ class Scripted:
 
     # People
 
-    def human(self, question: str) -> str:
-        """What the human says to a question."""
+    def answer(self, question: Question) -> Said:
+        """What the human says: to a question, or to a call that waits to be allowed."""
+        from antiphon.effects import Said
+
+        said = self._human(question.text)
+        if question.kind == "question":
+            return Said(said)
+        allowed = said.strip().lower() in ("y", "yes", "ok", "true")
+        return Said("" if allowed else f"the user said: {said}", allowed=allowed)
+
+    def _human(self, question: str) -> str:
         with self._lock:
             if self._humans:
                 return self._humans.pop(0)
             self.missing.append(f"nobody answers {question[:_SHOWN]!r}: add {{human: …}} to `answers([…])`")
         raise VibeError("V0923", self.missing[-1])
-
-    def approve(self, request: ApprovalRequest) -> Decision:
-        """Whether the human allows a call."""
-        from antiphon.tools import Decision
-
-        said = self.human(f"{request.call.name} wants to run with {request.call.arguments_json}")
-        allowed = said.strip().lower() in ("y", "yes", "ok", "true")
-        return Decision(allowed, "" if allowed else f"the user said: {said}")
 
     # Models
 
@@ -80,9 +81,10 @@ class Scripted:
         """The model of a program that names none: with a recording, the one that was configured then and is now."""
         if not self._is_replayed:
             return _DEFAULT_MODEL
+        from antiphon.cli.configured import configuration
         from antiphon.config import default_model
 
-        return default_model().model
+        return default_model(configuration()).model
 
     def connect(self, name: str, **given: Any) -> Asks:
         """A model that answers from the recording or the script; nothing goes over a network."""

@@ -9,14 +9,14 @@ from typing import Any, cast
 import click
 
 from antiphon._json import loads, pruned
+from antiphon._printable import printable
+from antiphon._shape import arr, obj
 from antiphon.cli.files import load_history
-from antiphon.cli.output import printable
 from antiphon.cli.recordings import Recorded, conversations, is_exchange, read_exchanges
 from antiphon.conversation.storage import FORMAT, read_bytes, to_json
 from antiphon.errors import FormatError, MalformedJSONError
 from antiphon.formats import History
 from antiphon.results import Result
-from antiphon.wire.shape import arr, obj
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def show(file: str, full: bool, kind: str | None, as_json: bool) -> None:
     chosen = _chosen(found, kind)
     if as_json:
         from antiphon.render.safe import is_utf8
-        from antiphon.render.stream import json_text
+        from antiphon.views.stream import json_text
 
         data = found.data() if kind is None else [each.to_json() for each in chosen]
         click.echo(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))

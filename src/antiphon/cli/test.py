@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
-from antiphon.cli.output import printable, printable_line
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -141,7 +141,7 @@ class _Report:
         """All have ended."""
         failed, passed = self._failed, len(self._tests) - self._failed
         if self._as_json:
-            from antiphon.render.stream import json_text
+            from antiphon.views.stream import json_text
 
             totals = {"passed": passed, "failed": failed, "milliseconds": round(self._seconds * 1000)}
             click.echo(json_text({**totals, "tests": self._tests, "diagnostics": self._diagnostics}, indent=2))

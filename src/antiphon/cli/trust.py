@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.output import printable, printable_line
+from antiphon._printable import printable, printable_line
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False
 
 
 def _facts(project: Project) -> dict[str, list[str]]:
-    from antiphon.config.environment import parse
+    from antiphon.config.dotenv import parse
     from antiphon.config.facts import facts
 
     path = project.nearest(".env")

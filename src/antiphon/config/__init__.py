@@ -1,19 +1,25 @@
 """What the user has set: project and user configuration, `.env`, stored keys, and the model that follows from them.
 
-This room knows providers and tools by name; it opens no connection and runs nothing.
+`load_configuration` is where to begin: it gives a value, and nothing is written into the process. This room knows
+providers and tools by name; it opens no connection and runs nothing.
 """
 
+from antiphon._public import publish
 from antiphon.config.choice import Choice, Destination, Step, default_model, destination
-from antiphon.config.environment import load_environment
-from antiphon.config.files import Config, load_config
+from antiphon.config.configuration import Configuration, load_configuration
+from antiphon.config.environment import Environment
+from antiphon.config.files import ConfigFile
 
 __all__ = [
     "Choice",
-    "Config",
+    "ConfigFile",
+    "Configuration",
     "Destination",
+    "Environment",
     "Step",
     "default_model",
     "destination",
-    "load_config",
-    "load_environment",
+    "load_configuration",
 ]
+
+publish(globals())

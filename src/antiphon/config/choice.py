@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from antiphon.config import keys
-from antiphon.config.files import Settings, project_settings, user_settings
-from antiphon.config.places import config_directory
-from antiphon.config.trust import find_project
+from antiphon.config.configuration import Configuration
+from antiphon.config.environment import Environment
+from antiphon.config.files import ConfigFile
+from antiphon.config.trust import Project
 from antiphon.providers.registry import PROVIDERS, resolve
 
 #: What is used of a provider whose key is there, in this order.
@@ -53,17 +51,18 @@ class Destination:
     key_from: str
 
 
-def destination(model: str) -> Destination:
-    """Where a model is asked, as things are now."""
+def destination(configuration: Configuration, model: str) -> Destination:
+    """Where a model is asked."""
+    environment = configuration.environment
     provider = resolve(model)[0]
     if provider.name == "local":
         return Destination("this machine", "it runs here", "")
-    variable = next((name for name in provider.url_env if os.environ.get(name, "").strip()), "")
-    source = f"{variable} in {keys.read_from.get(variable, 'the environment')}" if variable else "the provider's own"
-    return Destination(provider.address(), source, keys.where(provider))
+    variable = next((name for name in provider.url_env if environment.get(name, "").strip()), "")
+    source = f"{variable} in {environment.place(variable)}" if variable else "the provider's own"
+    return Destination(provider.address(environment), source, environment.key_place(provider))
 
 
-def default_model(flag: str | None = None, program: str | None = None, *, cwd: Path | None = None) -> Choice:
+def default_model(configuration: Configuration, flag: str | None = None, program: str | None = None) -> Choice:
     """The model to use: the flag, the program, project, user, `ANTIPHON_MODEL`, a provider with a key, or local.
 
     The first that names one decides; what comes behind is not even read.
@@ -71,10 +70,10 @@ def default_model(flag: str | None = None, program: str | None = None, *, cwd: P
     asked: list[tuple[str, Callable[[], tuple[str, str]]]] = [
         ("flag", lambda: _given(flag)),
         ("program", lambda: _given(program)),
-        ("project", lambda: _file(project_settings(cwd), _no_project(cwd))),
-        ("user", lambda: _file(user_settings(), f"no {config_directory() / 'config.toml'}")),
-        ("environment", _variable),
-        ("key", _key),
+        ("project", lambda: _file(configuration.project_settings(), _no_project(configuration.project))),
+        ("user", lambda: _file(configuration.user_settings(), f"no {configuration.user_file}")),
+        ("environment", lambda: _variable(configuration.environment)),
+        ("key", lambda: _key(configuration.environment)),
         ("local", lambda: (LOCAL, "the model that runs on this machine")),
     ]
     steps: list[Step] = []
@@ -91,32 +90,26 @@ def _given(model: str | None) -> tuple[str, str]:
     return name, "named there" if name else "no model is named"
 
 
-def _file(settings: Settings | None, missing: str) -> tuple[str, str]:
+def _file(settings: ConfigFile | None, missing: str) -> tuple[str, str]:
     if settings is None:
         return "", missing
     return settings.model, f"{settings.path}" if settings.model else f"{settings.path} sets no `model`"
 
 
-def _no_project(cwd: Path | None) -> str:
-    project = find_project(cwd)
+def _no_project(project: Project) -> str:
     names = [name for name in project.files if name.endswith(".toml")]
     if not names or project.state == "trusted":
         return "no antiphon.toml and no [tool.antiphon] in pyproject.toml"
     return f"{project.root / names[0]} is not trusted (`antiphon trust`)"
 
 
-def _variable() -> tuple[str, str]:
-    model = os.environ.get("ANTIPHON_MODEL", "").strip()
-    if not model:
-        return "", "not set"
-    path = keys.read_from.get("ANTIPHON_MODEL")
-    return model, f"in {path}" if path else "in the environment"
+def _variable(environment: Environment) -> tuple[str, str]:
+    model = environment.get("ANTIPHON_MODEL", "").strip()
+    return (model, f"in {environment.place('ANTIPHON_MODEL')}") if model else ("", "not set")
 
 
-def _key() -> tuple[str, str]:
-    # A model is no use without its key: from here on, stored keys are found by whoever connects.
-    keys.activate()
+def _key(environment: Environment) -> tuple[str, str]:
     for name, model in MODELS.items():
-        if place := keys.where(PROVIDERS[name]):
+        if place := environment.key_place(PROVIDERS[name]):
             return model, place
     return "", f"no key for {', '.join(MODELS)}"

@@ -1,50 +1,82 @@
-"""`.env`: keys and a model for one project, never stronger than the real environment."""
+"""The variables that models, keys and addresses are looked up in, and where each of them comes from."""
 
 from __future__ import annotations
 
-import os
-import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from antiphon.config import keys
-from antiphon.config.trust import advice, find_project
-from antiphon.errors import ConfigurationError
-from antiphon.providers.registry import PROVIDERS
-
-_LINE = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)", re.DOTALL)
-_QUOTED = re.compile(r"""(?:'([^']*)'|"((?:[^"\\]|\\.)*)")\s*(?:#.*)?""")
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+from antiphon.providers.registry import PROVIDERS, Provider
 
 
-def load_environment(cwd: Path | None = None) -> list[str]:
-    """Take over the project's `.env` if it is trusted, and make stored keys known; returns what to tell the user.
+@dataclass(frozen=True, eq=False, repr=False)
+class Environment(Mapping[str, str]):
+    """The user's variables, the keys that they stored, and what was taken from the `.env` of a project.
 
-    Of `.env`, only providers' keys and addresses and `ANTIPHON_MODEL` go into the environment, and only where the user
-    has none: not in the environment, and not stored. An address is taken only with a key from the same file, or where
-    there is no key at all.
+    Stored keys are read when one is first looked for, and the keyring is opened for the one that is wanted.
     """
-    keys.activate()
-    notes = [note] if (note := keys.protect()) else []
-    try:
-        project = find_project(cwd)
-        path = project.nearest(".env")
-        if project.state != "trusted" or path is None:
-            return [*notes, ignored] if (ignored := advice(project)) else notes
-        values, bad = parse(project.text(path))
-    except ConfigurationError as error:
-        return [*notes, f"{error}; it is ignored"]
-    notes += [f"line {number} of {path} is not NAME=value; it is ignored" for number in bad]
-    own = {name for each in PROVIDERS.values() if keys.where(each) for name in each.key_env}
-    _take(values, {"ANTIPHON_MODEL", *provider_keys()} - own, path)
+
+    own: Mapping[str, str]
+    keys_file: Path
+    taken: Mapping[str, str] = field(default_factory=dict[str, str])
+    dotenv: Path | None = None
+
+    def __getitem__(self, name: str) -> str:
+        if not self.own.get(name, "").strip() and name in provider_keys() and name in self._stored:
+            return self._stored[name] or keys.from_keyring(name)
+        return self.own[name] if name in self.own else self.taken[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**self.own, **self._stored, **self.taken})
+
+    def __len__(self) -> int:
+        return len({**self.own, **self._stored, **self.taken})
+
+    def place(self, name: str) -> str:
+        """Where a variable is set, if it is no stored key."""
+        return "the environment" if name in self.own else str(self.dotenv)
+
+    def key_place(self, provider: Provider) -> str:
+        """Where the key of a provider comes from, or nothing; the keyring is not opened for it."""
+        if name := _first(self.own, provider):
+            return f"{name} in the environment"
+        stored = next((name for name in provider.key_env if name in self._stored), None)
+        if stored is not None:
+            return f"stored in {self.keys_file}" if self._stored[stored] else "stored in the system's keyring"
+        name = _first(self.taken, provider)
+        return f"{name} in {self.dotenv}" if name else ""
+
+    @cached_property
+    def _stored(self) -> dict[str, str]:
+        """The stored keys of providers for which the user has set no variable."""
+        served = {name for each in PROVIDERS.values() if _first(self.own, each) for name in each.key_env}
+        return {name: key for name, key in keys.read(self.keys_file).items() if name not in served}
+
+
+def take(environment: Environment, values: Mapping[str, str], path: Path) -> tuple[Environment, list[str]]:
+    """The environment with what a trusted project's `.env` may say, and what to tell the user.
+
+    That is providers' keys and addresses and `ANTIPHON_MODEL`, and only where the user has none: not in a variable, and
+    not stored. An address is taken only with a key from the same file, or where there is no key at all.
+    """
+    served = {name for each in PROVIDERS.values() if environment.key_place(each) for name in each.key_env}
+    wanted = {"ANTIPHON_MODEL", *provider_keys()} - served
+    notes: list[str] = []
     for name in dict.fromkeys(name for each in PROVIDERS.values() for name in each.url_env):
-        if name in values and name not in os.environ and (elsewhere := key_from_elsewhere(name)):
-            notes.append(
-                f"{path} sets {name}, but the key that would be sent there ({elsewhere}) is not from that file; "
-                "it is ignored: set it in the environment itself, or put the key into the file too"
-            )
-        else:
-            _take(values, {name}, path)
-    return notes
+        if name not in values or name in environment.own:
+            continue
+        elsewhere = key_of_address(name, environment)
+        if not elsewhere:
+            wanted.add(name)
+            continue
+        notes.append(
+            f"{path} sets {name}, but the key that would be sent there ({elsewhere}) is not from that file; "
+            "it is ignored: set it in the environment itself, or put the key into the file too"
+        )
+    taken = {name: value for name, value in values.items() if name in wanted and name not in environment.own}
+    return replace(environment, taken=taken, dotenv=path), notes
 
 
 def provider_keys() -> frozenset[str]:
@@ -52,56 +84,11 @@ def provider_keys() -> frozenset[str]:
     return frozenset(name for each in PROVIDERS.values() for name in each.key_env)
 
 
-def _take(values: dict[str, str], names: set[str], path: Path) -> None:
-    for name in names & values.keys():
-        if name not in os.environ:
-            os.environ[name] = values[name]
-            keys.read_from[name] = path
+def key_of_address(name: str, environment: Environment) -> str:
+    """Where the key comes from that would be sent to the address in a variable, or nothing if there is none."""
+    places = (environment.key_place(each) for each in PROVIDERS.values() if name in each.url_env)
+    return next(filter(None, places), "")
 
 
-def key_from_elsewhere(url_name: str) -> str:
-    """Where the user has a key of their own, which would be sent to the address in a variable."""
-    for provider in PROVIDERS.values():
-        place = keys.where(provider) if url_name in provider.url_env else ""
-        if place and keys.in_environment(provider) not in keys.read_from:
-            return place
-    return ""
-
-
-def dotenv(cwd: Path | None = None) -> dict[str, str]:
-    """Everything the project's `.env` says, if it is trusted, for texts that name variables."""
-    project = find_project(cwd)
-    path = project.nearest(".env")
-    return parse(project.text(path))[0] if path and project.state == "trusted" else {}
-
-
-def parse(text: str) -> tuple[dict[str, str], list[int]]:
-    """The variables of such a file, and the numbers of the lines that are none.
-
-    Single quotes keep a value as it is, double quotes know backslashes, and ` #` begins a comment. Nothing is
-    replaced inside of values.
-    """
-    values: dict[str, str] = {}
-    bad: list[int] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        line = line.strip()
-        if not line or line.startswith("#"):
-            continue
-        match = _LINE.fullmatch(line)
-        value = _value(match[2]) if match else None
-        if match is None or value is None or "\0" in value:
-            bad.append(number)
-        else:
-            values[match[1]] = value
-    return values, bad
-
-
-def _value(text: str) -> str | None:
-    if text[:1] in ("'", '"'):
-        quoted = _QUOTED.fullmatch(text)
-        if quoted is None:
-            return None
-        if quoted[1] is not None:
-            return quoted[1]
-        return re.sub(r"\\(.)", lambda found: _ESCAPES.get(found[1], found[1]), quoted[2])
-    return re.split(r"(?:^|\s)#", text, maxsplit=1)[0].strip()
+def _first(variables: Mapping[str, str], provider: Provider) -> str:
+    return next((name for name in provider.key_env if variables.get(name, "").strip()), "")

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from antiphon.config.environment import key_from_elsewhere, parse, provider_keys
+from antiphon.config import keys
+from antiphon.config.dotenv import parse
+from antiphon.config.environment import Environment, provider_keys, take
 from antiphon.config.files import read_settings
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS, Provider, resolve
@@ -62,9 +64,9 @@ def _model(name: str, dotenv: Mapping[str, str]) -> Iterator[str]:
 
 def _address(provider: Provider, dotenv: Mapping[str, str]) -> str:
     """Where requests would go if the project were trusted."""
-    theirs = (each for each in provider.url_env if each not in os.environ and not key_from_elsewhere(each))
+    own = Environment(os.environ, keys.keys_file())
     try:
-        return next((dotenv[each] for each in theirs if dotenv.get(each)), "") or provider.address()
+        return provider.address(take(own, dotenv, Path(".env"))[0])
     except ConfigurationError:
         return "an address that is yet to be set"
 

@@ -2,67 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
+from antiphon._places import user_directory
 from antiphon._suggestions import nearest
-from antiphon.config.places import config_directory, write_private
+from antiphon.config.places import read_own, write_private
 from antiphon.errors import ConfigurationError
-from antiphon.providers.registry import PROVIDERS, Provider, key_sources
+from antiphon.providers.registry import PROVIDERS
 
 _SERVICE = "antiphon"
-
-#: Variables that came out of a `.env`, and out of which.
-read_from: dict[str, Path] = {}
-
-
-@dataclass(frozen=True, slots=True)
-class KeyPlace:
-    """A provider that has a key, and where that is. The key itself is not told."""
-
-    provider: str
-    variable: str
-    where: str
-
-
-def activate() -> None:
-    """Let providers find stored keys where the environment has none."""
-    if stored not in key_sources:
-        key_sources.append(stored)
-
-
-def stored(provider: Provider) -> str:
-    """The stored key of a provider, or nothing. Providers with the same variable share it."""
-    names = _read()
-    for variable in provider.key_env:
-        if variable in names:
-            return names[variable] or _from_keyring(variable)
-    return ""
-
-
-def where(provider: Provider) -> str:
-    """Where the key of a provider would come from, or nothing; the keyring is not opened for it."""
-    if variable := in_environment(provider):
-        return f"{variable} in {read_from.get(variable, 'the environment')}"
-    names = _read()
-    variable = next((name for name in provider.key_env if name in names), None)
-    if variable is None:
-        return ""
-    return f"stored in {keys_file()}" if names[variable] else "stored in the system's keyring"
-
-
-def in_environment(provider: Provider) -> str:
-    """The variable that holds the key of a provider, or nothing."""
-    return next((name for name in provider.key_env if os.environ.get(name, "").strip()), "")
-
-
-def list_keys() -> list[KeyPlace]:
-    """Every provider that has a key."""
-    return [KeyPlace(each.name, each.key_env[0], place) for each in PROVIDERS.values() if (place := where(each))]
 
 
 def set_key(name: str, key: str) -> str:
@@ -74,14 +25,14 @@ def set_key(name: str, key: str) -> str:
             f"that is no key for {name}: a key is one line of letters, digits and signs, not empty"
         )
     kept = _to_keyring(variable, key)
-    write_private(keys_file(), {**_read(), variable: "" if kept else key})
+    write_private(keys_file(), {**read(keys_file()), variable: "" if kept else key})
     return "the system's keyring" if kept else str(keys_file())
 
 
 def remove_key(name: str) -> bool:
     """Forget a provider's stored key; returns whether there was one."""
     variable = variable_of(name)
-    names = _read()
+    names = read(keys_file())
     if variable not in names:
         return False
     if not names.pop(variable):
@@ -103,14 +54,13 @@ def variable_of(name: str) -> str:
     return provider.key_env[0]
 
 
-def keys_file() -> Path:
+def keys_file(environment: Mapping[str, str] | None = None) -> Path:
     """The file that holds keys, and the names of those in the keyring."""
-    return config_directory() / "keys.json"
+    return user_directory("config", environment) / "keys.json"
 
 
-def protect() -> str:
+def protect(path: Path) -> str:
     """Take the file away from other users if they could read it; returns what to tell about that."""
-    path = keys_file()
     try:
         mode = path.stat().st_mode
         if os.name == "nt" or not mode & 0o077:
@@ -125,22 +75,10 @@ def protect() -> str:
     return f"{path} could be read by others (mode {mode & 0o777:o}); it is now 600, but consider new keys"
 
 
-def _read() -> dict[str, str]:
-    protect()
-    path = keys_file()
-    try:
-        data: object = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError:
-        data = None
-    if not isinstance(data, dict) or not all(
-        isinstance(each, str) for each in cast("Mapping[Any, Any]", data).values()
-    ):
-        raise ConfigurationError(f"{path} is not the JSON that `antiphon keys` writes; mend or delete it")
-    return cast("dict[str, str]", data)
+def read(path: Path) -> dict[str, str]:
+    """The stored keys by the name of their variable; those in the keyring are empty."""
+    protect(path)
+    return read_own(path, lambda entry: isinstance(entry, str), "`antiphon keys` writes; mend or delete it")
 
 
 def _keyring() -> Any:
@@ -165,7 +103,8 @@ def _to_keyring(variable: str, key: str) -> bool:
     return True
 
 
-def _from_keyring(variable: str) -> str:
+def from_keyring(variable: str) -> str:
+    """A key that the keyring holds."""
     package = _keyring()
     if package is None:
         return ""

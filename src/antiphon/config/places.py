@@ -1,32 +1,20 @@
-"""Where configuration lies: the user's directory, and those that make up the project around a directory."""
+"""The files of a configuration: the directories that make up a project, and reading and writing with care."""
 
 from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from antiphon._places import user_home
 from antiphon.errors import ConfigurationError
 
 _LARGEST = 5_000_000
 
 
-def config_directory() -> Path:
-    """The user's own directory: `$XDG_CONFIG_HOME/antiphon`, or the platform's place for such."""
-    base = os.environ.get("XDG_CONFIG_HOME", "")
-    if os.path.isabs(base):
-        return Path(base) / "antiphon"
-    if sys.platform == "darwin":
-        return _home() / "Library" / "Application Support" / "antiphon"
-    if sys.platform == "win32":
-        return Path(os.environ.get("APPDATA") or _home() / "AppData" / "Roaming") / "antiphon"
-    return _home() / ".config" / "antiphon"
-
-
-def project_directories(cwd: Path | None = None) -> list[Path]:
+def project_directories(cwd: Path | None = None, environment: Mapping[str, str] | None = None) -> list[Path]:
     """The directory and those above it, up to the root of the repository or to the user's home.
 
     Outside of both it is the directory alone: what others may have put into `/tmp` is no configuration of ours.
@@ -36,7 +24,7 @@ def project_directories(cwd: Path | None = None) -> list[Path]:
     except OSError:
         return []  # the directory was deleted
     chain = [start, *start.parents]
-    home = _home().resolve()
+    home = user_home(environment).resolve()
     for last, directory in enumerate(chain):
         if (directory / ".git").exists() or directory == home:
             return chain[: last + 1]
@@ -68,6 +56,21 @@ def decoded(path: Path, data: bytes) -> str:
         raise ConfigurationError(f"{path} is not UTF-8: byte {error.start} is no text") from None
 
 
+def read_own(path: Path, is_entry: Callable[[object], bool], told: str) -> dict[str, Any]:
+    """What we wrote to such a file ourselves, or nothing if there is none; `told` is how to go on if it is damaged."""
+    try:
+        data: object = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError:
+        data = None
+    if not isinstance(data, dict) or not all(map(is_entry, cast("dict[str, Any]", data).values())):
+        raise ConfigurationError(f"{path} is not the JSON that {told}")
+    return cast("dict[str, Any]", data)
+
+
 def write_private(path: Path, data: Mapping[str, Any]) -> None:
     """Write JSON as a whole or not at all, to a file that nobody else can read."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
@@ -81,11 +84,3 @@ def write_private(path: Path, data: Mapping[str, Any]) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
-
-
-def _home() -> Path:
-    """The user's home, or a place that does not exist: some containers have users without one."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return Path("/nonexistent")

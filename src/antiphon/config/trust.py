@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
-from antiphon.config.places import config_directory, decoded, project_directories, read_bytes, write_private
+from antiphon._places import user_directory
+from antiphon._shape import obj
+from antiphon.config.places import decoded, project_directories, read_bytes, read_own, write_private
 from antiphon.errors import ConfigurationError
 
 #: Files that could choose where requests go, which keys are used, or what is started.
@@ -74,9 +76,9 @@ class Project:
         return self.trusted is True and set(reach) <= set(self.programs.get(name, ()))
 
 
-def find_project(cwd: Path | None = None) -> Project:
-    """The project around a directory, and what was decided about it."""
-    directories = tuple(project_directories(cwd))
+def find_project(cwd: Path | None = None, environment: Mapping[str, str] | None = None) -> Project:
+    """The project around a directory, and what was decided about it by the user whose environment this is."""
+    directories = tuple(project_directories(cwd, environment))
     found = [path for each in directories for name in FILES if (path := each / name).is_file()]
     contents = {path: data for path in found if (data := _read(path)) is not None}
     # What cannot be read is told by whoever would use it; until then it harms nobody.
@@ -87,7 +89,7 @@ def find_project(cwd: Path | None = None) -> Project:
         # The outermost file: what lies further up is somebody's home, not a project.
         root = next((each for each in reversed(directories) if any(path.parent == each for path in hashes)), None)
         root = root or (directories[0] if directories else Path("/nonexistent"))
-    entry = _entries().get(str(root), {})
+    entry = _entries(trust_file(environment)).get(str(root), {})
     decided: dict[str, str] = entry.get("files", {})
     return Project(
         root,
@@ -102,7 +104,7 @@ def find_project(cwd: Path | None = None) -> Project:
 
 def decide(project: Project, trusted: bool, programs: Mapping[str, list[str]] | None = None) -> None:
     """Remember the user's decision about these very files, and what they were shown of programs."""
-    entries = _entries()
+    entries = _entries(trust_file())
     before: dict[str, str] = entries.get(str(project.root), {}).get("files", {})
     elsewhere = {
         name: digest for name, digest in before.items() if (project.root / name).parent not in project.directories
@@ -118,7 +120,7 @@ def decide(project: Project, trusted: bool, programs: Mapping[str, list[str]] | 
 
 def revoke(root: Path) -> bool:
     """Forget what was decided about a project; returns whether there was anything."""
-    entries = _entries()
+    entries = _entries(trust_file())
     if entries.pop(str(root), None) is None:
         return False
     write_private(trust_file(), entries)
@@ -127,12 +129,12 @@ def revoke(root: Path) -> bool:
 
 def decisions() -> dict[str, dict[str, Any]]:
     """All projects that were decided about, by their root."""
-    return dict(sorted(_entries().items()))
+    return dict(sorted(_entries(trust_file()).items()))
 
 
-def trust_file() -> Path:
+def trust_file(environment: Mapping[str, str] | None = None) -> Path:
     """The file that holds the decisions."""
-    return config_directory() / "trust.json"
+    return user_directory("config", environment) / "trust.json"
 
 
 def advice(project: Project) -> str:
@@ -144,27 +146,22 @@ def advice(project: Project) -> str:
     return f"{names} in {project.root}: {why}, and ignored; `antiphon trust` shows what it does, and allows it"
 
 
-def _entries() -> dict[str, dict[str, Any]]:
-    path = trust_file()
+def _entries(path: Path) -> dict[str, dict[str, Any]]:
+    if _is_open_to_others(path):
+        raise ConfigurationError(f"{path} could have been written by others; delete it and decide again")
+    return read_own(path, _is_entry, "`antiphon trust` writes; delete it and decide again")
+
+
+def _is_open_to_others(path: Path) -> bool:
     try:
-        if path.stat().st_mode & 0o022:
-            raise ConfigurationError(f"{path} could have been written by others; delete it and decide again")
-        data: object = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise ConfigurationError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError:
-        data = None
-    if not isinstance(data, dict) or not all(map(_is_entry, cast("dict[str, Any]", data).values())):
-        raise ConfigurationError(f"{path} is not the JSON that `antiphon trust` writes; delete it and decide again")
-    return cast("dict[str, dict[str, Any]]", data)
+        return bool(path.stat().st_mode & 0o022)
+    except OSError:
+        return False
 
 
 def _is_entry(entry: object) -> bool:
     kinds = {"trusted": bool, "files": dict, "programs": dict}
-    known = cast("dict[str, object]", entry) if isinstance(entry, dict) else {}
-    return all(isinstance(known.get(name), kind) for name, kind in kinds.items())
+    return all(isinstance(obj(entry).get(name), kind) for name, kind in kinds.items())
 
 
 def _read(path: Path) -> bytes | None:

@@ -4,6 +4,7 @@ This room knows no provider, no socket and no clock. `Conversation` is what prog
 values that never change.
 """
 
+from antiphon._public import publish
 from antiphon.conversation.assembly import Item, assemble
 from antiphon.conversation.compact import Compaction, estimate_tokens
 from antiphon.conversation.conversation import Conversation, Ready
@@ -23,6 +24,7 @@ from antiphon.conversation.parts import (
     legal_id,
     short_id,
 )
+from antiphon.conversation.questions import OpenQuestion
 from antiphon.conversation.repair import Change
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 
@@ -37,6 +39,7 @@ __all__ = [
     "Image",
     "Item",
     "Native",
+    "OpenQuestion",
     "Origin",
     "Ready",
     "Reasoning",
@@ -52,3 +55,5 @@ __all__ = [
     "legal_id",
     "short_id",
 ]
+
+publish(globals())

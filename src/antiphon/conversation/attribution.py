@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from antiphon._printable import INVISIBLE
+
 #: The author whose chat is the human's own input and carries no attribution.
 HUMAN = "@human"
 
@@ -20,10 +22,7 @@ _SAID = re.compile(rf"{_HEAD}([^{_BREAKS}]*(?:(?:\r\n|[{_BREAKS}])> [^{_BREAKS}]
 _CONTINUED = re.compile(f"(\r\n|[{_BREAKS}])> ")
 _NEXT = re.compile(rf"\n\n(?={_HEAD})")
 # What the eye does not see, or sees as part of the letter before it.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u0300-\u036f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
-    "\u202a-\u202e\u2060-\u206f\u20d0-\u20ff\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e0fff]"
-)
+_UNSEEN = re.compile(f"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u0300-\u036f\u20d0-\u20ff\u2800{INVISIBLE}]")
 _LOOK_ALIKES = str.maketrans(
     "сϲᴄ\u217dһհʜаαɑᴀтτᴛƒꜰгᴦʀоοօᴏ0мᴍ∶ː꞉։׃",
     "cccchhhaaaatttffrrrooooomm:::::",

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar, cast
 from antiphon._json import clean
 from antiphon.conversation.compact import Compaction, Summary, estimate_tokens, plan
 from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, UserPart
+from antiphon.conversation.questions import OpenQuestion
 from antiphon.conversation.repair import Change, interrupted, unanswered
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, assistant_parts, user_parts
 from antiphon.errors import CompactionError, ContentError, NotReadyError, PairingError
@@ -39,7 +40,7 @@ class Conversation:
     Not for use by several threads at once.
     """
 
-    __slots__ = ("_auto", "_ids", "_kept", "_system", "_tools", "_turns", "memo")
+    __slots__ = ("_auto", "_ids", "_kept", "_questions", "_system", "_tools", "_turns", "memo")
 
     def __init__(
         self, system: str = "", tools: Iterable[ToolSpec] = (), *, auto_assistant_tool_calls: bool = False
@@ -50,6 +51,7 @@ class Conversation:
         self._turns: tuple[Turn, ...] = ()
         self._ids: dict[str, None] = {}
         self._kept: dict[str, str] = {}
+        self._questions: dict[str, OpenQuestion] = {}
         self._auto = auto_assistant_tool_calls
         #: What rooms further out keep with this conversation, by their own keys.
         self.memo: dict[Any, Any] = {}
@@ -96,6 +98,18 @@ class Conversation:
         """The calls that wait for a result, in call order."""
         turn = self._calling_turn()
         return turn.open_calls if turn else ()
+
+    @property
+    def questions(self) -> dict[str, OpenQuestion]:
+        """What people are asked about open calls, by call id. A question goes when its call is answered."""
+        return {call.id: self._questions[call.id] for call in self.open_calls if call.id in self._questions}
+
+    def ask(self, call_id: str, question: OpenQuestion) -> None:
+        """Note that an open call waits for a person; the note is saved with the conversation."""
+        if all(call.id != call_id for call in self.open_calls):
+            raise self._unpaired(call_id)
+        # What was asked about calls that have their results by now is of no more use.
+        self._questions = {**self.questions, call_id: question}
 
     # Adding
 
@@ -232,6 +246,15 @@ class Conversation:
             raise ContentError(f"there are {len(self._turns)} turns, so a fork cannot start with {turns}")
         return self._with_turns(self._turns[:turns])
 
+    def to_be_asked(self) -> Conversation:
+        """A fork for one request, which costs next to nothing: the reply that is added to it is not added here."""
+        other = Conversation.__new__(Conversation)
+        other._system, other._tools, other._turns, other._auto = self._system, self._tools, self._turns, self._auto
+        other._ids, other._kept, other._questions = self._ids.copy(), self._kept, self._questions
+        # What was encoded for it is known to belong to its turns.
+        other.memo = self.memo
+        return other
+
     def undo(self, turns: int = 1) -> tuple[Turn, ...]:
         """Take back the last turns, results and open calls included, and return them."""
         if not 0 <= turns <= len(self._turns):
@@ -293,10 +316,16 @@ class Conversation:
         compacted._kept.update(compaction.kept)
         return compacted
 
+    def take_over(self, other: Conversation) -> None:
+        """Become what another one is: its turns and its kept results, with this one's system text and tools."""
+        self._turns, self._ids = other._turns, dict(other._ids)
+        self._kept, self._questions = dict(other._kept), dict(other._questions)
+
     def _with_turns(self, turns: Iterable[Turn]) -> Conversation:
         """A conversation with this one's system text, tools and kept results, and these turns."""
         other = Conversation(self._system, self._tools, auto_assistant_tool_calls=self._auto)
         other._kept = dict(self._kept)
+        other._questions = dict(self._questions)
         other._turns = tuple(turns)
         for turn in other._turns:
             if isinstance(turn, AssistantTurn):
@@ -325,11 +354,12 @@ class Conversation:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Conversation):
             return NotImplemented
-        return (self._system, self._tools, self._turns, self._kept) == (
+        return (self._system, self._tools, self._turns, self._kept, self.questions) == (
             other._system,
             other._tools,
             other._turns,
             other._kept,
+            other.questions,
         )
 
     __hash__ = None  # type: ignore[assignment]

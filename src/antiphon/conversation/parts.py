@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import re
 import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -306,3 +306,13 @@ class ToolSpec:
 
 UserPart = Text | Image | Chat | Foreign
 AssistantPart = Text | Reasoning | ToolCall | Foreign
+
+
+def text_of(parts: Iterable[AssistantPart]) -> str:
+    """The text of an answer, without reasoning and calls."""
+    return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def reasoning_of(parts: Iterable[AssistantPart]) -> str:
+    """The readable part of a model's thinking."""
+    return "\n\n".join(part.text for part in parts if isinstance(part, Reasoning) and part.text)

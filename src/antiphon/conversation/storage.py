@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -24,6 +25,7 @@ from antiphon.conversation.parts import (
     ToolResult,
     ToolSpec,
 )
+from antiphon.conversation.questions import OpenQuestion
 from antiphon.conversation.repair import Change
 from antiphon.conversation.turns import Turn, UserTurn
 from antiphon.errors import ContentError, FormatError, VersionError
@@ -37,13 +39,15 @@ Part = Text | Image | Chat | Reasoning | Foreign | ToolCall
 
 def to_json(conversation: Conversation) -> dict[str, Any]:
     """The conversation as JSON data."""
+    questions = conversation.questions
     return {
         "format": FORMAT,
         "version": VERSION,
         "system": conversation.system,
-        "tools": [_fields(tool, "name", "description", "parameters", "native") for tool in conversation.tools],
+        "tools": [tool_json(tool) for tool in conversation.tools],
         "turns": [turn_json(turn) for turn in conversation.turns],
         "kept": conversation.kept,
+        **({"questions": {id: asdict(each) for id, each in questions.items()}} if questions else {}),
         **({"auto_assistant_tool_calls": True} if conversation.auto_assistant_tool_calls else {}),
     }
 
@@ -75,7 +79,7 @@ def from_json(data: object) -> tuple[Conversation, list[Change]]:
         raise FormatError(f"this is not a saved conversation: `format` is {top.get('format')!r}, not {FORMAT!r}")
     if top.get("version") != VERSION:
         raise VersionError(f"this file has version {top.get('version')!r}; this release reads version {VERSION}")
-    tools = [_tool(item, f"tool {n}") for n, item in enumerate(_list(top, "tools", "the file"), 1)]
+    tools = [tool_from_json(item, f"tool {n}") for n, item in enumerate(_list(top, "tools", "the file"), 1)]
     turns = enumerate(_list(top, "turns", "the file"), 1)
     items = [item for number, turn in turns for item in _items(turn, f"turn {number}")]
     try:
@@ -86,6 +90,10 @@ def from_json(data: object) -> tuple[Conversation, list[Change]]:
     kept = _object(top.get("kept", {}), "`kept`")
     for handle in kept:
         conversation.keep(handle, _text(kept, handle, "`kept`"))
+    for id, question in _object(top.get("questions", {}), "`questions`").items():
+        # Of a file that was repaired, the call may be gone.
+        if any(call.id == id for call in conversation.open_calls):
+            conversation.ask(id, _question(question, f"question {id!r}"))
     return conversation, changes
 
 
@@ -140,7 +148,28 @@ def turn_json(turn: Turn) -> dict[str, Any]:
     parts = [_part_json(part) for part in turn.parts]
     if isinstance(turn, UserTurn):
         return {"role": "user", "parts": parts}
-    return {"role": "assistant", "parts": parts, "results": [_result_json(result) for result in turn.results]}
+    return {"role": "assistant", "parts": parts, "results": [result_json(result) for result in turn.results]}
+
+
+def tool_json(tool: ToolSpec) -> dict[str, Any]:
+    """One tool as JSON data."""
+    return _fields(tool, "name", "description", "parameters", "native")
+
+
+def parts_json(parts: Iterable[Part]) -> list[dict[str, Any]]:
+    """Parts of a turn as JSON data."""
+    return [_part_json(part) for part in parts]
+
+
+def parts_from_json(data: Iterable[object]) -> tuple[Part, ...]:
+    """What `parts_json` made."""
+    return tuple(_part(part, f"part {n}") for n, part in enumerate(data, 1))
+
+
+def turns_from_json(data: Iterable[object]) -> tuple[Turn, ...]:
+    """Turns of which each is what `turn_json` made."""
+    items = [item for n, turn in enumerate(data, 1) for item in _items(turn, f"turn {n}")]
+    return assemble(items, "", ())[0].turns
 
 
 def _part_json(part: Part) -> dict[str, Any]:
@@ -152,7 +181,8 @@ def _part_json(part: Part) -> dict[str, Any]:
     return data
 
 
-def _result_json(result: ToolResult) -> dict[str, Any]:
+def result_json(result: ToolResult) -> dict[str, Any]:
+    """One result as JSON data."""
     content = result.content if isinstance(result.content, str) else [_part_json(part) for part in result.content]
     semantic = {"semantic": result.semantic.to_json()} if result.semantic else {}
     return {"content": content, **_fields(result, "call_id", "is_error", "native", "handle"), **semantic}
@@ -171,6 +201,14 @@ def _fields(value: object, *names: str) -> dict[str, Any]:
 
 
 # In
+
+
+def _question(value: object, where: str) -> OpenQuestion:
+    data = _object(value, where)
+    kind = data.get("kind")
+    if kind not in ("approval", "question"):
+        raise FormatError(f"{where}: `kind` is 'approval' or 'question', not {kind!r}")
+    return OpenQuestion(kind, _text(data, "text", where), data.get("allowed") is True)
 
 
 def _object(value: object, where: str) -> dict[str, Any]:
@@ -244,7 +282,8 @@ _READERS: dict[str, Callable[[dict[str, Any], str], Part]] = {
 }
 
 
-def _tool(value: object, where: str) -> ToolSpec:
+def tool_from_json(value: object, where: str = "the tool") -> ToolSpec:
+    """What `tool_json` made."""
     data = _object(value, where)
     parameters = _object(data.get("parameters", {}), f"{where}: `parameters`")
     try:
@@ -253,7 +292,8 @@ def _tool(value: object, where: str) -> ToolSpec:
         raise FormatError(f"{where}: {error}") from None
 
 
-def _result(value: object, where: str) -> ToolResult:
+def result_from_json(value: object, where: str = "the result") -> ToolResult:
+    """What `result_json` made."""
     data = _object(value, where)
     content = data.get("content", "")
     if isinstance(content, list):
@@ -287,7 +327,8 @@ def _semantic(data: dict[str, Any], where: str) -> Result | None:
 def _items(value: object, where: str) -> list[Item]:
     data = _object(value, where)
     parts = tuple(_part(part, f"{where}, part {n}") for n, part in enumerate(_list(data, "parts", where), 1))
-    results = tuple(_result(part, f"{where}, result {n}") for n, part in enumerate(_list(data, "results", where), 1))
+    answers = enumerate(_list(data, "results", where), 1)
+    results = tuple(result_from_json(part, f"{where}, result {n}") for n, part in answers)
     role = data.get("role")
     allowed: tuple[type, ...] = (Text, Image, Chat, Foreign) if role == "user" else (Text, Reasoning, ToolCall, Foreign)
     if role not in ("user", "assistant"):

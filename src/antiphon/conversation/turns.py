@@ -18,6 +18,8 @@ from antiphon.conversation.parts import (
     ToolCall,
     ToolResult,
     UserPart,
+    reasoning_of,
+    text_of,
 )
 from antiphon.errors import ContentError
 
@@ -63,12 +65,12 @@ class AssistantTurn:
     @property
     def text(self) -> str:
         """The text of the answer, without reasoning and calls."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return text_of(self.parts)
 
     @property
     def reasoning(self) -> str:
         """The readable part of the model's thinking."""
-        return "\n\n".join(part.text for part in self.parts if isinstance(part, Reasoning) and part.text)
+        return reasoning_of(self.parts)
 
     def answered(self, results: Iterable[ToolResult]) -> AssistantTurn:
         """The turn with these results added; the caller has checked that they belong here."""

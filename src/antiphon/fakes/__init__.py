@@ -9,12 +9,11 @@ that sends but the rules and a few helpers. Importing it loads no server; that h
 
 from __future__ import annotations
 
+from antiphon._public import publish
 from antiphon.fakes.fake import Fake
 from antiphon.fakes.script import Answer, Call, Fail, Received, Step, call
 from antiphon.fakes.script_file import load_script
 
 __all__ = ["Answer", "Call", "Fail", "Fake", "Received", "Step", "call", "load_script"]
 
-for _name in __all__:
-    if _name != "Step":
-        globals()[_name].__module__ = __name__
+publish(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._shape import arr, obj
 from antiphon.fakes.errors import Refusal
 from antiphon.fakes.script import Answer, Received
 from antiphon.fakes.signing import digest, opened, seal
@@ -21,7 +22,6 @@ from antiphon.fakes.speaker import (
     usage,
 )
 from antiphon.wire.rules import check
-from antiphon.wire.shape import arr, obj
 
 _STOPS = {
     "end": "end_turn",

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon._json import dumps, loads
+from antiphon._shape import obj
 from antiphon.errors import MalformedJSONError
 from antiphon.fakes import anthropic, gemini, openai_chat, openai_responses
 from antiphon.fakes.errors import Refusal, envelope, retry_headers, scripted
 from antiphon.fakes.script import Answer, Fail, Received
 from antiphon.fakes.speaker import Memory, token
-from antiphon.wire.shape import obj
 
 SPEAKERS = {
     "anthropic": anthropic.SPEAKER,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._shape import arr, obj
 from antiphon.fakes.errors import Refusal
 from antiphon.fakes.script import Answer, Received
 from antiphon.fakes.speaker import (
@@ -20,7 +21,6 @@ from antiphon.fakes.speaker import (
     usage,
 )
 from antiphon.wire.rules import check
-from antiphon.wire.shape import arr, obj
 
 _STOPS = {
     "end": "stop",

@@ -6,13 +6,13 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._shape import arr, obj
 from antiphon.fakes.errors import Refusal
 from antiphon.fakes.responses_events import events
 from antiphon.fakes.script import Answer, Received
 from antiphon.fakes.signing import digest, opened, seal
 from antiphon.fakes.speaker import Memory, Speaker, arguments, reasoning_tokens, text_of, token, usage
 from antiphon.wire.rules import check
-from antiphon.wire.shape import arr, obj
 
 _HEX = "0123456789abcdef"
 _FERNET = "gAAAAAB"

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj
 from antiphon.fakes.errors import Refusal
 from antiphon.fakes.script import Answer, Received
-from antiphon.wire.shape import arr, obj
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
 

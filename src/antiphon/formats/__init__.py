@@ -6,6 +6,7 @@ sockets or screens: it takes bytes and gives values, findings and bytes.
 
 from __future__ import annotations
 
+from antiphon._public import publish
 from antiphon.formats.checkup import Checkup
 from antiphon.formats.finding import Finding
 from antiphon.formats.history import READ, READ_ONLY, WRITTEN, History, Written, check_all, load, load_all, write
@@ -23,3 +24,5 @@ __all__ = [
     "load_all",
     "write",
 ]
+
+publish(globals())

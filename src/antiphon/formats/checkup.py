@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from antiphon._json import loads
+from antiphon._shape import obj, string
 from antiphon.conversation import Change, Conversation
 from antiphon.errors import AntiphonError
 from antiphon.formats.finding import Finding
@@ -15,7 +16,6 @@ from antiphon.formats.mending import advice, anthropic, gemini, mend, responses
 from antiphon.wire import APIS, Options, Target, rules, wire
 from antiphon.wire.reading import Reading
 from antiphon.wire.rules import Violation
-from antiphon.wire.shape import obj, string
 
 LISTS = {"anthropic": "messages", "openai-chat": "messages", "openai-responses": "input", "gemini": "contents"}
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._shape import arr, obj, several, string
 from antiphon.conversation import Origin
 from antiphon.formats.finding import LEFT_OUT
-from antiphon.formats.shape import several
 from antiphon.wire.anthropic.history import read_message
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import arr, obj, string
 
 #: Lines the program keeps for itself; nothing in them was said.
 _BOOKKEEPING = (

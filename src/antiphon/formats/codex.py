@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, several, string
 from antiphon.conversation import Change, Origin
 from antiphon.conversation.repair import ChangeCode
 from antiphon.formats.finding import LEFT_OUT
-from antiphon.formats.shape import several
 from antiphon.wire import wire
 from antiphon.wire.reading import Reading
-from antiphon.wire.shape import arr, obj, string
 
 _LINES = ("session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state")
 #: What the program keeps for itself among the items.

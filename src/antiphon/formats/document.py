@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from antiphon._json import clean, dumps, loads
+from antiphon._shape import obj
 from antiphon.errors import MalformedJSONError
 from antiphon.formats.finding import Finding
-from antiphon.wire.shape import obj
 
 #: Under what names logs, stores and frameworks keep a history.
 _WRAPPERS = (

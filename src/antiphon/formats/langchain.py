@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._shape import arr, obj, several, string
 from antiphon.conversation import AssistantPart, Image, Item, Origin, Text, ToolResult, UserPart, legal_id, short_id
 from antiphon.formats import pieces
-from antiphon.formats.shape import several
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import arr, obj, string
 
 _NOWHERE = Origin("", "langchain", "")
 _KINDS = {"humanmessage": "human", "aimessage": "ai", "systemmessage": "system", "toolmessage": "tool"}

@@ -6,10 +6,10 @@ import re
 from typing import Any, cast
 
 from antiphon._json import dumps
+from antiphon._shape import string
 from antiphon.conversation import AssistantPart, Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import ContentError
 from antiphon.wire.reading import Reader
-from antiphon.wire.shape import string
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^,;]*)*;base64,(.+)", re.DOTALL)
 _URL_END = re.compile(r"\.(png|jpe?g|gif|webp|heic|heif|bmp)(?:[?#]|$)", re.IGNORECASE)

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, several, string
 from antiphon.conversation import AssistantPart, Image, Item, Native, Origin, Text, ToolResult, UserPart, legal_id
 from antiphon.formats import pieces
-from antiphon.formats.shape import several
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import arr, obj, string
 
 _NOWHERE = Origin("", "pydantic-ai", "")
 #: Marks for caches and the like, which say nothing.

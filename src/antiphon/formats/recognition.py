@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, several, string
 from antiphon.conversation.storage import FORMAT
 from antiphon.errors import FormatError
 from antiphon.formats.document import Document
 from antiphon.formats.langchain import untupled
-from antiphon.formats.shape import several
 from antiphon.wire import detect
-from antiphon.wire.shape import arr, obj, string
 
 _LANGCHAIN = frozenset(("human", "ai", "system", "tool", "function", "chat", "remove", "developer", "generic"))
 _CLAUDE_CODE = frozenset(("user", "assistant", "summary", "system"))

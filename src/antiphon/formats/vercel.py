@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import AssistantPart, Image, Item, Origin, Text, ToolCall, ToolResult, UserPart, legal_id
 from antiphon.formats import pieces
 from antiphon.formats.finding import LEFT_OUT
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import arr, obj, string
 
 _NOWHERE = Origin("", "vercel", "")
 _OPEN = ("partial-call", "call", "input-streaming", "input-available", "approval-requested", "approval-responded")

@@ -6,12 +6,14 @@ used: whoever only wants to know whose key is set needs no client.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from antiphon._public import lazy
 
 if TYPE_CHECKING:
     from antiphon.providers.catalog import Capabilities, capabilities, register_model
     from antiphon.providers.model import AsyncStream, Model, Stream, connect
+    from antiphon.providers.recording import ReplayMismatch
     from antiphon.providers.registry import PROVIDERS, Provider, register_provider, resolve
     from antiphon.providers.retry import NO_RETRY, Retry
 
@@ -22,6 +24,7 @@ _HOMES = {
     "Capabilities": "catalog",
     "Model": "model",
     "Provider": "registry",
+    "ReplayMismatch": "recording",
     "Retry": "retry",
     "Stream": "model",
     "capabilities": "catalog",
@@ -38,6 +41,7 @@ __all__ = [
     "Capabilities",
     "Model",
     "Provider",
+    "ReplayMismatch",
     "Retry",
     "Stream",
     "capabilities",
@@ -47,10 +51,4 @@ __all__ = [
     "resolve",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'antiphon.providers' has no attribute {name!r}")
-    value = getattr(import_module(f"antiphon.providers.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy(__name__, _HOMES)

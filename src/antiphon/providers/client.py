@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from antiphon.errors import ProviderError
 from antiphon.providers.decompression import ACCEPTED, unpacking
-from antiphon.providers.exchange import Answer, Emit, Exchange, Outcome, Read, Send, Sleep
+from antiphon.providers.exchange import Answer, Arrival, Emit, Exchange, Read, Send, Sleep
 from antiphon.providers.failures import transport_error
 from antiphon.wire import Delta
 
@@ -164,7 +164,7 @@ class _Channel:
         self._response: httpx2.Response | None = None
         self._chunks: Iterator[bytes] = iter(())
 
-    def send(self, step: Send) -> Outcome:
+    def send(self, step: Send) -> Arrival:
         self.close()
         client = self._client.http()
         try:
@@ -175,7 +175,7 @@ class _Channel:
         except _failures() as error:
             return self._client.failed(error)
 
-    def read(self) -> Outcome:
+    def read(self) -> Arrival:
         try:
             return next(self._chunks, None)
         except _failures() as error:
@@ -208,7 +208,7 @@ class _AsyncChannel:
         self._response: httpx2.Response | None = None
         self._chunks: AsyncIterator[bytes] | None = None
 
-    async def send(self, step: Send) -> Outcome:
+    async def send(self, step: Send) -> Arrival:
         await self.close()
         client = self._client.ahttp()
         try:
@@ -219,7 +219,7 @@ class _AsyncChannel:
         except _failures() as error:
             return self._client.failed(error)
 
-    async def read(self) -> Outcome:
+    async def read(self) -> Arrival:
         assert self._chunks is not None
         try:
             return await anext(self._chunks, None)

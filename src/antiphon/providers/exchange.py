@@ -71,8 +71,8 @@ class Emit:
 
 
 Step = Send | Read | Sleep | Emit
-Outcome = Answer | ProviderError | bytes | None
-Steps = Generator[Step, Outcome, None]
+Arrival = Answer | ProviderError | bytes | None
+Steps = Generator[Step, Arrival, None]
 
 
 @dataclass(slots=True)
@@ -118,7 +118,7 @@ class Exchange:
             log.info("%s: try %d failed (%s); the next in %.1f s", self.target.model, attempt, error, wait)
             yield Sleep(wait)
 
-    def _receive(self, answer: Outcome, meter: Meter) -> Steps:
+    def _receive(self, answer: Arrival, meter: Meter) -> Steps:
         if isinstance(answer, ProviderError):
             raise _Failed(meter.silence(answer))
         assert isinstance(answer, Answer)
@@ -146,7 +146,7 @@ class Exchange:
         except ProviderError as error:
             raise _Failed(error, emitted) from None
 
-    def _read(self, meter: Meter) -> Generator[Step, Outcome, bytes | None]:
+    def _read(self, meter: Meter) -> Generator[Step, Arrival, bytes | None]:
         """The next bytes, or nothing at the end; where that came too early, `meter.broken` says why."""
         chunk = None if meter.broken else (yield Read())
         if isinstance(chunk, bytes):
@@ -156,14 +156,14 @@ class Exchange:
             meter.broken = meter.silence(chunk)
         return None
 
-    def _head(self, meter: Meter) -> Generator[Step, Outcome, bytes]:
+    def _head(self, meter: Meter) -> Generator[Step, Arrival, bytes]:
         """The first bytes that are no white space, as many as tell a stream from something else."""
         head = b""
         while len(head) < _TELLING and (chunk := (yield from self._read(meter))) is not None:
             head = (head + chunk).lstrip()
         return head
 
-    def _rest(self, head: bytes, meter: Meter) -> Generator[Step, Outcome, bytes]:
+    def _rest(self, head: bytes, meter: Meter) -> Generator[Step, Arrival, bytes]:
         content = bytearray(head)
         while (chunk := (yield from self._read(meter))) is not None:
             content += chunk
@@ -171,7 +171,7 @@ class Exchange:
             raise meter.broken
         return bytes(content)
 
-    def _refusal(self, answer: Answer) -> Generator[Step, Outcome, ProviderError | None]:
+    def _refusal(self, answer: Answer) -> Generator[Step, Arrival, ProviderError | None]:
         """The error that a status means, in the server's words as far as they came; none, where they hold a reply."""
         meter = Meter(Bounds(ERROR_BYTES, ERROR_SECONDS), self.target.provider)
         content = bytearray()

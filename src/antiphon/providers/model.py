@@ -8,6 +8,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
+from antiphon._shape import arr
 from antiphon._suggestions import nearest
 from antiphon.conversation import Conversation, Image, UserTurn
 from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError
@@ -20,7 +21,6 @@ from antiphon.providers.retry import Retry
 from antiphon.providers.secrets import secrets_in, user_secrets, without_user
 from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
 from antiphon.wire.images import refusal
-from antiphon.wire.shape import arr
 
 if TYPE_CHECKING:
     import httpx2
@@ -223,18 +223,20 @@ def connect(
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
     record: str | PathLike[str] | None = None,
     replay: str | PathLike[str] | None = None,
+    environment: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Model:
     """A model by name: `anthropic/claude-sonnet-5`, `gpt-5`, or any name with the `url` of its server.
 
-    The key comes from `key` or from the provider's usual environment variable, proxies from `proxy` or the environment.
+    The key comes from `key` or from the provider's usual variable in the process's environment, or in the one that is
+    given (`environment` of a `Configuration` has stored keys too); proxies come from `proxy` or the process's.
     `timeout` is how long the server may be silent, in seconds; `max_seconds` and `max_bytes` bound a whole answer, for
     which `None` is no bound. `options` are those of `Options` and hold for every request unless it says otherwise.
     `record` names a file for all exchanges, which `replay` answers from later, with no key and no network.
     """
     place, name = resolve(model, provider, url)
-    address = url or place.address()
-    found = key if key is not None else place.key()
+    address = url or place.address(environment)
+    found = key if key is not None else place.key(environment)
     if replay is not None or record is not None:
         from antiphon.providers.recording import Recorder, Replayer
 

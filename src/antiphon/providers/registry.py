@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from antiphon._suggestions import nearest
@@ -30,11 +30,8 @@ class Provider:
         return f"<Provider {self.name} ({self.api}) at {without_user(self.url)[0]}>"
 
     def key(self, environment: Mapping[str, str] | None = None) -> str:
-        """The key from the first of its environment variables that is set, else from `key_sources`, or nothing."""
-        found = _first(self.key_env, environment)
-        if found or environment is not None:
-            return found
-        return next((key for source in key_sources if (key := source(self))), "")
+        """The key from the first of its variables that is set, in the process's environment or the given one."""
+        return _first(self.key_env, environment)
 
     def address(self, environment: Mapping[str, str] | None = None) -> str:
         """The base URL, unless the environment names another; a ConfigurationError where there is none."""
@@ -43,10 +40,6 @@ class Provider:
             ways = " or ".join((*(f"set {name}" for name in self.url_env), "pass `url`"))
             raise ConfigurationError(f"{self.name} has no address that is the same for all: {ways}")
         return url if "://" in url else f"http://{url}"
-
-
-#: Asked in turn for the key of a provider that the environment has none for.
-key_sources: list[Callable[[Provider], str]] = []
 
 
 def _first(names: tuple[str, ...], environment: Mapping[str, str] | None) -> str:

@@ -4,23 +4,27 @@
 a kind a look of its own. Knows every room but the web page and the commands.
 """
 
+from typing import TYPE_CHECKING
+
+from antiphon._public import lazy, publish
 from antiphon.render.context import Context, console
 from antiphon.render.drawing import Drawing, ordered, print_result, renderable
 from antiphon.render.layout import Lines, Row, fold, hang
-from antiphon.render.people import answer_in_terminal, approve_in_terminal
+from antiphon.render.people import Person
 from antiphon.render.registry import Renderer, page_description, register_renderer
 from antiphon.render.safe import safe, safe_line
-from antiphon.views import Unfit
+
+if TYPE_CHECKING:
+    from antiphon.render.live import LiveView
 
 __all__ = [
     "Context",
     "Drawing",
     "Lines",
+    "LiveView",
+    "Person",
     "Renderer",
     "Row",
-    "Unfit",
-    "answer_in_terminal",
-    "approve_in_terminal",
     "console",
     "fold",
     "hang",
@@ -32,3 +36,7 @@ __all__ = [
     "safe",
     "safe_line",
 ]
+
+publish(globals())
+# Whoever shows a result needs no session.
+__getattr__ = lazy(__name__, {"LiveView": "live"})

@@ -1,4 +1,4 @@
-"""Answers from whoever sits at the terminal: for `Session(approve=approve_in_terminal, ask=answer_in_terminal)`.
+"""Whoever sits at the terminal: allows calls or forbids them, and answers questions. `Session(people=Person().answer)`.
 
 Nobody approves what they were not shown: a call is shown whole, or head and tail with a count of what is between, and
 then all of it before a yes counts.
@@ -7,15 +7,21 @@ then all of it before a yes counts.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import sys
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
+from typing import IO
 
+from antiphon._printable import escaped
 from antiphon.conversation import ToolCall
-from antiphon.render.safe import escaped, safe, safe_line
-from antiphon.tools import ApprovalRequest, Decision
+from antiphon.effects import Said
+from antiphon.render.safe import safe, safe_line
+from antiphon.session import Question
+from antiphon.tools.approval import standing
 
 #: Lines of a call that are shown at once, and of each page of one that is longer.
 MOST_LINES = 30
@@ -24,18 +30,56 @@ _LONGEST_QUESTION = 8_000
 _YES, _ALWAYS, _NO, _ALL = ("y", "yes"), ("a", "always"), ("", "n", "no"), ("s", "show")
 
 
-def approve_in_terminal(request: ApprovalRequest) -> Decision:
-    """Show the call and ask: yes, no, or always for this very call. No answer is a no."""
-    # Each behind a bar: what the terminal would fold could pass for a line of ours.
-    lines = [f"  | {each}" for each in call_lines(request.call, shutil.get_terminal_size().columns - 6)]
-    short, hidden = shortened(lines)
-    _print(f"\n{safe_line(request.call.name)} wants to run with", *short)
-    said = settled(_line, _print, lines, hidden, "Allow it? [y]es, [n]o, [a]lways")
-    if said.lower() in _ALWAYS:
-        return Decision(True, remember=True)
-    if said.lower() in _YES:
-        return Decision(True)
-    return Decision(False, "" if said.lower() in _NO else f"the user said: {said.lower()}")
+class Person:
+    """Asks with `line`, a function from a prompt to what is typed on the `keyboard`, after it was shown with `show`."""
+
+    def __init__(
+        self,
+        line: Callable[[str], str] | None = None,
+        show: Callable[[str], None] | None = None,
+        keyboard: IO[str] | None = None,
+    ) -> None:
+        self._line = line or _typed
+        self._show = show or _print
+        self._keyboard = keyboard
+
+    def answer(self, question: Question) -> Said:
+        """Show the question, and take the answer. Anything but a yes to an approval is a no, and its words are told."""
+        self._forget_typed()
+        who = f"{safe_line(question.who)[:120]}: " if question.who and question.call is None else ""
+        if question.kind == "question":
+            self._show(f"\n{who}{_bounded(safe(question.text))}")
+            return Said(self._line("> "))
+        if question.call is None:
+            self._show(f"\n{who}{_bounded(safe(question.text))}")
+            return Said(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES)
+        return self._decision(question, question.call)
+
+    def agrees(self, question: str) -> bool:
+        """A yes to a question of ours; no answer is a no."""
+        self._forget_typed()
+        return self._line(f"{safe_line(question)} [y]es, [n]o: ").strip().lower() in _YES
+
+    def _decision(self, question: Question, call: ToolCall) -> Said:
+        # Each behind a bar: what the terminal would fold could pass for a line of ours.
+        lines = [f"  | {each}" for each in call_lines(call, shutil.get_terminal_size().columns - 6)]
+        short, hidden = shortened(lines)
+        for_whom = f" (for: {safe_line(question.who)[:120]})" if question.who else ""
+        self._show("\n".join([f"\nMay `{safe_line(call.name)}` run?{for_whom}", *short]))
+        always = "this very call" if standing(call).arguments is not None else safe_line(call.name)
+        said = settled(self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})")
+        if said.lower() in (*_YES, *_ALWAYS):
+            return Said(allowed=True, always=said.lower() in _ALWAYS)
+        return Said("" if said.lower() in _NO else f"the user said: {said}", allowed=False)
+
+    def _forget_typed(self) -> None:
+        """What was typed before a question was asked is no answer to it."""
+        keyboard = self._keyboard or sys.stdin
+        if os.name == "posix" and keyboard is not None and keyboard.isatty():
+            import termios
+
+            with suppress(termios.error, ValueError):
+                termios.tcflush(keyboard.fileno(), termios.TCIFLUSH)
 
 
 def settled(line: Callable[[str], str], show: Callable[[str], None], lines: list[str], hidden: int, prompt: str) -> str:
@@ -97,20 +141,17 @@ def _fitting(text: str, width: int) -> list[str]:
     return [text[start : start + width] for start in range(0, max(1, len(text)), width)]
 
 
-def answer_in_terminal(question: str) -> str:
-    """Put a tool's question to the user."""
-    asked = safe(question)
-    if len(asked) > _LONGEST_QUESTION:
-        half = _LONGEST_QUESTION // 2
-        asked = f"{asked[:half]}\n[{len(asked) - 2 * half:,} characters not shown]\n{asked[-half:]}"
-    _print(f"\n{asked}")
-    return _line("> ")
+def _bounded(text: str) -> str:
+    if len(text) <= _LONGEST_QUESTION:
+        return text
+    half = _LONGEST_QUESTION // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half:,} characters not shown]\n{text[-half:]}"
 
 
-def _print(*lines: str) -> None:
-    print(*lines, sep="\n", file=sys.stderr)
+def _print(text: str) -> None:
+    print(text, file=sys.stderr)
 
 
-def _line(prompt: str) -> str:
+def _typed(prompt: str) -> str:
     print(prompt, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip()

@@ -8,24 +8,18 @@ from __future__ import annotations
 
 import re
 
+from antiphon._printable import UNSEEN, escaped
+
 #: Width of a tab stop.
 TAB = 4
 #: More marks than this above and below one letter are not writing.
 _MARKS = 4
 
-# Control characters (C0, DEL, C1), lone surrogates, line and paragraph separators, everything of Unicode's category Cf
-# (bidi controls, zero-width characters, tags), fillers that show nothing, variation selectors, and noncharacters.
-_UNSEEN = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u115f\u1160\u17b4\u17b5"
-    "\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufdd0-\ufdef\ufe00-\ufe0f\ufeff\uffa0"
-    "\ufff0-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    "\U000e0000-\U000e0fff"
-)
-_unseen = re.compile(f"[{_UNSEEN}]")
+_unseen = re.compile(f"[{UNSEEN}]")
 _MARK = "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _piled = re.compile(f"({_MARK}{{{_MARKS}}})({_MARK}+)")
 # One selector after something visible only chooses how that looks, and terminals disagree about its width.
-_chosen_look = re.compile(f"(?<=[^\\s{_UNSEEN}])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])")
+_chosen_look = re.compile(f"(?<=[^\\s{UNSEEN}])[\ufe0e\ufe0f](?![\ufe00-\ufe0f])")
 # So does a joiner between two emoji, and between two letters of a script that needs it (Arabic, those of India).
 _JOINED = "[\u0620-\u06d3\u0900-\u0dff\u2190-\u2bff\U0001f000-\U0001faff]"
 _joiner = re.compile(f"(?<={_JOINED})[\u200c\u200d](?={_JOINED})")
@@ -57,12 +51,6 @@ def safe_line(text: str, limit: int = 2000, encoding: str = "utf-8") -> str:
 def is_safe(text: str) -> bool:
     """Whether there is nothing in a line that `safe` would change but tabs."""
     return _unseen.search(text) is None
-
-
-def escaped(character: str) -> str:
-    """How a character is written when it must not be itself."""
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def without_colors(text: str) -> str:

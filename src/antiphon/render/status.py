@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from antiphon.conversation import ToolCall
 from antiphon.render.blocks import Blocks
 from antiphon.render.lines import call_head, duration, fit, indentation, one_line, spent
 from antiphon.render.safe import safe
 from antiphon.session import UsageChanged
+from antiphon.views.run import RunningCall, RunView
 from antiphon.wire import Usage
 
 #: So many running calls have a line of their own, and so many lines of unfinished text are shown.
@@ -22,36 +22,36 @@ _PLAIN_FRAMES = "-\\|/"
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """A call that has begun."""
-
-    call: ToolCall
-    since: float
-    depth: int
-
-
-@dataclass(frozen=True, slots=True)
 class Now:
-    """What is going on at one moment."""
+    """What is going on at one moment. `speech` is what is being said, `is_continued` if some of it has scrolled by."""
 
     time: float
     began: float
-    running: list[Running]
+    activity: str
+    running: list[RunningCall]
     speech: Blocks | None
-    #: Whether the beginning of the speech is in the scrollback already.
     is_continued: bool
     thought: str
-    writing: str
-    used: list[UsageChanged]
+    usage: Usage
+    cost: float | None
 
-    @property
-    def activity(self) -> str:
-        """What the run is at, in a word or two."""
-        if self.running:
-            return "1 call" if len(self.running) == 1 else f"{len(self.running)} calls"
-        if self.writing:
-            return f"calling {self.writing}"
-        return "thinking" if self.thought else "answering" if self.speech else "waiting"
+
+def now_of(active: list[RunView], time: float, speech: Blocks | None, *, is_continued: bool = False) -> Now:
+    """The moment of runs that are not over, the outermost first; the innermost is what is looked at."""
+    outermost, deepest = (active[0], active[-1]) if active else (RunView("", began=time),) * 2
+    running = [call for run in active for call in list(run.calls.values())]
+    calls = "1 call" if len(running) == 1 else f"{len(running)} calls"
+    return Now(
+        time,
+        outermost.began,
+        calls if running and not deepest.questions else deepest.activity,
+        running,
+        speech,
+        is_continued,
+        "".join(deepest.thoughts[-50:]),
+        outermost.usage,
+        outermost.cost,
+    )
 
 
 class Status:
@@ -73,7 +73,7 @@ class Status:
             yield _running_line(running, now, frame, options)
         if len(now.running) > calls:
             yield _faint(f"  and {len(now.running) - calls} more", width)
-        used = spent(*total(now.used)) if now.used else []
+        used = spent(now.usage, now.cost)
         told = " · ".join([now.activity, duration(now.time - now.began), *used])
         yield _faint(f"{frame} {one_line(told, options.encoding)}", width, options)
 
@@ -102,7 +102,7 @@ def _unfinished(now: Now, count: int, console: Console, options: ConsoleOptions)
         yield from list(wrapped)[-count:]
 
 
-def _running_line(running: Running, now: Now, frame: str, options: ConsoleOptions) -> Text:
+def _running_line(running: RunningCall, now: Now, frame: str, options: ConsoleOptions) -> Text:
     indent = indentation(2 * running.depth, options.max_width)
     note = duration(now.time - running.since)
     room = max(options.max_width - indent - 4 - len(note), 1)

@@ -4,6 +4,8 @@ The innermost room: it knows neither models nor terminals. `Result` is recognise
 in through `Result.from_json`.
 """
 
+from antiphon._public import publish
+from antiphon.results import mapping
 from antiphon.results.face import face
 from antiphon.results.kinds import (
     diff,
@@ -34,6 +36,7 @@ __all__ = [
     "file_content",
     "file_list",
     "image",
+    "mapping",
     "plain",
     "question",
     "structured",
@@ -41,3 +44,5 @@ __all__ = [
     "terminal",
     "text",
 ]
+
+publish(globals())

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from antiphon._json import dumps
+from antiphon._shape import objects, string
 from antiphon.results.nested import Path, inside, is_all_results, label, replaced
 from antiphon.results.result import Result
 
@@ -60,16 +61,8 @@ def _image_of(result: Result) -> tuple[str, str, str] | None:
     return _text(data, "base64"), result.mime_type or "image/png", _text(data, "url")
 
 
-def objects(data: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """The objects in a list; whatever else is there is passed over."""
-    value: object = data.get(key)
-    items = cast(list[object], value) if isinstance(value, list) else []
-    return [cast(dict[str, Any], item) for item in items if isinstance(item, dict)]
-
-
 def _text(data: dict[str, Any], key: str) -> str:
-    value = data.get(key)
-    return value if isinstance(value, str) else ""
+    return string(data.get(key))
 
 
 def _plain_text(data: dict[str, Any], result: Result) -> str:
@@ -93,7 +86,7 @@ def _file_content(data: dict[str, Any], _: Result) -> str:
 
 
 def _file_list(data: dict[str, Any], result: Result) -> str:
-    entries = objects(data, "entries")
+    entries = objects(data.get("entries"))
     names = [_entry(entry) for entry in entries[:ENTRIES]]
     more = [f"… and {len(entries) - ENTRIES:,} more"] if len(entries) > ENTRIES else []
     more += ["(the listing is not complete)"] if data.get("truncated") else []
@@ -108,8 +101,8 @@ def _entry(entry: dict[str, Any]) -> str:
 
 def _table(data: dict[str, Any], result: Result) -> str:
     """The head and a count."""
-    keys = [_text(column, "key") for column in objects(data, "columns")]
-    rows = objects(data, "rows")
+    keys = [_text(column, "key") for column in objects(data.get("columns"))]
+    rows = objects(data.get("rows"))
     lines = [" | ".join(keys), *(" | ".join(_cell(row.get(key)) for key in keys) for row in rows[:ROWS])]
     if len(rows) > ROWS:
         lines.append(f"… {len(rows) - ROWS:,} more of {len(rows):,} rows")
@@ -150,7 +143,7 @@ def _has(*names: str) -> Callable[[dict[str, Any]], bool]:
 
 def _lists(data: dict[str, Any], name: str, key: str = "") -> bool:
     """Whether there is a list by this name, of objects alone, each with text by the key."""
-    found = objects(data, name)
+    found = objects(data.get(name))
     given: object = data.get(name)
     is_all = isinstance(given, list) and len(found) == len(cast(list[object], given))
     return is_all and all(isinstance(each.get(key), str) for each in found if key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
+from antiphon._shape import arr
 from antiphon.errors import FormatError
 from antiphon.results.face import face, images_of
 from antiphon.results.plain import plain
@@ -43,12 +44,12 @@ def from_mcp(data: object) -> Result:
     meta = _object(top.get("_meta")) or {}
     if META in meta:
         return from_json(meta[META])
-    blocks = [cast(dict[str, Any], b) for b in _list(top.get("content")) if isinstance(b, dict)]
+    blocks = [cast(dict[str, Any], b) for b in arr(top.get("content")) if isinstance(b, dict)]
     texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
     summary = next((line for text in texts for line in text.splitlines() if line.strip()), "")[:120]
     notes = [cast(dict[str, Any], n) for b in blocks if isinstance(n := b.get("annotations"), dict)]
     priority = next((n["priority"] for n in notes if isinstance(n.get("priority"), int | float)), None)
-    who: tuple[Any, ...] = tuple(a for n in notes[:1] for a in _list(n.get("audience")) if a in AUDIENCES)
+    who: tuple[Any, ...] = tuple(a for n in notes[:1] for a in arr(n.get("audience")) if a in AUDIENCES)
     return Result(MCP, top, summary, "", Display(priority=priority), audience=who)
 
 
@@ -79,7 +80,3 @@ def _location(at: Location) -> dict[str, Any]:
 
 def _object(value: object) -> dict[str, Any] | None:
     return cast(dict[str, Any], value) if isinstance(value, dict) else None
-
-
-def _list(value: object) -> list[Any]:
-    return cast(list[Any], value) if isinstance(value, list) else []

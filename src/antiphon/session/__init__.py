@@ -6,61 +6,125 @@ when it is first used: a program that asks no model needs none of them.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from antiphon._public import lazy
 
 if TYPE_CHECKING:
-    from antiphon.session.events import CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
+    from antiphon.session.context import Context
+    from antiphon.session.endings import (
+        Cancelled,
+        Empty,
+        LimitReached,
+        NoAnswer,
+        Refused,
+        ReturnError,
+        Stuck,
+        Truncated,
+        Waiting,
+    )
+    from antiphon.session.events import (
+        Asked,
+        CallFinished,
+        CallStarted,
+        Compacted,
+        Event,
+        RequestEnded,
+        RequestStarted,
+        RunEnded,
+        RunStarted,
+        RunWaits,
+        Settled,
+        UsageChanged,
+    )
+    from antiphon.session.people import Answers, People, Question
     from antiphon.session.portal import entered
-    from antiphon.session.result import AIResult, Outcome, ReturnError, RunRecord
+    from antiphon.session.result import AIResult, Outcome, RunRecord
     from antiphon.session.returns import Refusal
+    from antiphon.session.run import Run, current_run
     from antiphon.session.session import AsyncEvents, Events, Session
-    from antiphon.session.settings import Asks, Limits
+    from antiphon.session.settings import Asks, BeforeRequest, Limits
 
 _HOMES = {
     "AIResult": "result",
+    "Answers": "people",
+    "Asked": "events",
     "Asks": "settings",
     "AsyncEvents": "session",
+    "BeforeRequest": "settings",
     "CallFinished": "events",
     "CallStarted": "events",
-    "Done": "events",
+    "Cancelled": "endings",
+    "Compacted": "events",
+    "Context": "context",
+    "Empty": "endings",
     "Event": "events",
     "Events": "session",
+    "LimitReached": "endings",
     "Limits": "settings",
+    "NoAnswer": "endings",
     "Outcome": "result",
+    "People": "people",
+    "Question": "people",
     "Refusal": "returns",
-    "ReturnError": "result",
+    "Refused": "endings",
+    "RequestEnded": "events",
+    "RequestStarted": "events",
+    "ReturnError": "endings",
+    "Run": "run",
+    "RunEnded": "events",
     "RunRecord": "result",
+    "RunStarted": "events",
+    "RunWaits": "events",
     "Session": "session",
+    "Settled": "events",
+    "Stuck": "endings",
+    "Truncated": "endings",
     "UsageChanged": "events",
-    "Waiting": "events",
+    "Waiting": "endings",
+    "current_run": "run",
     "entered": "portal",
 }
 
 __all__ = [
     "AIResult",
+    "Answers",
+    "Asked",
     "Asks",
     "AsyncEvents",
+    "BeforeRequest",
     "CallFinished",
     "CallStarted",
-    "Done",
+    "Cancelled",
+    "Compacted",
+    "Context",
+    "Empty",
     "Event",
     "Events",
+    "LimitReached",
     "Limits",
+    "NoAnswer",
     "Outcome",
+    "People",
+    "Question",
     "Refusal",
+    "Refused",
+    "RequestEnded",
+    "RequestStarted",
     "ReturnError",
+    "Run",
+    "RunEnded",
     "RunRecord",
+    "RunStarted",
+    "RunWaits",
     "Session",
+    "Settled",
+    "Stuck",
+    "Truncated",
     "UsageChanged",
     "Waiting",
+    "current_run",
     "entered",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'antiphon.session' has no attribute {name!r}")
-    value = getattr(import_module(f"antiphon.session.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy(__name__, _HOMES)

@@ -3,36 +3,44 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import time
-from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing
-from typing import Any, Literal
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from inspect import isawaitable
+from typing import Any, Literal, NoReturn
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult, ToolSpec, UserPart, UserTurn
+from antiphon.conversation import Conversation, OpenQuestion, Text, ToolCall, ToolResult, ToolSpec, UserPart, UserTurn
 from antiphon.conversation.repair import interrupted
 from antiphon.conversation.turns import user_parts
-from antiphon.errors import NotReadyError, OptionError
+from antiphon.effects import Step, aperform, place
+from antiphon.effects.values import Answered, AskModel, Effect, Said
+from antiphon.errors import AntiphonError, CompactionError, ContextOverflow, NotReadyError, OptionError
 from antiphon.session.breaker import Breaker
-from antiphon.session.calls import CallWork
-from antiphon.session.events import CallFinished, Done, Event, UsageChanged
-from antiphon.session.result import AIResult, Outcome, ReturnError, RunRecord
+from antiphon.session.calls import Calls, asked_result, denial, is_asked_more_than_once, spoken
+from antiphon.session.clock import Clock
+from antiphon.session.context import Room, Size, readable, room_for, summary_request
+from antiphon.session.endings import ENDINGS, ReturnError, Waiting
+from antiphon.session.events import CallFinished, Compacted, RequestEnded, RequestStarted
+from antiphon.session.people import Question
+from antiphon.session.result import AIResult, Outcome, RunRecord
 from antiphon.session.returns import PREFIX, Expected, parsed
+from antiphon.session.run import Run, check_kind
 from antiphon.session.settings import Settings
 from antiphon.session.trimming import Machinery
 from antiphon.tools import ToolCallRecord
-from antiphon.tools.execution import failure, record
+from antiphon.tools.approval import standing
+from antiphon.tools.execution import as_text, failure, record
 from antiphon.wire import CallDelta, Reply, Target, Usage
 from antiphon.wire.schema import strict_fits
-from antiphon.wire.shape import total
 
 Mode = Literal["do", "vibe", "chat"]
 #: What is asked: text, or text and images.
 Prompt = str | UserPart | Sequence[str | UserPart]
 _NUDGE = "You gave neither an answer nor a tool call. Please answer."
 _GO_ON = "Please go on."
-#: Why there is no value, by how a run ended.
-_ENDINGS: dict[Outcome, str] = {"refused": "the model refused", "blocked": "a human is needed"}
+_CANCELLED = "the run was cancelled"
+#: Where a conversation keeps the run that drives it: there can be one at a time.
+_DRIVER = "antiphon.session.run"
+#: And its turns as they were when a run ended without an answer.
+_UNANSWERED = "antiphon.session.unanswered"
 
 
 class _End(Exception):
@@ -45,126 +53,315 @@ class _End(Exception):
         self.value = value
 
 
-class Run:
-    """One run of the loop over a conversation."""
+class Loop:
+    """What makes a run of a session go on: from its prompt, or from whatever the conversation is."""
 
     def __init__(
-        self, settings: Settings, conversation: Conversation, mode: Mode, prompt: Prompt, returns: Any, stream: bool
+        self,
+        settings: Settings,
+        conversation: Conversation,
+        mode: Mode,
+        prompt: Prompt | None,
+        returns: Any,
+        stream: bool,
     ) -> None:
         self.settings = settings
         self.conversation = conversation
         self.mode: Mode = mode
         self.prompt = prompt
+        self.question = "" if prompt is None else UserTurn(user_parts(prompt, None)).text
+        self.returns = returns
         self.stream = stream
-        self.id = os.urandom(8).hex()
         self.provided = [spec for spec in conversation.tools if spec.is_provider_defined]
         # What was cut can be read on, by a tool.
-        has_tools = bool(settings.tools or self.provided or conversation.kept or settings.options.get("extra"))
-        self.expected = None if returns is None else expected(settings, returns, has_tools)
+        self._has_tools = bool(settings.tools or self.provided or conversation.kept or settings.options.get("extra"))
+        self.expected = None if returns is None else expected(settings, returns, self._has_tools)
         self.machinery = Machinery(conversation, PREFIX)
-        self.policy = settings.policy
         self.results: dict[str, ToolResult] = {}
         self.kept: dict[str, ToolCallRecord] = {}
         #: Calls that came when no more were allowed: refused, and none of the run's.
         self.late: set[str] = set()
         self.records: list[ToolCallRecord] = []
-        self.usage = Usage()
-        self.cost: float | None = 0.0
         self.requests = 0
         self.rounds = 0
+        self.said = ""
         self.breaker = Breaker()
+        self.clock = Clock(settings.limits.seconds)
+        self.size = Size()
         self.nudged = False
+        self.is_going = False
         self.is_returned = False
         self.settled = False
         self.refused = 0
         self.most_values = 0
-        self.began = time.monotonic()
+
+    def begin(self, kind: str) -> Run[Any]:
+        """The run; from now on nobody else can drive the conversation."""
+        self._claim()
+        settings, where = self.settings, place()
+        self.performers = where.performers
+        self.path = where.node.next() if where.performers else ""
+        self.run: Run[Any] = Run(
+            kind, settings.name or self.question, model=settings.model.name, people=settings.people
+        )
+        return self.run
+
+    def _claim(self) -> None:
+        if self.conversation.memo.setdefault(_DRIVER, self) is not self:
+            raise NotReadyError(
+                "this conversation is already in a run; wait for its end, or cancel it, or go on in a `fork`"
+            )
+
+    def abandon(self) -> None:
+        """It could not be set going, or nobody has it: it ends."""
+        self.run.cancel()
+        if not self.is_going and self.run.state == "running":
+            self._leave()
+            self.run.fail(self._error("cancelled", _CANCELLED))
+
+    def _leave(self) -> None:
+        self.conversation.memo.pop(_DRIVER, None)
 
     def request(self) -> bytes:
         """The body of the first request, as it would be sent; the conversation is not changed."""
-        model: Any = self.settings.model
-        if not hasattr(model, "request"):
-            raise OptionError(f"{model.name} cannot show its requests")
         self.conversation = self.conversation.fork()
-        self.conversation.add_user(self._prompt())
-        self.conversation.tools = self._specs()
-        return model.request(self.conversation, stream=self.stream, **self._options())
+        self._say()
+        return self._preview(self._options())
 
-    async def events(self) -> AsyncGenerator[Event, None]:
-        """Everything that happens, up to `Done`. However it ends, no call is left open."""
-        if self.settings.busy:
-            raise NotReadyError("this session is already in a run; wait for its end or close its events")
-        self.settings.busy = True
+    async def drive(self, resume: Callable[[], object] | None = None) -> AIResult[Any]:
+        """All of it, to the end or until it waits. However it ends, the conversation is fit to go on.
+
+        `resume` is called when what it waits for is there.
+        """
+        run, self.is_going = self.run, True
         try:
-            self._answer(self.conversation.open_calls)
-            self.machinery = Machinery(self.conversation, PREFIX)
-            self.conversation.add_user(self._prompt())
-            async with aclosing(self._rounds()) as steps:
-                while True:
-                    yield await self._in_time(steps)
-        except _End as end:
-            self._settle()
-            if self.expected and end.outcome != "done":
-                raise self._return_error(end.outcome, end.detail) from None
-            yield Done(AIResult(end.value, tuple(self.records), self._record(end.outcome, end.detail)))
-        finally:
-            self._settle()
-            self.settings.busy = False
+            self._claim()
+        except NotReadyError as error:
+            # It waited, and somebody else goes on with the conversation.
+            run.fail(error)
+            raise
+        with run.active():
+            while True:
+                end = await self._driven()
+                if not isinstance(end, Waiting) or run.suspend(end, resume, self._leave):
+                    break
+        if isinstance(end, AIResult):
+            return end
+        raise end
 
-    def _settle(self) -> None:
-        """Leave the conversation fit to go on: no open call, and of typed returns the question and the answer."""
+    async def _driven(self) -> AIResult[Any] | BaseException:
+        """The result, or what ended the run instead; the run is told, unless it waits."""
+        try:
+            async with self.clock.running():
+                await self._work()
+        except _End as end:
+            outcome, detail = end.outcome, end.detail
+            self._settle(is_waiting=outcome == "waiting")
+            record = self._record(outcome, detail)
+            if outcome == "done":
+                result = AIResult(end.value, tuple(self.records), record)
+                # Who is told of the end may go on at once.
+                self._leave()
+                self.run.finish(result)
+                return result
+            error: BaseException = self._error(outcome, detail)
+            error.__cause__ = end.__cause__
+            if outcome == "waiting":
+                return error
+        except TimeoutError as timeout:
+            self._settle()
+            over = f"the limit of {self.settings.limits.seconds:g} seconds is reached"
+            error = self._error("limit", over) if self.clock.is_over else timeout
+        except BaseException as raised:
+            self._settle()
+            error = raised
+            if isinstance(raised, AntiphonError) and raised.run is None:
+                raised.run = self._record("failed", str(raised))
+        told = self._error("cancelled", _CANCELLED) if isinstance(error, asyncio.CancelledError) else error
+        if self.requests:
+            self.conversation.memo[_UNANSWERED] = self.conversation.turns
+        self._leave()
+        self.run.fail(told)
+        return error
+
+    async def _work(self) -> NoReturn:
+        """Requests, each with the calls it brings, until something ends the run."""
+        self._say()
+        if self.conversation.open_calls:
+            await self._answer_calls(self.conversation.open_calls)
+        while True:
+            self._check_limits()
+            reply, calls = await self._ask()
+            if not calls:
+                self._take_answer(reply)
+                continue
+            is_late = self._is_last_round()
+            await self._answer_calls(calls)
+            self._finish_if_complete()
+            self._look_at_returns(calls, is_late)
+
+    def _say(self) -> None:
+        """Say the prompt, once; where there is none, go on from what the conversation is."""
+        if self.settled:
+            # It waited, and now goes on: what is wanted is asked for anew.
+            self.settled, self.machinery = False, Machinery(self.conversation, PREFIX)
+            self.expected = None if self.returns is None else expected(self.settings, self.returns, self._has_tools)
+        elif self.prompt is not None:
+            self._answer(self.conversation.open_calls)
+        if self.prompt is None:
+            parts: list[UserPart] = self._words_to_go_on()
+        else:
+            parts = list(user_parts(self.prompt, None))
+            last = self.conversation.turns[-1] if self.conversation.turns else None
+            self.machinery = Machinery(self.conversation, PREFIX)
+            if isinstance(last, UserTurn) and list(last.parts[-len(parts) :]) == parts:
+                # It was said before, and the run that should have answered failed.
+                parts = []
+        self.prompt = None
+        told = self.expected.instruction() if self.expected else ""
+        parts += [self.machinery.text(told)] if told else []
+        if parts:
+            self.conversation.add_user(parts)
+        self.conversation.tools = self._specs()
+
+    def _words_to_go_on(self) -> list[UserPart]:
+        """What must be said for the model to go on: nothing, unless its was the last word, and that was no answer."""
+        ready = self.conversation.ready()
+        if ready or ready.open_calls:
+            return []
+        if self.conversation.memo.get(_UNANSWERED) is not self.conversation.turns:
+            raise NotReadyError(f"there is nothing to go on with: {ready.reason}")
+        return [Text(_GO_ON)]
+
+    def _settle(self, *, is_waiting: bool = False) -> None:
+        """Leave the conversation fit to go on: of typed returns the question and the answer, and no call open.
+
+        Unless it waits: what a person is asked about stays open.
+        """
         if self.settled:
             return
         self.settled = True
-        self._answer(self.conversation.open_calls)
+        if not is_waiting:
+            self._answer(self.conversation.open_calls)
         self.conversation.tools = self._own_specs()
         if self.expected:
             answer = self.expected.answer if self.is_returned else ""
             self.machinery.take_out(answer, failed=not self.expected.is_enough)
 
-    async def _in_time(self, steps: AsyncGenerator[Event, None]) -> Event:
-        """The next event; the end, where time is up before."""
-        seconds = self.settings.limits.seconds
-        if seconds is None:
-            return await anext(steps)
-        limit = asyncio.timeout(self.began + seconds - time.monotonic())
+    async def perform(
+        self, path: str, effect: Callable[[], Effect], do: Callable[[], Awaitable[Any]], **more: Any
+    ) -> Any:
+        """What comes of an effect below this run; where nobody stands in the door, it is just done."""
+        if not self.performers:
+            return await do()
+        return await aperform(Step(f"{self.path}/{path}", effect(), **more), do)
+
+    # Asking
+
+    async def _ask(self) -> tuple[Reply, tuple[ToolCall, ...]]:
+        """One request, and its reply in the conversation; one that is too long is made shorter once."""
+        await self._prepare()
         try:
-            async with limit:
-                return await anext(steps)
-        except TimeoutError:
-            if limit.expired():
-                raise _End("limit", f"the limit of {seconds:g} seconds is reached") from None
+            return await self._asked()
+        except ContextOverflow as error:
+            context = self.settings.context
+            if context is None:
+                raise
+            room = room_for(self.conversation, error, readable(self.settings.model), context.leave)
+            if not await self._make_room(room):
+                raise
+        return await self._asked()
+
+    async def _prepare(self) -> None:
+        context, model = self.settings.context, self.settings.model
+        if self.settings.before_request is not None:
+            done = self.settings.before_request(self.conversation)
+            if isawaitable(done):
+                await done
+        if context is not None and (most := readable(model)):
+            size = self.size.of(self.conversation)
+            if size > most * context.fill:
+                guessed = max(self.conversation.compaction(1 << 60).before, 1)
+                await self._make_room(Room(int(most * context.leave), size / guessed))
+
+    async def _make_room(self, room: Room) -> bool:
+        """Make the conversation shorter; whether that could be done."""
+        before = self.conversation.fork()
+        try:
+            dropped = room.dropped(before)
+            shorter = _shortened(before, room, await self._summary(dropped) if dropped else None)
+        except CompactionError:
+            return False
+        if shorter == before:
+            return False
+        self.machinery.moved(len(before.turns) - len(shorter.turns))
+        self.conversation.take_over(shorter)
+        self.size = Size()
+        self.run.tell(Compacted(len(dropped), before))
+        return True
+
+    async def _summary(self, dropped: Sequence[Any]) -> str | None:
+        """What the model says of the turns that are left out; nothing, where it does not get to it."""
+        if self.settings.context is None or not self.settings.context.summarize:
+            return None
+        try:
+            answered = await self._requested(summary_request(dropped), {}, stream=False)
+        except AntiphonError:
+            return None
+        return answered.reply.text.strip() or None
+
+    async def _asked(self) -> tuple[Reply, tuple[ToolCall, ...]]:
+        self.conversation.tools = self._specs()
+        seen = self.conversation.turns
+        answered = await self._requested(self.conversation, self._options(), self.stream)
+        reply = answered.reply
+        turn = self.conversation.add_reply(reply.parts, seen)
+        self.said = reply.text or self.said
+        usage = reply.usage
+        self.size.count(self.conversation.turns, (usage.input_tokens or 0) + (usage.output_tokens or 0))
+        return reply, turn.calls
+
+    async def _requested(self, conversation: Conversation, options: dict[str, Any], stream: bool) -> Answered:
+        """One exchange with the model, told and counted. The conversation is only read."""
+        self.requests += 1
+        number, model, run = self.requests, self.settings.model, self.run
+        run.requested()
+        run.tell(RequestStarted(number, model.name))
+        asked = conversation.to_be_asked()
+
+        def effect() -> Effect:
+            return AskModel(model.name, asked.system, conversation.turns, asked.tools, options)
+
+        async def ask() -> Answered:
+            reply = await (self._streamed(asked, options) if stream else model.achat(asked, **options))
+            return Answered(reply, model.cost(reply.usage))
+
+        try:
+            answered: Answered = await self.perform(f"r{number}", effect, ask, preview=lambda: self._preview(options))
+        except BaseException as error:
+            run.tell(RequestEnded(number, "", Usage(), None, str(error) or type(error).__name__))
+            if isinstance(error, AntiphonError) and _is_over_budget(error):
+                raise _End("limit", str(error)) from error
             raise
+        reply = answered.reply
+        run.tell(RequestEnded(number, reply.text, reply.usage, answered.cost))
+        run.count(reply.usage, answered.cost)
+        return answered
 
-    def _prompt(self) -> list[UserPart]:
-        told = self.expected.instruction() if self.expected else ""
-        return [*user_parts(self.prompt, None), *([self.machinery.text(told)] if told else [])]
+    async def _streamed(self, conversation: Conversation, options: Mapping[str, Any]) -> Reply:
+        internal: set[int] = set()
+        tell = self.run.tell
+        async with self.settings.model.astream(conversation, **options) as pieces:
+            async for delta in pieces:
+                if not (self.expected and _is_internal(delta, internal)):
+                    tell(delta)
+        return pieces.reply
 
-    async def _rounds(self) -> AsyncGenerator[Event, None]:
-        """Requests, each with the calls it brings, until something ends the run."""
-        while True:
-            self._check_limits()
-            self.conversation.tools = self._specs()
-            if self.stream:
-                internal: set[int] = set()
-                async with self.settings.model.astream(self.conversation, **self._options()) as pieces:
-                    async for delta in pieces:
-                        if not (self.expected and _is_internal(delta, internal)):
-                            yield delta
-                reply = pieces.reply
-            else:
-                reply = await self.settings.model.achat(self.conversation, **self._options())
-            self._count(reply)
-            yield UsageChanged(self.usage, self.cost)
-            if not reply.tool_calls:
-                self._take_answer(reply)
-                continue
-            is_late = self._is_last_round()
-            async with aclosing(self._answer_calls(reply.tool_calls)) as events:
-                async for event in events:
-                    yield event
-            self._finish_if_complete()
-            self._look_at_returns(reply.tool_calls, is_late)
+    def _preview(self, options: Mapping[str, Any]) -> bytes:
+        model: Any = self.settings.model
+        if not hasattr(model, "request"):
+            raise OptionError(f"{model.name} cannot show its requests")
+        return model.request(self.conversation, stream=self.stream, **options)
 
     def _look_at_returns(self, calls: tuple[ToolCall, ...], is_late: bool) -> None:
         """After calls that did not complete what is wanted: a round is used up, or a try."""
@@ -180,8 +377,11 @@ class Run:
     # Before asking
 
     def _check_limits(self) -> None:
-        used = (self.usage.input_tokens or 0) + (self.usage.output_tokens or 0)
-        reason = self.settings.limits.reached(self.requests, used, self.cost, time.monotonic() - self.began)
+        if self.run.is_to_end:
+            raise _End("cancelled", _CANCELLED)
+        usage, cost = self.run.usage, self.run.cost
+        used = (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        reason = self.settings.limits.reached(self.requests, used, cost, self.clock.spent)
         if reason:
             raise _End("limit", reason)
 
@@ -218,12 +418,6 @@ class Run:
         return self.mode == "do" and self.rounds >= 1
 
     # After an answer
-
-    def _count(self, reply: Reply) -> None:
-        self.requests += 1
-        self.usage = _sum(self.usage, reply.usage)
-        cost = self.settings.model.cost(reply.usage)
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
 
     def _take_answer(self, reply: Reply) -> None:
         """An answer without calls: the end, or a reason to ask again."""
@@ -277,12 +471,12 @@ class Run:
             return
         if self.expected is None:
             raise _End("stuck", "the model goes on calling tools, though one set of calls was allowed")
-        raise _End("stuck", self.expected.lack())
+        raise _End("wrong", self.expected.lack())
 
     # Calls
 
-    async def _answer_calls(self, calls: tuple[ToolCall, ...]) -> AsyncGenerator[Event, None]:
-        """Answer every call of a reply, in call order, whatever becomes of each."""
+    async def _answer_calls(self, calls: Sequence[ToolCall]) -> None:
+        """Answer every call of a reply, in call order, whatever becomes of each; those that wait stay open."""
         if self.expected:
             self.results |= self.expected.take_calls([call for call in calls if self._is_internal(call)])
         to_run: list[ToolCall] = []
@@ -292,25 +486,44 @@ class Run:
                 self.results[call.id] = refusal
             elif call.id not in self.results:
                 to_run.append(call)
-        work = CallWork(self.settings, self.policy, self.conversation, to_run)
+        work = Calls(self, to_run)
         try:
-            async with aclosing(work.events()) as events:
-                async for event in events:
-                    yield event
+            await work.run()
         finally:
-            self.policy = work.policy
             self.results |= work.results
             self.kept |= work.records
+            for handle, text in work.kept.items():
+                self.conversation.keep(handle, text)
         told = set(work.records)
-        for call, result, kept in self._answer(calls):
+        answered = [call for call in calls if call.id in self.results]
+        for call, result, kept in self._answer(answered):
             if call.id not in told:
-                yield CallFinished(call, result, kept)
-        if work.blocked:
-            raise _End("blocked", f"`{work.blocked.call.name}` waits for a human: {work.blocked.question}")
+                self.run.tell(CallFinished(call, result, kept))
+        if work.said:
+            self.conversation.add_user(spoken(work.said, is_asked_more_than_once(self.conversation)))
+        self._look_at_calls(work)
+
+    def _look_at_calls(self, work: Calls) -> None:
+        """What the calls mean for the run: a tool has ended it, a person is needed, it goes in circles."""
+        if work.finish is not None:
+            raise self._finished(work.finish[0])
+        if self.conversation.open_calls:
+            names = "; ".join(f"`{each.call.name}`: {each.text}" for each in self.run.waiting if each.call)
+            raise _End("waiting", f"a person is needed: {names}")
         if reason := self.breaker.reason:
             raise _End("stuck", reason)
         if self.settings.limits.calls is not None and len(self.records) > self.settings.limits.calls:
             raise _End("limit", f"the limit of {self.settings.limits.calls} calls is reached")
+
+    def _finished(self, value: Any) -> _End:
+        """The end that a tool has made, with a value that must be what was asked for."""
+        if self.expected is None:
+            return _End("done", "", value)
+        self.expected.take_text(as_text(value))
+        if not self.expected.is_enough:
+            return _End("wrong", f"a tool ended the run with {as_text(value)[:200]}")
+        self.is_returned = True
+        return _End("done", "", self.expected.value)
 
     def _answer(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, ToolResult, ToolCallRecord]]:
         """Give each call its result, or that of an interruption; says so of those that are not internal."""
@@ -348,16 +561,57 @@ class Run:
     # The end
 
     def _record(self, outcome: Outcome, detail: str) -> RunRecord:
-        cost = self.cost if self.requests else None
-        return RunRecord(self.usage, cost, self.settings.model.name, outcome, detail, self.conversation, self.id)
+        run = self.run
+        cost = run.cost if self.requests else None
+        return RunRecord(
+            run.usage,
+            cost,
+            self.settings.model.name,
+            outcome,
+            detail,
+            self.conversation,
+            run.id,
+            self.said,
+            tuple(self.records),
+            run.waiting,
+        )
 
-    def _return_error(self, outcome: Outcome, detail: str) -> ReturnError:
-        assert self.expected is not None
-        lack = self.expected.lack()
-        reason = "; ".join(dict.fromkeys(text for text in (_ENDINGS.get(outcome, ""), detail, lack) if text))
-        run = self._record(outcome, detail)
-        asked = UserTurn(user_parts(self.prompt, None)).text
-        return ReturnError(asked, reason, self.expected.received, self.expected.refused, run)
+    def _error(self, outcome: Outcome, detail: str) -> AntiphonError:
+        """What is raised in place of an answer."""
+        record = self._record(outcome, detail)
+        is_wrong = self.expected is not None and outcome in ("wrong", "truncated", "empty")
+        if self.expected is None or not is_wrong:
+            return ENDINGS[outcome](detail or outcome, record)
+        reason = "; ".join(dict.fromkeys(text for text in (detail, self.expected.lack()) if text))
+        return ReturnError(self.question, reason, self.expected.received, self.expected.refused, record)
+
+
+def take_said(conversation: Conversation, settings: Settings, call_id: str, said: Said, kind: str) -> None:
+    """What a person said about an open call, written into the conversation: the call is answered, or may run."""
+    question = conversation.questions.get(call_id)
+    if question is None:
+        waiting = ", ".join(repr(each) for each in conversation.questions) or "none"
+        raise NotReadyError(f"no question {call_id!r} is open; open: {waiting}")
+    check_kind(question, kind)
+    call = next(call for call in conversation.open_calls if call.id == call_id)
+    if question.kind == "question":
+        is_one_of_several = is_asked_more_than_once(conversation)
+        conversation.add_tool_results([asked_result(call, question.text, said.text)])
+        conversation.add_user(spoken([(question.text, said.text)], is_one_of_several))
+        return
+    if said.always:
+        settings.policy.always(standing(call, said.allowed))
+    if said.allowed:
+        conversation.ask(call_id, OpenQuestion("approval", question.text, allowed=True))
+    else:
+        conversation.add_tool_results([failure(call, f"not run: {denial(said)}")])
+
+
+def open_questions(conversation: Conversation) -> tuple[Question, ...]:
+    """What people are asked about the open calls of a conversation."""
+    calls = {call.id: call for call in conversation.open_calls}
+    asked = conversation.questions.items()
+    return tuple(Question(id, each.kind, each.text, call=calls[id]) for id, each in asked if not each.allowed)
 
 
 def expected(settings: Settings, returns: Any, has_tools: bool) -> Expected:
@@ -374,6 +628,22 @@ def expected(settings: Settings, returns: Any, has_tools: bool) -> Expected:
     return Expected(returns, settings.strategy, parallel_calls=getattr(known, "parallel_calls", None), is_sure=is_sure)
 
 
+def _shortened(before: Conversation, room: Room, summary: str | None) -> Conversation:
+    """Within its room; a summary that leaves none is left out."""
+    try:
+        return room.made(before, summary)
+    except CompactionError:
+        if summary is None:
+            raise
+        return room.made(before, None)
+
+
+def _is_over_budget(error: AntiphonError) -> bool:
+    from antiphon.effects import OverBudget
+
+    return isinstance(error, OverBudget)
+
+
 def _is_internal(delta: Any, indexes: set[int]) -> bool:
     """Whether this is a piece of a call by which a value is returned; `indexes` keeps which calls are such."""
     if not isinstance(delta, CallDelta):
@@ -381,13 +651,3 @@ def _is_internal(delta: Any, indexes: set[int]) -> bool:
     if delta.name.startswith(PREFIX):
         indexes.add(delta.index)
     return delta.index in indexes
-
-
-def _sum(first: Usage, second: Usage) -> Usage:
-    return Usage(
-        total(first.input_tokens, second.input_tokens),
-        total(first.output_tokens, second.output_tokens),
-        total(first.cache_read_tokens, second.cache_read_tokens),
-        total(first.cache_write_tokens, second.cache_write_tokens),
-        total(first.reasoning_tokens, second.reasoning_tokens),
-    )

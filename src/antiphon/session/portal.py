@@ -7,11 +7,12 @@ import atexit
 import concurrent.futures
 import os
 import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
-from types import AsyncGeneratorType
 from typing import Any, Generic, TypeVar
+
+from antiphon.errors import NotReadyError
 
 T = TypeVar("T")
 _END_SECONDS = 2.0
@@ -79,12 +80,14 @@ class Portal:
     """An event loop that stays, so that connections and servers outlive single calls."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
         self._closed = False
         self._process = os.getpid()
         self._below: Portal | None = None
+        self._made: concurrent.futures.Future[asyncio.AbstractEventLoop] = concurrent.futures.Future()
         self._thread = threading.Thread(target=self._serve, name="antiphon", daemon=True)
         self._thread.start()
+        # Made in its own thread, where no Ctrl-C can leave half of it.
+        self._loop = self._made.result()
         atexit.register(self.close)
 
     @property
@@ -121,20 +124,16 @@ class Portal:
             if scope is not None:
                 scope.remove(work.cancel)
 
-    def iterate(self, events: AsyncGenerator[T, None]) -> Generator[T, None, None]:
-        """The generator's values, one at a time; leaving the iteration closes it."""
+    def start(self, coroutine: Coroutine[Any, Any, T]) -> Callable[[], None]:
+        """Begin it, and go on; gives the function that cancels it, though not before its first step."""
+        work = _Work(self, self._loop, coroutine)
         try:
-            while True:
-                try:
-                    yield self.run(_next(events))
-                except StopAsyncIteration:
-                    return
-        finally:
-            if threading.current_thread() is self._thread:
-                # Collected as garbage where nobody can wait.
-                _Work(self, self._loop, _close(events)).begin()
-            elif not self._closed:
-                self.run(_close(events))
+            work.begin()
+            return work.cancel_soon
+        except KeyboardInterrupt:
+            work.cancel()
+            concurrent.futures.wait([work.outcome])
+            raise
 
     def close(self) -> None:
         """Cancel what still runs and end the loop."""
@@ -156,10 +155,12 @@ class Portal:
         await self._loop.shutdown_asyncgens()
 
     def _serve(self) -> None:
+        loop = asyncio.new_event_loop()
+        self._made.set_result(loop)
         while not self._closed:
             # A task that exits stops the loop as well; whoever waits for the task is told.
             with suppress(SystemExit, KeyboardInterrupt):
-                self._loop.run_forever()
+                loop.run_forever()
 
 
 class _Work(Generic[T]):
@@ -177,6 +178,9 @@ class _Work(Generic[T]):
 
     def cancel(self) -> None:
         self._loop.call_soon_threadsafe(self._stop)
+
+    def cancel_soon(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.call_soon, self._stop)
 
     def _start(self) -> None:
         self._task = self._loop.create_task(self._coroutine, context=self._context)
@@ -220,6 +224,16 @@ def portal() -> Portal:
     return current.free
 
 
+def check_no_loop(name: str, twin: str = "") -> None:
+    """Refuse to wait on a thread that an event loop runs on: nothing else would move there meanwhile."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return
+    instead = twin or f"await …a{name}(…)"
+    raise NotReadyError(f"`{name}` would block the running event loop; in asynchronous code it is `{instead}`")
+
+
 @contextmanager
 def entered(context: AbstractAsyncContextManager[T]) -> Generator[T, None, None]:
     """An asynchronous context, such as `McpTools`, for ordinary code: `with entered(McpTools(servers)) as mcp: …`."""
@@ -237,13 +251,3 @@ async def _entered(context: AbstractAsyncContextManager[T]) -> T:
 
 async def _left(context: AbstractAsyncContextManager[Any]) -> None:
     await context.__aexit__(None, None, None)
-
-
-async def _next(events: AsyncGenerator[T, None]) -> T:
-    return await anext(events)
-
-
-async def _close(events: AsyncGenerator[Any, None]) -> None:
-    # Nobody may have waited until it came to its end when it was cancelled: a second Ctrl-C. It ends by itself.
-    if not (isinstance(events, AsyncGeneratorType) and events.ag_running):
-        await events.aclose()

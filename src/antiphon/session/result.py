@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
 
 from antiphon.conversation import Conversation
-from antiphon.errors import AntiphonError
-from antiphon.session.returns import Refusal
 from antiphon.tools import ToolCallRecord
 from antiphon.tools.execution import StandIn
 from antiphon.wire import Usage
@@ -18,12 +16,14 @@ from antiphon.wire import Usage
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultedTypeVar
 
+    from antiphon.session.people import Question
+
     T = DefaultedTypeVar("T", default=Any)
 else:
     T = TypeVar("T")
 
-#: How a run ended. Only `done` has all that was asked for.
-Outcome = Literal["done", "limit", "blocked", "stuck", "empty", "refused", "truncated"]
+#: How a run ended. Only `done` has what was asked for; each of the others is an exception.
+Outcome = Literal["done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "wrong", "failed", "cancelled"]
 
 
 def value_of(thing: Any) -> Any:
@@ -35,7 +35,8 @@ def value_of(thing: Any) -> Any:
 class RunRecord:
     """What is to be said of a run: what it used, which model answered, how it ended and where it is written down.
 
-    `detail` says more about an `outcome` other than `done`. `conversation` is the one that went on.
+    `detail` says more about an `outcome` other than `done`. `conversation` is the one that went on. `said` is the last
+    that the model said, `tool_calls` are the calls so far and `waiting` is what a person is asked.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -45,6 +46,9 @@ class RunRecord:
     detail: str = ""
     conversation: Conversation = field(default_factory=Conversation, repr=False)
     id: str = ""
+    said: str = ""
+    tool_calls: tuple[ToolCallRecord, ...] = ()
+    waiting: tuple[Question, ...] = ()
 
 
 class AIResult(StandIn, Generic[T]):
@@ -78,8 +82,7 @@ class AIResult(StandIn, Generic[T]):
 
     def __repr__(self) -> str:
         calls = f", {len(self.tool_calls)} tool calls" if self.tool_calls else ""
-        ending = "" if self.run.outcome == "done" else f", {self.run.outcome}"
-        return f"<AIResult {self.value!r}{calls}{ending}>"
+        return f"<AIResult {self.value!r}{calls}>"
 
     def __format__(self, spec: str) -> str:
         return format(self.value, spec)
@@ -159,6 +162,13 @@ class AIResult(StandIn, Generic[T]):
         def __neg__(self) -> Any: ...
         def __abs__(self) -> Any: ...
 
+    if not TYPE_CHECKING:
+
+        @property
+        def __dict__(self) -> Any:
+            """The value: `vars` is the last that FastAPI and its like ask of something they do not know."""
+            return self.value
+
     @property
     def __pydantic_serializer__(self) -> Any:
         """What makes a result its value wherever pydantic makes JSON, in tools' results too."""
@@ -172,30 +182,6 @@ class AIResult(StandIn, Generic[T]):
         return core_schema.is_instance_schema(
             cls, serialization=core_schema.plain_serializer_function_ser_schema(value_of)
         )
-
-
-class ReturnError(AntiphonError):
-    """The model did not return what was asked for.
-
-    `received` is all that came, `refused` what of it was not taken and why, `run` what the run used and how it ended.
-    """
-
-    def __init__(
-        self, prompt: str, reason: str, received: Sequence[str], refused: Sequence[Refusal], run: RunRecord
-    ) -> None:
-        came = "; ".join(received[-3:]) or "nothing"
-        super().__init__(
-            f"no usable answer to {_short(prompt, 200)!r}: {reason.rstrip('.')}. What came: {_short(came, 1000)}"
-        )
-        self.prompt = prompt
-        self.reason = reason
-        self.received = list(received)
-        self.refused = list(refused)
-        self.run = run
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}… ({len(text)} characters)"
 
 
 @cache

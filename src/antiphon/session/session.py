@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
 from os import PathLike
-from typing import Any, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from antiphon.conversation import Conversation
+from antiphon.effects.values import Said
 from antiphon.errors import NotReadyError, OptionError
-from antiphon.session.events import Done, Event
-from antiphon.session.loop import Mode, Prompt, Run
-from antiphon.session.portal import portal
+from antiphon.session.context import Context
+from antiphon.session.events import Event
+from antiphon.session.loop import Loop, Mode, Prompt, open_questions, take_said
+from antiphon.session.people import Answers, People, Question
+from antiphon.session.portal import check_no_loop, portal
 from antiphon.session.result import AIResult
 from antiphon.session.returns import Strategy
-from antiphon.session.settings import Asks, Limits, Settings
-from antiphon.tools import Approver, Policy, Tool, as_tools
+from antiphon.session.run import Run
+from antiphon.session.settings import Asks, BeforeRequest, Limits, Settings
+from antiphon.tools import Policy, Tool, as_tools
 from antiphon.tools.tool import Deps
+
+if TYPE_CHECKING:
+    from antiphon.config import Configuration
 
 T = TypeVar("T")
 
@@ -26,14 +35,19 @@ class Session(Generic[Deps]):
     """Asks a model, runs the tools it calls, and asks again, until there is an answer.
 
     `do` allows one set of tool calls, `vibe` as many as it takes within `limits`, `chat` is a turn of talk. Each goes
-    on in the same conversation and returns an `AIResult`; `ado`, `avibe` and `achat` are the same asynchronously,
-    `stream` and `astream` tell what happens as it happens. Whatever ends a run, the conversation can be continued.
+    on in the same conversation and returns an `AIResult`, or raises what ended the run without an answer; after that
+    `go_on` continues. `start` returns at once, with a `Run` that can be watched; `stream` is `start` and watch. `ado`,
+    `avibe`, `achat`, `ago_on`, `astart` and `astream` are the same asynchronously.
 
     `model` is a name, a model made by `connect`, or anything of that shape; without one, the model of the configuration
-    is asked, as `antiphon ask` does. `tools` are functions. `approve` is asked about calls that `policy` says to ask
-    about, `ask` answers the questions of tools that need a human. `deps` is handed to tools through their
-    `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being told to the
-    model. `record` and `replay` name a file of exchanges. `options` go along with every request.
+    is asked, as `antiphon ask` does. `tools` are functions. `people` answers questions: about calls that `policy` says
+    to ask about, and those of tools; a function, or a `People` that several sessions share. Without it `Waiting` is
+    raised, and the answers are given by `allow`, `deny` and `answer`, before `go_on`. `deps` is handed to tools through
+    their `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being told to the
+    model. `context` says when a long conversation is made shorter; `before_request` is called with the conversation
+    before each request. `name` says whose questions are asked. `configuration` says where keys come from; without one
+    it is that of the current directory. `record` and `replay` name a file of exchanges. `options` go along with every
+    request.
     """
 
     def __init__(
@@ -44,13 +58,16 @@ class Session(Generic[Deps]):
         *,
         conversation: Conversation | None = None,
         policy: Policy | None = None,
-        approve: Approver | None = None,
-        ask: Callable[[str], str | Awaitable[str]] | None = None,
+        people: People | Answers | None = None,
         deps: Deps = cast(Any, None),  # noqa: B008
         limits: Limits | None = None,
         strategy: Strategy | None = None,
         attempts: int = 3,
         raise_tool_bugs: bool = False,
+        context: Context | None = Context(),  # noqa: B008
+        before_request: BeforeRequest | None = None,
+        name: str = "",
+        configuration: Configuration | None = None,
         record: str | PathLike[str] | None = None,
         replay: str | PathLike[str] | None = None,
         **options: Any,
@@ -58,7 +75,8 @@ class Session(Generic[Deps]):
         if conversation is not None and system:
             raise OptionError("a conversation has its own system text; set `conversation.system` instead of `system`")
         self.conversation = conversation if conversation is not None else Conversation(system)
-        asked = _connected(model, record, replay)
+        self._configuration = configuration
+        asked = _connected(model, configuration, record, replay)
         _check_options(options)
         #: Whether the model was made here, and so is closed here.
         self._owns_model = asked is not model
@@ -67,14 +85,16 @@ class Session(Generic[Deps]):
             asked,
             given,
             policy or Policy(),
-            approve,
-            ask,
+            people if people is None or isinstance(people, People) else People(people),
             deps,
             limits or Limits(),
             options,
             strategy,
             attempts,
             raise_tool_bugs,
+            context,
+            before_request,
+            name,
         )
 
     @property
@@ -84,7 +104,7 @@ class Session(Generic[Deps]):
 
     @model.setter
     def model(self, model: str | Asks) -> None:
-        self._settings.model = _connected(model, None, None)
+        self._settings.model = _connected(model, self._configuration, None, None)
         self._owns_model = self._settings.model is not model
 
     @property
@@ -154,14 +174,105 @@ class Session(Generic[Deps]):
         """`chat`, asynchronously."""
         return await self._finished("chat", text, None)
 
-    def stream(self, prompt: Prompt, *, mode: Mode = "vibe", returns: Any = None) -> Events:
-        """Ask, and iterate over what happens: `with session.stream("…") as events: for event in events: …`."""
-        check_no_loop("stream")
-        return Events(self._events(mode, prompt, returns))
+    @overload
+    def go_on(self) -> AIResult[Any]: ...
+    @overload
+    def go_on(self, *, returns: type[T]) -> AIResult[T]: ...
+    @overload
+    def go_on(self, *, returns: Any = None) -> AIResult[Any]: ...
+    def go_on(self, *, returns: Any = None) -> AIResult[Any]:
+        """Continue without a new prompt, from whatever the conversation is: run open calls, then ask the model.
 
-    def astream(self, prompt: Prompt, *, mode: Mode = "vibe", returns: Any = None) -> AsyncEvents:
+        After a failure, after the answers of people, or in another process after `Conversation.load`.
+        """
+        return _waited("go_on", self.ago_on(returns=returns))
+
+    @overload
+    async def ago_on(self) -> AIResult[Any]: ...
+    @overload
+    async def ago_on(self, *, returns: type[T]) -> AIResult[T]: ...
+    @overload
+    async def ago_on(self, *, returns: Any = None) -> AIResult[Any]: ...
+    async def ago_on(self, *, returns: Any = None) -> AIResult[Any]:
+        """`go_on`, asynchronously."""
+        return await self._finished("vibe", None, returns)
+
+    # Watching
+
+    @overload
+    def start(self, prompt: Prompt | None = None, *, mode: Mode = "vibe") -> Run[Any]: ...
+    @overload
+    def start(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: type[T]) -> Run[T]: ...
+    @overload
+    def start(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None) -> Run[Any]: ...
+    def start(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None) -> Run[Any]:
+        """Begin, and return at once; without a prompt it is `go_on` that begins. The run needs nobody to watch it."""
+        loop = self._begun(mode, prompt, returns)
+        _set_going(loop, portal().start)
+        return loop.run
+
+    @overload
+    async def astart(self, prompt: Prompt | None = None, *, mode: Mode = "vibe") -> Run[Any]: ...
+    @overload
+    async def astart(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: type[T]) -> Run[T]: ...
+    @overload
+    async def astart(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None) -> Run[Any]: ...
+    async def astart(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None) -> Run[Any]:
+        """`start`, on the running event loop."""
+        loop, home = self._begun(mode, prompt, returns), asyncio.get_running_loop()
+        _set_going(loop, partial(_task, home))
+        return loop.run
+
+    def _begun(self, mode: Mode, prompt: Prompt | None, returns: Any) -> Loop:
+        loop = Loop(self._settings, self.conversation, mode, prompt, returns, stream=True)
+        loop.begin(_kind(mode, prompt))
+        return loop
+
+    def stream(
+        self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None, cancel: bool = False
+    ) -> Events:
+        """Begin, and iterate over what happens: `with session.stream("…") as events: for event in events: …`.
+
+        Leaving does not end the run; with `cancel` it does.
+        """
+        check_no_loop("stream")
+        loop = self._begun(mode, prompt, returns)
+        events = Events(loop.run, cancel)
+        _set_going(loop, portal().start)
+        return events
+
+    def astream(
+        self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None, cancel: bool = False
+    ) -> AsyncEvents:
         """`stream`, asynchronously: `async with session.astream("…") as events: async for event in events: …`."""
-        return AsyncEvents(self._events(mode, prompt, returns))
+        return AsyncEvents(lambda: self.astart(prompt, mode=mode, returns=returns), cancel)
+
+    # People
+
+    @property
+    def policy(self) -> Policy:
+        """What may run unasked; `decided` lists what people decided once for all, and `revoke` takes it back."""
+        return self._settings.policy
+
+    @property
+    def waiting(self) -> tuple[Question, ...]:
+        """What people are asked about open calls of the conversation, and have not answered."""
+        return open_questions(self.conversation)
+
+    def answer(self, id: str, text: str) -> None:
+        """Answer a question that a run was left with; `go_on` goes on."""
+        self._take(id, Said(text), "question")
+
+    def allow(self, id: str, *, always: bool = False) -> None:
+        """Let a call run that a run was left with; `always` holds for such calls from now on."""
+        self._take(id, Said(allowed=True, always=always), "approval")
+
+    def deny(self, id: str, why: str = "", *, always: bool = False) -> None:
+        """Do not let it run; the model is told why."""
+        self._take(id, Said(why, allowed=False, always=always), "approval")
+
+    def _take(self, id: str, said: Said, kind: str) -> None:
+        take_said(self.conversation, self._settings, id, said, kind)
 
     # The end
 
@@ -189,41 +300,36 @@ class Session(Generic[Deps]):
 
     def request(self, prompt: Prompt, *, mode: Mode = "vibe", returns: Any = None) -> bytes:
         """The body of the request that asking would send first; nothing is sent, and nothing changes."""
-        return Run(self._settings, self.conversation, mode, prompt, returns, stream=True).request()
+        return Loop(self._settings, self.conversation, mode, prompt, returns, stream=True).request()
 
-    async def _finished(self, mode: Mode, prompt: Prompt, returns: Any) -> AIResult[Any]:
-        run = Run(self._settings, self.conversation, mode, prompt, returns, stream=False)
-        async with aclosing(run.events()) as events:
-            async for event in events:
-                if isinstance(event, Done):
-                    return event.result
-        raise AssertionError("a run ends with Done or with an error")
-
-    def _events(self, mode: Mode, prompt: Prompt, returns: Any) -> AsyncGenerator[Event, None]:
-        return Run(self._settings, self.conversation, mode, prompt, returns, stream=True).events()
+    async def _finished(self, mode: Mode, prompt: Prompt | None, returns: Any) -> AIResult[Any]:
+        loop = Loop(self._settings, self.conversation, mode, prompt, returns, stream=False)
+        loop.begin(_kind(mode, prompt))
+        return await loop.drive()
 
 
 class Events:
-    """What happens in a run. Leaving early cancels it; calls under way are answered as interrupted."""
+    """What happens in a run, while it happens. `run` is the run itself, which goes on when nobody looks any more."""
 
-    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
-        self._events = portal().iterate(events)
-        self._result: AIResult[Any] | None = None
+    def __init__(self, run: Run[Any], cancel: bool = False) -> None:
+        self.run = run
+        self._cancels = cancel
+        self._events = run.events()
 
     @property
     def result(self) -> AIResult[Any]:
-        """The result, once the iteration has come to its end."""
-        return _over(self._result)
+        """The result, once it is there; what ended the run without one is raised."""
+        return self.run.wait()
 
     def __iter__(self) -> Iterator[Event]:
-        for event in self._events:
-            if isinstance(event, Done):
-                self._result = event.result
-            yield event
+        return self._events
 
     def close(self) -> None:
-        """End the run."""
+        """Stop looking; the run ends only if it was told to."""
         self._events.close()
+        if self._cancels:
+            self.run.cancel()
+            self.run.wait(raises=False)
 
     def __enter__(self) -> Self:
         return self
@@ -235,49 +341,106 @@ class Events:
 class AsyncEvents:
     """The same, asynchronously."""
 
-    def __init__(self, events: AsyncGenerator[Event, None]) -> None:
-        self._events = events
-        self._result: AIResult[Any] | None = None
+    run: Run[Any]
 
-    @property
-    def result(self) -> AIResult[Any]:
-        """The result, once the iteration has come to its end."""
-        return _over(self._result)
+    def __init__(self, start: Callable[[], Awaitable[Run[Any]]], cancel: bool = False) -> None:
+        self._start = start
+        self._cancels = cancel
 
-    async def __aiter__(self) -> AsyncIterator[Event]:
+    async def aresult(self) -> AIResult[Any]:
+        """The result, once it is there; what ended the run without one is raised."""
+        await self._begin()
+        return await self.run
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events if hasattr(self, "run") else self._begun_events()
+
+    async def _begun_events(self) -> AsyncIterator[Event]:
+        await self._begin()
         async for event in self._events:
-            if isinstance(event, Done):
-                self._result = event.result
             yield event
 
+    async def _begin(self) -> None:
+        if not hasattr(self, "run"):
+            self.run = await self._start()
+            self._events = self.run.aevents()
+
     async def aclose(self) -> None:
-        """End the run."""
+        """Stop looking; the run ends only if it was told to."""
+        if not hasattr(self, "run"):
+            return
         await self._events.aclose()
+        if self._cancels:
+            self.run.cancel()
+            with suppress(Exception, asyncio.CancelledError):
+                await self.run
 
     async def __aenter__(self) -> Self:
+        await self._begin()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
 
-def _over(result: AIResult[Any] | None) -> AIResult[Any]:
-    if result is None:
-        raise NotReadyError("the run is not over; iterate to its end first")
-    return result
+def _set_going(loop: Loop, start: Callable[[Coroutine[Any, Any, Any]], Callable[[], object]]) -> None:
+    """Have a run go on by itself, and again when what it waits for is there: as part of what began it."""
+    context = copy_context()
+
+    def begin() -> None:
+        try:
+            loop.run.can_be_cancelled(context.run(start, _left_alone(loop, begin)))
+        except BaseException:
+            loop.abandon()
+            raise
+
+    begin()
+
+
+async def _left_alone(loop: Loop, resume: Callable[[], object]) -> None:
+    # Whoever waits for the run is told how it ended.
+    with suppress(Exception):
+        await loop.drive(resume)
+
+
+def _task(home: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> Callable[[], object]:
+    begun: list[asyncio.Task[Any]] = []
+
+    def begin() -> None:
+        task = home.create_task(work)
+        begun.append(task)
+        _tasks.add(task)
+        task.add_done_callback(_tasks.discard)
+
+    def cancel() -> None:
+        # Not before its first step: what never began could not say how it ended.
+        home.call_soon(begun[0].cancel)
+
+    home.call_soon_threadsafe(begin)
+    return partial(home.call_soon_threadsafe, cancel)
+
+
+#: The event loop alone does not keep them from being collected.
+_tasks: set[asyncio.Task[Any]] = set()
+
+
+def _kind(mode: Mode, prompt: Prompt | None) -> str:
+    return "go_on" if prompt is None else mode
 
 
 def _connected(
-    model: str | Asks | None, record: str | PathLike[str] | None, replay: str | PathLike[str] | None
+    model: str | Asks | None,
+    configuration: Configuration | None,
+    record: str | PathLike[str] | None,
+    replay: str | PathLike[str] | None,
 ) -> Asks:
-    if model is None:
-        from antiphon.config import default_model
-
-        model = default_model().model
-    if isinstance(model, str):
+    if model is None or isinstance(model, str):
+        from antiphon.config import default_model, load_configuration
         from antiphon.providers import connect
 
-        return connect(model, record=record, replay=replay)
+        configuration = configuration or load_configuration()
+        name = model if model is not None else default_model(configuration).model
+        return connect(name, record=record, replay=replay, environment=configuration.environment)
     if record is not None or replay is not None:
         raise OptionError("`record` and `replay` go with a model's name; for a model, give them to its `connect`")
     return model
@@ -297,15 +460,6 @@ def _check_options(options: Mapping[str, Any]) -> None:
         from antiphon.wire.options import Options
 
         changed(Options(), options)
-
-
-def check_no_loop(name: str) -> None:
-    """Refuse to wait on a thread that an event loop runs on: nothing else would move there meanwhile."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return
-    raise NotReadyError(f"`{name}` would block the running event loop; in asynchronous code it is `await …a{name}(…)`")
 
 
 def _waited(name: str, work: Coroutine[Any, Any, T]) -> T:

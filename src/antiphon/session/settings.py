@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from antiphon.conversation import Conversation
+from antiphon.session.context import Context
+from antiphon.session.people import People
 from antiphon.session.returns import Strategy
-from antiphon.tools import Approver, Policy, Tool
+from antiphon.tools import Policy, Tool
 from antiphon.wire import Reply, Usage
 
 
@@ -37,7 +39,8 @@ class Limits:
     """How much a run may use; `None` is without limit.
 
     `turns` are requests. Calls beyond `calls` are not run. When the `seconds` are over, whatever is under way is
-    interrupted. `tokens` and `cost` are looked at before each request.
+    interrupted; the time in which people think does not count. `tokens` and `cost` count the runs inside too, and are
+    looked at before each request.
     """
 
     turns: int | None = 50
@@ -57,6 +60,10 @@ class Limits:
         return ""
 
 
+#: Called before each request with the conversation: the place to add to it or to cut it.
+BeforeRequest = Callable[[Conversation], Awaitable[None] | None]
+
+
 @dataclass(slots=True)
 class Settings:
     """What holds for all runs of a session."""
@@ -64,13 +71,13 @@ class Settings:
     model: Asks
     tools: dict[str, Tool]
     policy: Policy
-    approve: Approver | None = None
-    ask: Callable[[str], str | Awaitable[str]] | None = None
+    people: People | None = None
     deps: Any = None
     limits: Limits = field(default_factory=Limits)
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     strategy: Strategy | None = None
     attempts: int = 3
     raise_tool_bugs: bool = False
-    #: Whether a run is under way: a conversation takes one at a time.
-    busy: bool = False
+    context: Context | None = field(default_factory=Context)
+    before_request: BeforeRequest | None = None
+    name: str = ""

@@ -29,6 +29,10 @@ class Machinery:
         self._texts.append(Text(said))
         return self._texts[-1]
 
+    def moved(self, turns: int) -> None:
+        """So many turns before were left out."""
+        self._start = max(self._start - turns, 0)
+
     def refuse_answer(self) -> None:
         """The model's last turn was an answer that is not taken."""
         self._refused += [turn for turn in self.conversation.turns[-2:] if isinstance(turn, AssistantTurn)][-1:]

@@ -6,9 +6,10 @@ import math
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 from antiphon._json import loads
+from antiphon._shape import arr, string
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import MalformedJSONError
 from antiphon.store.search import Excerpt
@@ -51,17 +52,17 @@ class Entry:
         """An entry from its row; what is damaged in it is left out, so that the others can be listed."""
         id, title, models, command, created, updated, turns, read, written, cost, parent, parent_turns = row
         return cls(
-            _text(id),
-            _text(title),
+            string(id),
+            string(title),
             model_names(models),
-            _text(command),
+            string(command),
             _when(created),
             _when(updated),
             _whole(turns) or 0,
             _whole(read),
             _whole(written),
             _number(cost),
-            _text(parent) or None,
+            string(parent) or None,
             _whole(parent_turns),
             excerpt,
         )
@@ -106,8 +107,7 @@ def model_names(models: object) -> tuple[str, ...]:
         names: object = loads(models) if isinstance(models, str) else None
     except MalformedJSONError:
         return ()
-    listed = cast(list[object], names) if isinstance(names, list) else []
-    return tuple(name for name in listed if isinstance(name, str))
+    return tuple(name for name in arr(names) if isinstance(name, str))
 
 
 def id_at(ticks: int) -> str:
@@ -118,10 +118,6 @@ def id_at(ticks: int) -> str:
 def now_ticks() -> int:
     """The present moment as ids count it."""
     return int(time.time() * _TICKS)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _number(value: object) -> float | None:

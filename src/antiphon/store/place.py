@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
+from antiphon._places import user_directory
 from antiphon.errors import StoreError
 
 #: The environment variable that names another file, or is one of `OFF`.
@@ -25,17 +25,6 @@ def default_path() -> Path:
     try:
         if named and not is_off():
             return Path(named).expanduser().absolute()
-        return _data_directory() / "antiphon" / "logs.db"
+        return user_directory("data") / "logs.db"
     except (RuntimeError, OSError) as error:
         raise StoreError(f"there is no place for the store of conversations: {error}; set `{VARIABLE}`") from None
-
-
-def _data_directory() -> Path:
-    base = os.environ.get("XDG_DATA_HOME", "")
-    if os.path.isabs(base):
-        return Path(base)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    return Path.home() / ".local" / "share"

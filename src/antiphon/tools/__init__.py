@@ -3,11 +3,13 @@
 This room knows conversations but no provider.
 """
 
-from antiphon.tools.approval import ALLOW_ALL, ApprovalRequest, Approver, Decision, Policy, Rule
-from antiphon.tools.execution import ToolCallRecord, execute
+from antiphon._public import publish
+from antiphon.tools.approval import ALLOW_ALL, Policy, Rule, Standing
+from antiphon.tools.execution import Executed, ToolCallRecord, execute
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.tool import (
-    HumanNeeded,
+    Finish,
+    Pause,
     Tool,
     ToolContext,
     ToolDefinitionError,
@@ -20,13 +22,13 @@ from antiphon.tools.wrappers import filtered, prefixed, renamed, requiring_appro
 
 __all__ = [
     "ALLOW_ALL",
-    "ApprovalRequest",
-    "Approver",
-    "Decision",
-    "HumanNeeded",
+    "Executed",
+    "Finish",
     "InvalidArguments",
+    "Pause",
     "Policy",
     "Rule",
+    "Standing",
     "Tool",
     "ToolCallRecord",
     "ToolContext",
@@ -41,3 +43,5 @@ __all__ = [
     "requiring_approval",
     "tool",
 ]
+
+publish(globals())

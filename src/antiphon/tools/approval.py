@@ -1,9 +1,9 @@
-"""Who must allow a call: policies that decide by tool and argument, and the people they ask."""
+"""Who must allow a call: policies that decide by tool and argument, and what people decided once for all."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Literal
@@ -39,44 +39,48 @@ def _text(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """The answer to an approval request.
-
-    A denial's `reason` is told to the model. `remember` makes it hold for the same call for the rest of the run.
-    """
+class Standing:
+    """What was decided once for all: about a tool, or about the very same call where `arguments` says which."""
 
     allowed: bool
-    reason: str = ""
-    remember: bool = False
+    tool: str
+    arguments: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.tool}({self.arguments})" if self.arguments is not None else self.tool
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalRequest:
-    """A call that waits for somebody to allow it."""
-
-    call: ToolCall
-    tool: Tool
+def standing(call: ToolCall, allowed: bool = True) -> Standing:
+    """What an *always* covers: the tool; of a shell, which can do anything, only the very same command."""
+    return Standing(allowed, call.name, identity(call)[1] if call.name == _SHELL else None)
 
 
-Approver = Callable[[ApprovalRequest], Decision | bool | Awaitable[Decision | bool]]
+_SHELL = "run_shell"
 
 
-@dataclass(frozen=True, slots=True)
 class Policy:
     """Rules in order: the first that matches decides. Without one, tools that need approval are asked about.
 
     Destructive tools and those wrapped by `requiring_approval` need it, and those that read files do for files that
-    look like secrets; the rest are allowed.
+    look like secrets; the rest are allowed. What people decide once for all comes before the rules and holds for all
+    who share the policy, until it is revoked.
     """
 
-    rules: tuple[Rule, ...] = ()
-    #: What was decided before about the very same calls; it comes before the rules.
-    remembered: Mapping[tuple[str, str], Action] = field(default_factory=dict[tuple[str, str], Action])
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        self.rules = tuple(rules)
+        self._standing: dict[tuple[str, str | None], Standing] = {}
+
+    @property
+    def decided(self) -> tuple[Standing, ...]:
+        """What was decided once for all."""
+        return tuple(self._standing.values())
 
     def decide(self, call: ToolCall, tool: Tool) -> Action:
         """What to do with a call."""
-        if self.remembered and (known := self.remembered.get(identity(call))):
-            return known
+        if self._standing:
+            known = self._standing.get((call.name, None)) or self._standing.get(identity(call))
+            if known is not None:
+                return "allow" if known.allowed else "deny"
         given = call.arguments
         if any(rule.arguments for rule in self.rules):
             given = tool.arguments.converted(given)
@@ -85,9 +89,16 @@ class Policy:
                 return rule.action
         return "ask" if tool.wants_approval(call.arguments) else "allow"
 
-    def remembering(self, call: ToolCall, allowed: bool) -> Policy:
-        """This policy with the same decision for calls of the same tool with the same arguments."""
-        return Policy(self.rules, {**self.remembered, identity(call): "allow" if allowed else "deny"})
+    def always(self, decided: Standing) -> None:
+        """Decide once for all."""
+        self._standing = {**self._standing, (decided.tool, decided.arguments): decided}
+
+    def revoke(self, decided: Standing) -> None:
+        """Ask again from now on."""
+        self._standing = {key: each for key, each in self._standing.items() if each != decided}
+
+    def __repr__(self) -> str:
+        return f"Policy({list(self.rules)!r})"
 
 
 def identity(call: ToolCall) -> tuple[str, str]:
@@ -96,4 +107,4 @@ def identity(call: ToolCall) -> tuple[str, str]:
 
 
 #: Every call is allowed: for runs that somebody else keeps safe.
-ALLOW_ALL = Policy((Rule("allow"),))
+ALLOW_ALL = Policy([Rule("allow")])

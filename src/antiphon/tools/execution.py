@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from antiphon.results.face import images_of
 from antiphon.results.nested import gathered
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.threads import called
-from antiphon.tools.tool import HumanNeeded, Tool, ToolContext, ToolFailure
+from antiphon.tools.tool import Finish, Pause, Tool, ToolContext, ToolFailure
 
 
 class StandIn:
@@ -54,10 +54,19 @@ class ToolCallRecord:
     duration: float
 
 
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What came of a call: its result, what is remembered of it, and whole texts of which the result shows a part."""
+
+    result: ToolResult
+    record: ToolCallRecord
+    kept: Mapping[str, str]
+
+
 async def execute(
     tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None, *, raise_bugs: bool = False
-) -> tuple[ToolResult, ToolCallRecord]:
-    """Run one call. Whatever goes wrong is an error result; only cancellation and `HumanNeeded` get out of here.
+) -> Executed:
+    """Run one call. Whatever goes wrong is an error result; cancellation, `Pause` and `Finish` get out of here.
 
     What is no failure but a mistake in the tool's own code is logged with its traceback, and raised if so wanted.
     """
@@ -65,13 +74,14 @@ async def execute(
 
     began = time.perf_counter()
     limit = asyncio.timeout(tool.timeout)
+    kept: dict[str, str] = {}
     try:
         async with limit:
             value = await _run(tool, ToolContext(call, conversation, deps))
-        result = as_result(call, value, tool.output_limit, conversation)
+        result = as_result(call, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = failure(call, f"the arguments of `{tool.name}` do not fit: {error}")
-    except HumanNeeded:
+    except (Pause, Finish):
         raise
     except ToolFailure as error:
         result = failure(call, str(error))
@@ -86,7 +96,7 @@ async def execute(
         result = failure(
             call, f"`{tool.name}` did not finish within {tool.timeout:g} seconds" if late else _told(error)
         )
-    return result, record(call, result, (time.perf_counter() - began) * 1000)
+    return Executed(result, record(call, result, (time.perf_counter() - began) * 1000), kept)
 
 
 def record(call: ToolCall, result: ToolResult, duration: float = 0.0) -> ToolCallRecord:
@@ -121,42 +131,42 @@ async def _run(tool: Tool, context: ToolContext) -> Any:
     return await called(tool.function, **arguments)
 
 
-def as_result(call: ToolCall, value: object, limit: int, conversation: Conversation) -> ToolResult:
+def as_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -> ToolResult:
     """A tool's value as its result: text and images as they are, other values as JSON."""
     if isinstance(value, StandIn):
         value = value.value
     if isinstance(value, ToolResult):
-        return _own_result(call, value, limit, conversation)
+        return _own_result(call, value, limit, kept)
     if isinstance(value, Result):
-        return _semantic_result(call, value, limit, conversation)
+        return _semantic_result(call, value, limit, kept)
     if (found := gathered(value)) is not None:
-        return _semantic_result(call, found, limit, conversation, face(dataclasses.replace(found, summary="")))
+        return _semantic_result(call, found, limit, kept, face(dataclasses.replace(found, summary="")))
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
     shown = [Text(part) if isinstance(part, str) else part for part in parts]
     if any(isinstance(part, Image) for part in shown) and all(isinstance(part, Text | Image) for part in shown):
         texts = "\n".join(part.text for part in shown if isinstance(part, Text))
         if len(texts) <= limit:
             return ToolResult(call.id, cast(tuple[Text | Image, ...], tuple(shown)))
-        cut = _cut(call, texts, limit, conversation)
+        cut = _cut(call, texts, limit, kept)
         return dataclasses.replace(cut, content=(Text(cut.text), *(p for p in shown if isinstance(p, Image))))
-    return _cut(call, as_text(cast(object, value)), limit, conversation)
+    return _cut(call, as_text(cast(object, value)), limit, kept)
 
 
-def _own_result(call: ToolCall, value: ToolResult, limit: int, conversation: Conversation) -> ToolResult:
+def _own_result(call: ToolCall, value: ToolResult, limit: int, kept: dict[str, str]) -> ToolResult:
     """A result in the tool's own words, of which the model is shown no more than of any other. Images stay."""
     value = dataclasses.replace(value, call_id=call.id)
     if len(value.text) <= limit:
         return value
-    cut = _cut(call, value.text, limit, conversation)
+    cut = _cut(call, value.text, limit, kept)
     images = tuple(part for part in value.parts if isinstance(part, Image))
     return dataclasses.replace(value, content=(Text(cut.text), *images) if images else cut.text, handle=cut.handle)
 
 
 def _semantic_result(
-    call: ToolCall, value: Result, limit: int, conversation: Conversation, text: str | None = None
+    call: ToolCall, value: Result, limit: int, kept: dict[str, str], text: str | None = None
 ) -> ToolResult:
     """Both faces of a result: what the model reads, and the whole for people."""
-    cut = _cut(call, face(value) if text is None else text, limit, conversation)
+    cut = _cut(call, face(value) if text is None else text, limit, kept)
     pictures = () if value.is_error else tuple(_pictures(value))
     content = (Text(cut.text), *pictures) if pictures else cut.content
     return dataclasses.replace(cut, content=content, is_error=value.is_error, semantic=value)
@@ -172,12 +182,12 @@ def _pictures(value: Result) -> Iterator[Image | Text]:
                 yield Text(f"[an image that is not shown: {error}]")
 
 
-def _cut(call: ToolCall, text: str, limit: int, conversation: Conversation) -> ToolResult:
-    """The result, or its beginning with a handle to the whole, which the conversation keeps."""
+def _cut(call: ToolCall, text: str, limit: int, kept: dict[str, str]) -> ToolResult:
+    """The result, or its beginning with a handle to the whole, which is `kept`."""
     if len(text) <= limit:
         return ToolResult(call.id, text)
     handle = f"result:{call.id}"
-    conversation.keep(handle, text)
+    kept[handle] = text
     boundary = text.rfind("\n", 0, limit) + 1
     head = text[: boundary if boundary > limit // 2 else limit]
     note = f"[{len(head):,} of {len(text):,} characters shown; `read_result` with handle {handle!r} reads on]"

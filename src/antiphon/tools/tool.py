@@ -31,8 +31,20 @@ class ToolFailure(AntiphonError):
     """Raised by a tool to tell the model, in these words, that and why it failed."""
 
 
-class HumanNeeded(ToolFailure):
-    """Raised by a tool to put a question to the human; the answer becomes the call's result."""
+class Pause(ToolFailure):
+    """Raised by a tool that needs a person: the call stays open, and the run waits, until the question is answered.
+
+    The model then reads a short result, and the answer as what the person said.
+    """
+
+
+class Finish(Exception):
+    """Raised by a tool to end the run that called it, with this value; `text` is what the model would read of it."""
+
+    def __init__(self, value: Any, text: str = "finished") -> None:
+        super().__init__(text)
+        self.value = value
+        self.text = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,10 @@ class Tool(Generic[P, R]):
     destructive: bool = False
     needs_approval: bool = False
     output_limit: int = 40_000
+    #: Whether a call that was begun may be begun again with the same `ToolContext.key`, and takes effect once.
+    idempotent: bool = False
+    #: Whether all it does to the world are effects of its own, as those of a program's tools are.
+    is_transparent: bool = False
     #: Of which arguments it asks for approval although it does not as a rule.
     asks_about: Callable[[Mapping[str, Any]], bool] | None = None
 
@@ -95,6 +111,7 @@ def tool(
     read_only: bool = False,
     destructive: bool = False,
     needs_approval: bool = False,
+    idempotent: bool = False,
     output_limit: int = 40_000,
 ) -> Callable[[Callable[P, R]], Tool[P, R]]: ...
 def tool(function: Callable[..., Any] | None = None, /, **settings: Any) -> Any:

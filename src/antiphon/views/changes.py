@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any, cast
 
 from antiphon.results import Result
+from antiphon.views.data import Change as Kind
+from antiphon.views.data import Diff, Hunk, Line, Mark, Piece
 from antiphon.views.differences import Change, changes, hunks
 from antiphon.views.fields import Unfit, content_of, needed_text, object_of, text_of
 from antiphon.views.part import Part, count_lines, forwards, piece
-from antiphon.views.view import Change as Kind
-from antiphon.views.view import Diff, Hunk, Line, Mark, Piece
 
 _HEADING = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
 # What git writes between the lines of one file and those of the next.

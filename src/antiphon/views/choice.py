@@ -16,10 +16,10 @@ from antiphon.results import text as text_result
 from antiphon.results.mapping import MCP
 from antiphon.results.nested import gathered, inside, is_all_results, label, replaced
 from antiphon.views import changes, nodes, pictures, records, writing
+from antiphon.views.data import Body, Inner, View
 from antiphon.views.fields import Unfit
 from antiphon.views.foreign import VALUE, unpacked
 from antiphon.views.part import CHARACTERS, ROWS, Part, count_lines, forwards, json_cell, piece
-from antiphon.views.view import Body, Inner, View
 
 #: How much of the data is looked at to say what a result without a summary is about.
 _GIST, _LINE, _LOOKED_AT = 200, 400, 4000

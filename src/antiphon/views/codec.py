@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 from antiphon.errors import FormatError
-from antiphon.views.view import View
+from antiphon.views.data import View
 
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", type(None): "null"}
 

@@ -21,7 +21,7 @@ def unpacked(result: Result) -> list[Result]:
         return []
     data = cast(dict[str, Any], given)
     structured = data.get("structuredContent")
-    blocks = [_block(block) for block in objects(data, "content")]
+    blocks = [_block(block) for block in objects(data.get("content"))]
     if structured is None:
         return blocks
     # Servers repeat structured content as text for clients that read only text.

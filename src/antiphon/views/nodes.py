@@ -7,8 +7,8 @@ from itertools import islice
 from typing import Any, cast
 
 from antiphon.results import Result
+from antiphon.views.data import Branch, Leaf, Node, Piece, Tree
 from antiphon.views.part import Part, items_of, piece
-from antiphon.views.view import Branch, Leaf, Node, Piece, Tree
 
 #: A list of so few plain values may be drawn in a line: it takes the room of one row.
 SHORT = 8

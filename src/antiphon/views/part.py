@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, TypeVar, cast
 
 from antiphon.errors import OptionError
-from antiphon.views.view import Cell, Cut, Json, Piece, Scalar
+from antiphon.views.data import Cell, Cut, Json, Piece, Scalar
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ import binascii
 import struct
 
 from antiphon.results import Result
+from antiphon.views.data import Image
 from antiphon.views.fields import object_of, text_of
 from antiphon.views.part import Part, piece
-from antiphon.views.view import Image
 
 #: The data of a larger image, in bytes, is no part of its view.
 LARGEST = 8_000_000

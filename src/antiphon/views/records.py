@@ -10,9 +10,9 @@ from typing import Any, cast
 from antiphon.results import Result
 from antiphon.results.face import objects
 from antiphon.results.result import FIELD_TYPES
+from antiphon.views.data import Align, Changed, Column, Entry, Files, FileState, FileType, Status, Table
 from antiphon.views.fields import Unfit, count_of, list_of, object_of, text_of
 from antiphon.views.part import Part, piece
-from antiphon.views.view import Align, Changed, Column, Entry, Files, FileState, FileType, Status, Table
 
 #: Rows that speak for the rest: what fields there are, and whether they are numbers.
 _FIRST = 100
@@ -55,8 +55,7 @@ def _rows(rows: list[Any]) -> list[Fields]:
 
 
 def _defined(given: object) -> list[Fields]:
-    columns = objects({"columns": given}, "columns")
-    return [column for column in columns if isinstance(column.get("key"), str)]
+    return [column for column in objects(given) if isinstance(column.get("key"), str)]
 
 
 def _found(rows: list[Fields]) -> list[Fields]:

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from antiphon.results import Result
 from antiphon.results.kinds import language as language_of
+from antiphon.views.data import Code, Failure, Markdown, Output, Question, Text
 from antiphon.views.fields import content_of, count_of, needed_text, object_of, text_of
 from antiphon.views.nodes import COUNTED, any_tree
 from antiphon.views.part import Part, backwards, count_lines, json_lines, piece
-from antiphon.views.view import Code, Failure, Markdown, Output, Question, Text
 
 #: The languages that MIME types name.
 LANGUAGES = {"text/html": "html", "text/css": "css", "text/javascript": "javascript", "text/x-python": "python",

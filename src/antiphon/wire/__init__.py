@@ -8,12 +8,13 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, Protocol, cast
 
+from antiphon._public import publish
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import Conversation, Origin
 from antiphon.errors import FormatError, OptionError
 from antiphon.wire.options import Options, Profile, Target
 from antiphon.wire.reading import Reading
 from antiphon.wire.reply import CallDelta, Decoder, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
-from antiphon.wire.shape import arr, obj, string
 
 #: The APIs by name, with the provider who owns each.
 APIS = {
@@ -181,3 +182,5 @@ __all__ = [
     "read",
     "wire",
 ]
+
+publish(globals())

@@ -109,3 +109,14 @@ class Target:
     def key(self) -> str:
         """Under what a turn keeps its encoding for this target."""
         return f"{self.provider} {self.api} {self.model} {self.profile!r}"
+
+
+def sampling(target: Target, options: Options) -> dict[str, float]:
+    """`temperature` and `top_p` where they are set; an OptionError for who takes neither."""
+    given = {name: value for name in ("temperature", "top_p") if (value := getattr(options, name)) is not None}
+    if given and not target.profile.sampling:
+        raise OptionError(
+            f"{target.provider} takes no `temperature` or `top_p` for {target.model!r}; leave them out, or put them"
+            " into `extra` for a model that does"
+        )
+    return given

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from antiphon.conversation import AssistantPart, Conversation, Image, Reasoning, Text, ToolCall, ToolResult
+from antiphon.conversation import AssistantPart, Conversation, Image, Text, ToolCall, ToolResult
+from antiphon.conversation.parts import reasoning_of, text_of
 from antiphon.errors import NotReadyError
 from antiphon.wire.wording import short
 
@@ -46,12 +47,12 @@ class Reply:
     @property
     def text(self) -> str:
         """The text of the answer."""
-        return "".join(part.text for part in self.parts if isinstance(part, Text))
+        return text_of(self.parts)
 
     @property
     def reasoning(self) -> str:
         """The readable part of the model's thinking."""
-        return "\n\n".join(part.text for part in self.parts if isinstance(part, Reasoning) and part.text)
+        return reasoning_of(self.parts)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from antiphon.wire.shape import arr, obj, string
+from antiphon._shape import arr, obj, string
 
 #: What stands before a schema that is told to a model in words.
 INSTRUCTION = "Answer with JSON that fits this schema: "

@@ -1,32 +1,11 @@
-"""Looking into JSON of unknown shape: the value if it is of the kind asked for, else an empty one."""
+"""What answers of several APIs have in common: sums of tokens, what an error body says, and that it is an object."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
+from antiphon._shape import arr, obj, string
 from antiphon.errors import BadReply
-
-
-def obj(value: object) -> dict[str, Any]:
-    """The object, or an empty one."""
-    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
-
-
-def arr(value: object) -> list[Any]:
-    """The list, or an empty one."""
-    return cast(list[Any], value) if isinstance(value, list) else []
-
-
-def string(value: object) -> str:
-    """The text, or an empty one."""
-    return value if isinstance(value, str) else ""
-
-
-def number(value: object) -> int | None:
-    """The whole number, or nothing. Some servers write whole numbers as 3.0."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def total(*values: int | None) -> int | None:

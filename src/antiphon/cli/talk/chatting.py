@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Generator
 
 from antiphon.cli.talk.commands import Leave, run_command
 from antiphon.cli.talk.display import Display
 from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.reader import Reader
-from antiphon.cli.talk.talk import Talk
 from antiphon.cli.talk.toolbox import Toolbox
 from antiphon.conversation import UserTurn
 from antiphon.errors import AntiphonError
 from antiphon.render.safe import is_utf8, safe_line
-from antiphon.session import Asks
+from antiphon.session import Asks, Event, NoAnswer, ReturnError
+from antiphon.store.talk import Talk
 
 #: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
 _IMPATIENT_SECONDS = 2.0
@@ -84,17 +85,28 @@ class Chat:
 
     def say(self, text: str) -> None:
         """A message to the model, and its answer; whatever goes wrong is told, and the chat goes on."""
+        self._follow(lambda: self.talk.send(text))
+
+    def go_on(self) -> None:
+        """Go on with what was left open: people are asked again, calls are run, the model answers."""
+        self._follow(self.talk.go_on)
+
+    def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
         began = time.monotonic()
         self.display.console.print()
         try:
             self.load()
-            result = self.display.follow(self.talk.send(text))
+            self.display.follow(self.talk, begin())
+            run = self.talk.result().run
+        except NoAnswer as error:
+            run = error.run
+            if isinstance(error, ReturnError):
+                raise
         except AntiphonError as error:
             self.display.error(f"{error} (/retry asks again)" if self._waits() else error)
-        else:
-            if result is not None:
-                self.display.console.print()
-                self.display.account(result, time.monotonic() - began)
+            return
+        self.display.console.print()
+        self.display.account(run, time.monotonic() - began)
 
     def load(self) -> None:
         """Fetch and load a model of this machine while nothing else moves on the screen."""

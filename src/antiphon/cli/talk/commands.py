@@ -60,12 +60,13 @@ def _model(chat: Chat, name: str) -> None:
 
 def _others() -> list[tuple[str, str]]:
     """Models that could be asked at once, and why."""
-    from antiphon.config import keys
+    from antiphon.cli.configured import configuration
     from antiphon.config.choice import MODELS
     from antiphon.providers.local import weights
     from antiphon.providers.registry import PROVIDERS
 
-    found = [(model, place) for name, model in MODELS.items() if (place := keys.where(PROVIDERS[name]))]
+    environment = configuration().environment
+    found = [(model, place) for name, model in MODELS.items() if (place := environment.key_place(PROVIDERS[name]))]
     return found + [(f"local/{name}", "on this machine") for name in weights.known() if weights.status(name).path]
 
 
@@ -93,6 +94,26 @@ def _retry(chat: Chat, _: str) -> None:
     if not taken:
         raise OptionError("there is nothing to ask again")
     chat.say(taken[0])
+
+
+def _go(chat: Chat, _: str) -> None:
+    chat.go_on()
+
+
+def _policy(chat: Chat, argument: str) -> None:
+    policy = chat.talk.session.policy
+    if argument:
+        number = _number(argument, 1)
+        if number > len(policy.decided):
+            raise OptionError(f"{len(policy.decided)} were decided once for all, not {number}")
+        decided = policy.decided[number - 1]
+        policy.revoke(decided)
+        chat.display.note(f"you are asked again about {decided}")
+        return
+    for number, each in enumerate(policy.decided, 1):
+        chat.display.note(f"{number}. always {'allowed' if each.allowed else 'denied'}: {each}", "")
+    if not policy.decided:
+        chat.display.note("nothing is decided once for all")
 
 
 def _fork(chat: Chat, _: str) -> None:
@@ -174,6 +195,8 @@ COMMANDS = {
         Command("/tools [NAME]", "show the tools, or use others: none, read, all", _tools),
         Command("/undo [N]", "take back the last message, or the last N", _undo),
         Command("/retry", "ask the last message again", _retry),
+        Command("/go", "go on with what was left open: calls, or a message without an answer", _go),
+        Command("/policy [N]", "show what is always allowed, or ask again about the N-th", _policy),
         Command("/fork", "go on in a copy; what is saved stays as it is", _fork),
         Command("/save FILE", "write the conversation to a file", _save),
         Command("/show [N]", "open the last result of a tool, or the N-th", _show),

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from antiphon.cli.talk.talk import Talk
+from antiphon.cli.configured import configuration
 from antiphon.config import default_model
 from antiphon.conversation import Conversation
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.session import Limits, Session
 from antiphon.store import Entry, Store
+from antiphon.store.talk import Talk
 from antiphon.tools import ALLOW_ALL
 
 
@@ -46,10 +47,12 @@ def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> 
     conversation = store.load(entry.id) if store and entry else Conversation()
     if wishes.system is not None:
         conversation.system = wishes.system
-    choice = default_model(wishes.model, entry.models[-1] if entry and entry.models else None)
+    settings = configuration()
+    choice = default_model(settings, wishes.model, entry.models[-1] if entry and entry.models else None)
     try:
         session = Session(
             choice.model,
+            configuration=settings,
             conversation=conversation,
             policy=ALLOW_ALL if wishes.allow_all else None,
             limits=wishes.limits,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.output import printable
+from antiphon._printable import printable
 
 if TYPE_CHECKING:
     from antiphon.session import Event
@@ -28,10 +28,11 @@ class Written:
 
         with closing(events):
             for event in events:
-                if isinstance(event, TextDelta) and event.text:
-                    click.echo(_encodable(event.text), nl=False)
-                    self._at_start = event.text.endswith("\n")
-                elif isinstance(event, CallDelta):
+                body = event.body
+                if isinstance(body, TextDelta) and body.text:
+                    click.echo(_encodable(body.text), nl=False)
+                    self._at_start = body.text.endswith("\n")
+                elif isinstance(body, CallDelta):
                     self.end()
                 yield event
 
@@ -57,7 +58,7 @@ def print_text(text: str) -> None:
 def print_json(data: object) -> None:
     """Print data as JSON, on one line unless somebody reads it."""
     from antiphon.render.safe import is_utf8
-    from antiphon.render.stream import json_text
+    from antiphon.views.stream import json_text
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     click.echo(json_text(data, 2 if is_terminal(sys.stdout) else None, ascii=not is_utf8(encoding)))

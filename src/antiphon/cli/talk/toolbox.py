@@ -38,9 +38,9 @@ class Toolbox:
         return [*all_tools(), *self._served]
 
     def _serve(self) -> list[Tool]:
-        from antiphon.config import load_config
+        from antiphon.cli.configured import configuration
 
-        servers = load_config().mcp_servers()
+        servers = configuration().mcp_servers()
         if not servers:
             return []
         from antiphon.session import entered

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 from antiphon._json import dumps
-from antiphon.wire.shape import arr, obj, string
+from antiphon._shape import arr, obj, string
 
 _THINKING = ("thinking", "redacted_thinking")
 _TEXTS = ("input_text", "output_text", "text", "thinking")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import dumps
-from antiphon.wire.shape import arr, obj, string
+from antiphon._shape import arr, obj, string
 
 
 def _drop_choice(body: dict[str, Any]) -> bool:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
+from antiphon._shape import arr, obj, string
 from antiphon.formats.mending.anthropic import CONTINUE
 from antiphon.wire.gemini.contents import DUMMY_SIGNATURE
 from antiphon.wire.rules import check
-from antiphon.wire.shape import arr, obj, string
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _PLACE = re.compile(r"contents\[(\d+)\]\.parts\[(\d+)\]")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import ToolCall
-from antiphon.wire.shape import arr, obj, string
 
 _LEGAL = {
     "anthropic": re.compile(r"[A-Za-z0-9_-]{1,128}"),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from antiphon._shape import arr, obj, string
 from antiphon.wire.openai_responses.terms import continues, kind_of
-from antiphon.wire.shape import arr, obj, string
 
 _LEGAL = re.compile(r"[A-Za-z0-9_-]+")
 _PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "web_search_call": "ws"}

@@ -12,13 +12,22 @@ from antiphon.lang.syntax.nodes import ArrayLit, Entry, Expr, ModelDecl, Name, N
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of a model: its type, what it is for, and which numbers it takes."""
+    """A setting of a model: its type, what it is for, and which numbers it takes.
+
+    `option` is what requests call it, `connect` what `antiphon.connect` does.
+    """
 
     type: Type
     doc: str
     least: float | None = None
     most: float | None = None
     whole: bool = False
+    option: str = ""
+    connect: str = ""
+
+
+#: How typed answers may be asked for.
+STRATEGIES = ("fields", "object", "native")
 
 
 def _one_of(*words: str) -> tuple[Type, ...]:
@@ -28,24 +37,25 @@ def _one_of(*words: str) -> tuple[Type, ...]:
 #: What stands between the braces of `model name = { … }`.
 SETTINGS = {
     "name": Setting(TEXT, "What the provider calls it."),
-    "provider": Setting(TEXT, "Whose it is, where the name does not say."),
-    "url": Setting(TEXT, "Where it is served."),
-    "apiKey": Setting(TEXT, "The key, where it is not in the provider's usual environment variable."),
+    "provider": Setting(TEXT, "Whose it is, where the name does not say.", connect="provider"),
+    "url": Setting(TEXT, "Where it is served.", connect="url"),
+    "apiKey": Setting(TEXT, "The key, where it is not in the provider's usual environment variable.", connect="key"),
     "tools": Setting(Array(TOOL), "The tools it may call."),
     "system": Setting(TEXT, "What it is told before everything else."),
-    "temperature": Setting(NUMBER, "How freely it chooses words.", 0, 2),
-    "topP": Setting(NUMBER, "From how much of the likely words it chooses.", 0, 1),
-    "maxTokens": Setting(NUMBER, "How long an answer may be, in tokens.", 1, whole=True),
+    "temperature": Setting(NUMBER, "How freely it chooses words.", 0, 2, option="temperature"),
+    "topP": Setting(NUMBER, "From how much of the likely words it chooses.", 0, 1, option="top_p"),
+    "maxTokens": Setting(NUMBER, "How long an answer may be, in tokens.", 1, whole=True, option="max_tokens"),
     "maxTurns": Setting(NUMBER, "How many requests a `vibe` may make.", 1, whole=True),
     "maxCost": Setting(NUMBER, "How many dollars one `do` or `vibe` may cost.", 0),
-    "timeout": Setting(NUMBER, "How long the server may be silent, in seconds.", 0),
-    "strategy": Setting(Union(_one_of("fields", "object", "native")), "How typed answers are asked for."),
+    "timeout": Setting(NUMBER, "How long the server may be silent, in seconds.", 0, connect="timeout"),
+    "strategy": Setting(Union(_one_of(*STRATEGIES)), "How typed answers are asked for."),
     "attempts": Setting(NUMBER, "How often a typed answer that does not fit is asked for again.", 1, whole=True),
     "reasoning": Setting(
         Union((*_one_of("none", "minimal", "low", "medium", "high", "xhigh", "max"), NUMBER)),
         "How much it thinks: a word, or a number of tokens.",
         1,
         whole=True,
+        option="reasoning",
     ),
 }
 

@@ -43,8 +43,8 @@ def python_block(c: Compiler, node: n.PyBlock) -> ast.expr:
     """`py(a) { … }`: values go in and come out as Python's own."""
     place = c.place(node)
     name = c.code.add_python(c.source, node)
-    arguments = [emit.call("_vplain", [c.expr(each)], place) for each in node.parameters]
-    return emit.call("_vfrompython", [emit.call(name, arguments, place)], place)
+    arguments = [c.expr(each) for each in node.parameters]
+    return emit.runtime("python", [emit.name(name, place), *arguments], place)
 
 
 def async_for(c: Compiler, node: n.AsyncFor) -> ast.expr:

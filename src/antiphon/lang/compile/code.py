@@ -65,6 +65,7 @@ class Code:
     sites: list[Site] = field(default_factory=list[Site])
     #: The functions made of `py` blocks, by their names.
     python: dict[str, CodeType] = field(default_factory=dict[str, CodeType])
+    python_sources: dict[str, str] = field(default_factory=dict[str, str])
     #: The variables of each Python function, by its name and first line.
     scopes: dict[tuple[str, int], list[Variable]] = field(default_factory=dict[tuple[str, int], list[Variable]])
     tools: list[Function] = field(default_factory=list[Function])
@@ -101,5 +102,6 @@ class Code:
         arguments = ast.arguments([], parameters, None, [], [], None, [])
         body = tree.body or [ast.Pass(lineno=line, col_offset=0)]
         function = ast.FunctionDef(name, arguments, body, [], lineno=line, col_offset=0)
+        self.python_sources[name] = text
         self.python[name] = compile(ast.Module([function], []), source.name, "exec", dont_inherit=True)
         return name

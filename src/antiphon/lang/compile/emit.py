@@ -45,7 +45,10 @@ def call_of(function: ast.expr, arguments: Sequence[ast.expr], place: Place) -> 
 
 def method(value: ast.expr, name: str, arguments: Sequence[ast.expr], place: Place) -> ast.expr:
     """A call of a method of a Python object."""
-    return at(ast.Call(at(ast.Attribute(value, name, _LOAD), place), list(arguments), []), place)
+    line, column = place[:2]
+    # A name that ended on a later line would be taken for the place of the call.
+    called = at(ast.Attribute(value, name, _LOAD), (line, column, line, column))
+    return at(ast.Call(called, list(arguments), []), place)
 
 
 def runtime(function: str, arguments: Sequence[ast.expr], place: Place) -> ast.expr:

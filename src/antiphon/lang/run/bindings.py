@@ -7,40 +7,30 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation
+from antiphon.effects.values import AskPerson, CallTool, Print, ReadClock, ReadEnvironment, RunPython, Said, Sleep
 from antiphon.lang.check.types import JSON, TEXT, Type
 from antiphon.lang.compile.code import Code
 from antiphon.lang.run import context
-from antiphon.lang.run.effects import (
-    AskHuman,
-    CallTool,
-    ModelValue,
-    Print,
-    ReadClock,
-    ReadEnvironment,
-    Sleep,
-)
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.execution import Execution, Pending
 from antiphon.lang.run.library import as_type
+from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.people import read_answer, wanted_words
+from antiphon.lang.run.questions import answered
 from antiphon.lang.run.tooling import VibeTool
-from antiphon.lang.run.values import from_python, kind_of, plain, text, unwrap
+from antiphon.lang.run.values import described, from_python, kind_of, plain, text, unwrap
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
+    from antiphon.conversation import ToolCall
     from antiphon.tools import Tool
-
-
-from antiphon.lang.run.runtime import Pending, Run
 
 
 @dataclass(slots=True)
 class Module:
     """A module of a run: what its code calls `_vrt`."""
 
-    run: Run
+    execution: Execution
     code: Code
     importer: Callable[[str, str], Any]
     #: What whoever runs the program gives for variables of its top level.
@@ -48,107 +38,132 @@ class Module:
 
     def ask(self, site: int, prompt: str, model: ModelValue | None) -> AIResult:
         """`do`, `vibe`."""
-        return self.run.ask(self.code.sites[site], prompt, model, 2)
+        return self.execution.ask(self.code.sites[site], prompt, model, 2)
 
     def ask_human(self, site: int, prompt: str) -> Any:
         """`ask`: the answer as the type that is wanted, asked for again if it does not fit."""
         wanted: Type = self.code.sites[site].wanted or TEXT
         question = prompt
         for _ in range(5):
-            answer: str = self.run.perform(AskHuman(question))
+            answer = self._asked(question)
             value, fault = read_answer(answer, wanted)
             if not fault:
                 return value
             question = f"{prompt}\n({fault})"
         raise VibeError("V0924", f"no usable answer to {prompt[:80]!r}: {wanted_words(wanted)} is wanted")
 
+    def _asked(self, question: str) -> str:
+        host, title = self.execution.host, self.execution.title
+
+        def ask() -> Said:
+            return answered(host.port, question, "question", question, title)
+
+        said: Said = self.execution.perform(AskPerson("question", question), ask)
+        return said.text
+
     def start_ask(self, site: int, prompt: str, model: ModelValue | None) -> Pending:
         """`async let x = do …`."""
-        around = [*self.run.state.around, *context.variables(2, False)]
+        around = [*self.execution.state.around, *context.variables(2, False)]
         chosen = self.code.sites[site]
-        return self.run.start(lambda: self.run.ask(chosen, prompt, model, 2), around)
+        return self.execution.start(lambda: self.execution.ask(chosen, prompt, model, 2), around)
 
     def start(self, wanted: Type, function: Callable[..., Any], *arguments: Any) -> Pending:
         """`async let x = f(…)`."""
-        around = [*self.run.state.around, *context.variables(2, False)]
-        return self.run.start(lambda: as_type(function(*arguments), wanted), around)
+        around = [*self.execution.state.around, *context.variables(2, False)]
+        return self.execution.start(lambda: as_type(function(*arguments), wanted), around)
 
     def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any]) -> list[Any]:
         """`async for`."""
-        return self.run.gather(body, items, [*self.run.state.around, *context.variables(2, False)])
+        return self.execution.gather(body, items, [*self.execution.state.around, *context.variables(2, False)])
 
     # History
 
     def enter(self) -> tuple[Conversation, Conversation, ModelValue | None]:
         """A function that asks begins."""
-        state = self.run.state
+        state = self.execution.state
         mark = state.history, state.base, state.model
         state.base = state.history
         return mark
 
     def leave(self, mark: tuple[Conversation, Conversation, ModelValue | None]) -> None:
         """It ends, and its history with it."""
-        state = self.run.state
+        state = self.execution.state
         state.history, state.base, _ = mark
 
     def mark(self) -> Conversation:
         """What has happened up to now."""
-        return self.run.state.history
+        return self.execution.state.history
 
     def forget(self, mark: Conversation) -> None:
         """Drop what happened since."""
-        self.run.state.history = mark
+        self.execution.state.history = mark
 
     def compress(self, mark: Conversation, how: str | None, model: ModelValue | None) -> None:
         """Sum up what happened since."""
-        self.run.compress(mark, how, model)
+        self.execution.compress(mark, how, model)
 
     # Declarations
 
     def model(self, label: str, settings: dict[str, Any]) -> ModelValue:
         """`model m = { … }`: from now on it is in force."""
         value = ModelValue(label, plain_settings(settings))
-        self.run.state.model = value
+        self.execution.state.model = value
         return value
 
     def tool(self, number: int, function: Callable[..., Any]) -> VibeTool:
         """`tool name(…) { … }`."""
-        return VibeTool(self.code.tools[number], function, self.run.run_tool)
+        return VibeTool(self.code.tools[number], function, self.execution.run_tool)
 
     def call(self, function: Any, *arguments: Any) -> Any:
         """Call a tool, or a function that is not of the language."""
-        if isinstance(function, VibeTool):
-            return self.run.perform(CallTool(function, arguments, lambda: function.function(*arguments)))
-        return self.run.perform(CallTool(function, arguments, lambda: self._call_foreign(function, arguments)))
-
-    def _call_foreign(self, function: Any, arguments: tuple[Any, ...]) -> Any:
         from antiphon.tools import Tool
 
+        if isinstance(function, VibeTool):
+            # What it does to the world are effects of its own.
+            return function.function(*arguments)
         given = [plain(each) for each in arguments]
         if isinstance(function, Tool):
             return self._call_tool(cast(Tool, function), given)
         if not callable(function):
             raise VibeError("V0902", f"{kind_of(function)} cannot be called")
-        called = cast(Callable[..., Any], function)
-        return from_python(called(*given), f"`{getattr(function, '__name__', 'the function')}`")
+        called, name = cast(Callable[..., Any], function), str(getattr(function, "__name__", "the function"))
+        effect = RunPython(f"{getattr(function, '__module__', '')}.{name}", described(given))
+        return self.execution.perform(effect, lambda: from_python(called(*given), f"`{name}`"))
+
+    def python(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """`py(a) { … }`: values go in and come out as Python's own."""
+        given = [plain(each) for each in arguments]
+        effect = RunPython(self.code.python_sources[function.__name__], described(given))
+        return self.execution.perform(effect, lambda: from_python(function(*given)))
 
     def _call_tool(self, tool: Tool, given: list[Any]) -> str:
         """The text that a model would see of a tool's result."""
         from antiphon.conversation import ToolCall
-        from antiphon.session.portal import portal
-        from antiphon.tools import HumanNeeded, execute
 
         names = list(tool.spec.parameters.get("properties", {}))
         if len(given) > len(names):
             raise VibeError("V0912", f"`{tool.name}` expects at most {len(names)} arguments, got {len(given)}")
         call = ToolCall.read("call", tool.name, dict(zip(names, given, strict=False)))
+        again = "harmless" if tool.read_only or tool.idempotent else "unsure"
+        said: list[str] = self.execution.perform(
+            CallTool(tool.name, described(call.arguments), again), lambda: self._executed(tool, call), tool
+        )
+        return said[0] if said[1:] != ["asks"] else self._asked(said[0])
+
+    def _executed(self, tool: Tool, call: ToolCall) -> list[str]:
+        """What the tool says; or what it asks, with a mark that it does."""
+        from antiphon.session.portal import portal
+        from antiphon.tools import Finish, Pause, execute
+
         try:
-            result, _ = portal().run(execute(tool, call, Conversation()))
-        except HumanNeeded as needed:
-            return self.run.perform(AskHuman(str(needed)))
+            result = portal().run(execute(tool, call, Conversation())).result
+        except Pause as needed:
+            return [str(needed), "asks"]
+        except Finish as end:
+            return [text(from_python(end.value))]
         if result.is_error:
             raise VibeError("V0917", f"the tool `{tool.name}` failed: {result.text}")
-        return result.text
+        return [result.text]
 
     def imported(self, number: int) -> Any:
         """A name from another module."""
@@ -172,26 +187,26 @@ class Module:
         self._print(" ".join(map(text, values)))
 
     def _print(self, said: str) -> None:
-        self.run.prints.append(said)
-        self.run.perform(Print(said))
+        self.execution.prints.append(said)
+        self.execution.perform(Print(said), lambda: self.execution.host.write(said))
 
     def note(self, *values: Any) -> None:
         """`note`: printed, and shown to the models asked from here on."""
         said = " ".join(map(text, values))
         self._print(said)
-        state = self.run.state
+        state = self.execution.state
         state.history = state.history.fork()
         state.history.add_user(said if said.strip() else "(an empty line)")
 
     def answers(self, script: list[Any]) -> None:
         """`answers`, in tests: what the models will say."""
-        if self.run.host.play is None:
+        if self.execution.host.play is None:
             raise VibeError("V0929", "`answers` works in tests only", "run it with `antiphon test`")
-        self.run.host.play(plain(script))
+        self.execution.host.play(plain(script))
 
     def env(self, name: str, default: str | None = None) -> str:
         """`env`."""
-        value = self.run.perform(ReadEnvironment(name))
+        value = self.execution.perform(ReadEnvironment(name), lambda: self.execution.host.variable(name))
         if value is None:
             value = default
         if value is None:
@@ -202,11 +217,12 @@ class Module:
 
     def now(self) -> str:
         """`now`."""
-        return self.run.perform(ReadClock())
+        return self.execution.perform(ReadClock(), self.execution.host.clock)
 
     def sleep(self, seconds: float) -> None:
         """`sleep`."""
-        self.run.perform(Sleep(max(0, unwrap(seconds))))
+        wait = max(0, unwrap(seconds))
+        self.execution.perform(Sleep(wait), lambda: self.execution.host.sleep(wait))
 
 
 def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:

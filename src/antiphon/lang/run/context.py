@@ -11,7 +11,7 @@ from antiphon.lang.check.types import AI, show, widen
 from antiphon.lang.compile.code import MANGLED, Code, Variable
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.traces import CODE, span_at
-from antiphon.lang.run.values import json_text, text, unwrap
+from antiphon.lang.run.values import json_text, unwrap
 
 #: How much of one value is shown, and how much of all.
 _VALUE_LIMIT = 2_000
@@ -47,6 +47,7 @@ def _frame(frame: FrameType, code: Code) -> str:
         value = local.get(each.python, _MISSING)
         if value is _MISSING:
             value = frame.f_globals.get(each.python, _MISSING)
+        value = _known(value)
         if value is not _MISSING and not _is_hidden(value):
             seen[each.name] = f"{each.name} ({_type(each)}): {shown(value)}"
     if not seen:
@@ -69,12 +70,20 @@ def _visible(known: Iterable[Variable], position: int) -> list[Variable]:
     return sorted(inside, key=lambda each: (each.since, -each.until))
 
 
+def _known(value: Any) -> Any:
+    """The value of an `async let` once it was used; before that, whether it is there depends on timing alone."""
+    from antiphon.lang.run.execution import Pending
+
+    if not isinstance(value, Pending):
+        return value
+    return value.value if value.seen and value.error is None else _MISSING
+
+
 def _is_hidden(value: Any) -> bool:
-    from antiphon.lang.run.effects import ModelValue
-    from antiphon.lang.run.runtime import Pending
+    from antiphon.lang.run.models import ModelValue
     from antiphon.lang.run.tooling import VibeTool
 
-    return isinstance(value, ModelValue | VibeTool | Pending)
+    return isinstance(value, ModelValue | VibeTool)
 
 
 def _type(variable: Variable) -> str:
@@ -108,21 +117,3 @@ def bounded(paragraphs: list[str]) -> str:
             break
         kept.append(each if len(each) <= _LIMIT else f"{each[:_LIMIT]}… [cut]")
     return "\n\n".join(reversed(kept))
-
-
-def transcript(turns: Iterable[Any]) -> str:
-    """Turns as text, for a summary."""
-    from antiphon.conversation.turns import UserTurn
-
-    lines: list[str] = []
-    for turn in turns:
-        if isinstance(turn, UserTurn):
-            lines.append(f"User: {turn.text}")
-            continue
-        if turn.text.strip():
-            lines.append(f"Assistant: {turn.text}")
-        results = {result.call_id: result for result in turn.results}
-        for call in turn.calls:
-            given = results[call.id].text if call.id in results else ""
-            lines.append(f"Tool {call.name}({call.arguments_json}): {text(given)[:_VALUE_LIMIT]}")
-    return "\n".join(lines)

@@ -31,12 +31,14 @@ class Frame:
 class VibeError(AntiphonError):
     """An error while a program ran. `frames` is its call stack, outermost first; the last is where it happened."""
 
+    code = message = hint = ""
+    frames: tuple[Frame, ...] = ()
+
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
-        self.frames: tuple[Frame, ...] = ()
 
     @property
     def value(self) -> Any:
@@ -45,11 +47,12 @@ class VibeError(AntiphonError):
 
     def render(self, paint: Paint | None = None) -> str:
         """As people read it: message, source line, hint, call stack."""
-        from antiphon.lang.syntax.diagnostics import Diagnostic, harmless, shown
+        from antiphon._printable import printable
+        from antiphon.lang.syntax.diagnostics import Diagnostic, shown
 
         look = paint or _unpainted
         if not self.frames:
-            hint = f"\n  {look('hint', 'hint')}: {harmless(self.hint)}" if self.hint else ""
+            hint = f"\n  {look('hint', 'hint')}: {printable(self.hint)}" if self.hint else ""
             return f"{look('error', f'error[{self.code}]')}: {shown(self.message)}{hint}"
         here = self.frames[-1]
         said = Diagnostic(self.code, self.message, here.start, here.end, self.hint).render(here.source, look)
@@ -108,7 +111,7 @@ def _stack(frames: tuple[Frame, ...]) -> list[str]:
 
 
 def _line(frame: Frame) -> str:
-    from antiphon.lang.syntax.diagnostics import named
+    from antiphon._printable import printable_line
 
     line, column = frame.source.place(frame.start)
-    return f"  called from {frame.function} at {named(frame.source)}:{line}:{column}"
+    return f"  called from {frame.function} at {printable_line(frame.source.name)}:{line}:{column}"

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from antiphon.conversation import Conversation
-from antiphon.conversation.parts import Text
+from antiphon.conversation.parts import Text, ToolResult
 from antiphon.conversation.turns import AssistantTurn, UserTurn
 from antiphon.lang.run.values import json_text
 from antiphon.session.result import AIResult
-
-if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
-    pass
 
 
 def ends_open(history: Conversation) -> int:
@@ -35,7 +29,9 @@ def since(history: Conversation, mark: Conversation) -> list[Any]:
     return list(history.turns[place:])
 
 
-def with_turns(history: Conversation, turns: Iterable[Any], before: Any, left_out: str) -> Conversation:
+def with_turns(
+    history: Conversation, turns: Iterable[Any], before: Any, left_out: str, kept: Mapping[str, str]
+) -> Conversation:
     """A history with turns added; without what was said in them of variables, and without what it has already."""
     out = history.fork()
     done = len(before.parts) if isinstance(before, UserTurn) else 0
@@ -54,8 +50,25 @@ def with_turns(history: Conversation, turns: Iterable[Any], before: Any, left_ou
         added = out.add_reply(turn.parts)
         ids = {old.id: new.id for old, new in zip(turn.calls, added.calls, strict=True)}
         if turn.results:
-            out.add_tool_results([replace(each, call_id=ids[each.call_id]) for each in turn.results])
+            out.add_tool_results([_kept(out, replace(each, call_id=ids[each.call_id]), kept) for each in turn.results])
     return out
+
+
+def _kept(history: Conversation, result: ToolResult, kept: Mapping[str, str]) -> ToolResult:
+    """A result of which the whole is kept here too; under another handle, where its own is taken."""
+    whole = kept.get(result.handle)
+    if whole is None:
+        return result
+    handle = result.handle
+    while history.kept.get(handle, whole) != whole:
+        handle = f"{handle}'"
+    history.keep(handle, whole)
+    if handle == result.handle:
+        return result
+    parts = [
+        Text(each.text.replace(result.handle, handle)) if isinstance(each, Text) else each for each in result.parts
+    ]
+    return replace(result, content=tuple(parts), handle=handle)
 
 
 def without_private(hidden: Iterable[str], prompt: str, result: AIResult) -> list[Any]:

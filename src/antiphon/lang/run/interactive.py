@@ -17,11 +17,11 @@ from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.context import shown
-from antiphon.lang.run.effects import Host, PromptShown
 from antiphon.lang.run.errors import Stopped
+from antiphon.lang.run.execution import Execution
+from antiphon.lang.run.host import Host, PromptShown
 from antiphon.lang.run.modules import Instances, Modules, Servers
 from antiphon.lang.run.prelude import module_globals
-from antiphon.lang.run.runtime import Run
 from antiphon.lang.run.traces import translated
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
@@ -55,12 +55,12 @@ class Interactive:
     ) -> None:
         self.host = host
         self._modules = Modules(untrusted)
-        self._run = Run(host)
-        self._instances = Instances(self._modules, self._run, servers)
+        self._execution = Execution(host, title=name)
+        self._instances = Instances(self._modules, self._execution, servers)
         self.source: Source = Source(name, "")
         self._code = Code(self.source)
         self._scope = Scope()
-        module = Module(self._run, self._code, self._imported)
+        module = Module(self._execution, self._code, self._imported)
         self._space = self._instances.globals[name] = module_globals(self._code, module)
 
     def _imported(self, path: str, name: str) -> Any:
@@ -82,13 +82,14 @@ class Interactive:
         code = self._code.main
         assert code is not None
         try:
-            exec(code, self._space)
-            value = self._space[MAIN]()
-            self._run.finish()
+            with self._execution.active():
+                exec(code, self._space)
+                value = self._space[MAIN]()
+                self._execution.finish()
         except (Exception, Stopped) as error:
             raise translated(error) from None
         finally:
-            self._run.abandon()
+            self._execution.abandon()
         return value
 
     def _checked(self, text: str, scope: Scope) -> tuple[n.Program, list[Diagnostic]]:

@@ -17,9 +17,9 @@ from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.pyfiles import Files, python_files
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import ImportFailed, VibeError
+from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
 from antiphon.lang.run.prelude import module_globals
-from antiphon.lang.run.runtime import Run
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source
 
@@ -136,7 +136,7 @@ class Instances:
     """The modules of one run, each with its globals."""
 
     modules: Modules
-    run: Run
+    execution: Execution
     servers: Servers | None = None
     globals: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
     values: dict[str, Any] = field(default_factory=dict[str, Any])
@@ -145,7 +145,7 @@ class Instances:
     def start(self, code: Code, inputs: dict[str, Any] | None = None) -> dict[str, Any]:
         """The globals of a module, with its functions defined and nothing of its top level run."""
         name = code.source.name
-        module = Module(self.run, code, lambda path, given: self.imported(path, given, code), inputs or {})
+        module = Module(self.execution, code, lambda path, given: self.imported(path, given, code), inputs or {})
         space = self.globals[name] = module_globals(code, module)
         assert code.main is not None
         exec(code.main, space)
@@ -158,7 +158,7 @@ class Instances:
     def imported(self, path: str, name: str, importer: Code) -> Any:
         """What an imported name stands for; its module is run if it has not been."""
         if path == "system/tools":
-            host = self.run.host
+            host = self.execution.host
             return untrusted_tool(name, host.directory) if host.untrusted else system_tool(name)
         if path.startswith("mcp:"):
             return self._server_tool(path.removeprefix("mcp:"), name)

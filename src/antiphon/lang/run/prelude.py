@@ -9,7 +9,7 @@ from antiphon.lang.compile.code import Code
 from antiphon.lang.run import library, receivers, values
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.runtime import wait
+from antiphon.lang.run.execution import wait
 from antiphon.lang.run.traces import CODE
 
 #: Stands for an argument that was left out.
@@ -59,7 +59,6 @@ _SHARED: dict[str, Any] = {
     "_vfreeze": values.freeze,
     "_vunwrap": values.unwrap,
     "_vplain": values.plain,
-    "_vfrompython": values.from_python,
     "_vwait": wait,
     "_vb_len": receivers.length,
     "_vb_parseJson": library.parse_json,
@@ -76,7 +75,6 @@ for _kind, _functions in (
 
 def module_globals(code: Code, module: Module) -> dict[str, Any]:
     """The globals a module starts with."""
-    run = module.run
     out = {
         **_SHARED,
         "__name__": code.source.name,
@@ -93,7 +91,7 @@ def module_globals(code: Code, module: Module) -> dict[str, Any]:
         "_vb_toJson": _to_json,
         "_vb_result": _result,
         "_vb_answers": module.answers,
-        "_vb_args": values.freeze(run.arguments),
+        "_vb_args": values.freeze(module.execution.arguments),
     }
     out.update((f"_vt{number}", type_) for number, type_ in enumerate(code.types))
     own: dict[str, Any] = {"__builtins__": builtins, "__name__": code.source.name, CODE: code}

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type
 from antiphon.lang.check.types import Callable as Signature
-from antiphon.lang.run.effects import Host, PromptShown
 from antiphon.lang.run.errors import Stopped, VibeError
+from antiphon.lang.run.execution import Execution
+from antiphon.lang.run.host import Host, PromptShown
 from antiphon.lang.run.library import as_type
 from antiphon.lang.run.modules import Compiled, Instances, Modules, Servers, source_of
 from antiphon.lang.run.prelude import MISSING
-from antiphon.lang.run.runtime import Run
 from antiphon.lang.run.traces import translated
 from antiphon.lang.run.values import from_python, plain, unwrap
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
@@ -81,15 +81,16 @@ class Program:
     ) -> Outcome:
         """Run it, and tell how it went; errors of the program, and Ctrl-C, are part of the answer."""
         host = host or default_host()
-        run = Run(host, inputs, arguments)
-        instances = Instances(self.modules, run, servers)
+        execution = Execution(host, inputs, arguments, Path(self.source.name).name)
+        instances = Instances(self.modules, execution, servers)
         code = self.main.code
         assert code is not None
-        outcome = Outcome("done", prints=run.prints)
+        outcome = Outcome("done", prints=execution.prints)
         try:
-            self._check_inputs(inputs or {})
-            outcome.result = instances.execute(code, run.inputs)
-            run.finish()
+            with execution.active():
+                self._check_inputs(inputs or {})
+                outcome.result = instances.execute(code, execution.inputs)
+                execution.finish()
             outcome.value = plain(outcome.result)
         except KeyboardInterrupt:
             outcome.outcome = "interrupted"
@@ -99,9 +100,10 @@ class Program:
         except (Exception, Stopped) as error:
             outcome.outcome, outcome.error = "failed", translated(error)
         finally:
-            run.abandon()
+            execution.abandon()
             outcome.variables = self._variables(instances)
-            outcome.usage = host.usage()
+            outcome.usage = execution.usage()
+            execution.end(outcome.value, outcome.error, outcome.outcome)
         return outcome
 
     def _check_inputs(self, inputs: dict[str, Any]) -> None:
@@ -148,14 +150,14 @@ class Program:
         value = live.globals[self.source.name][symbol.python]
         if symbol.kind in ("function", "tool"):
             function = getattr(value, "function", value)
-            return _callable(lambda *given: live.run.apart(lambda: function(*given)), name, symbol.type)
+            return _callable(lambda *given: live.execution.apart(lambda: function(*given)), name, symbol.type)
         return plain(value)
 
     def start(self) -> Instances:
         """Run the top level, for those who want what it exports; once."""
         with self._starting:
             if self._live is None:
-                live = Instances(self.modules, Run(default_host()))
+                live = Instances(self.modules, Execution(default_host(), title=Path(self.source.name).name))
                 code = self.main.code
                 assert code is not None
                 try:
@@ -211,9 +213,15 @@ def _annotation(type_: Type) -> Any:
 
 def default_host() -> Host:
     """What runs a program that nobody has special wishes for."""
+    host = Host()
+    host.default_model = lambda: _default_model(host)
+    return host
+
+
+def _default_model(host: Host) -> str:
     from antiphon.config import default_model
 
-    return Host(default_model=lambda: default_model().model)
+    return default_model(host.configured()).model
 
 
 def load(path: str | PathLike[str], *, untrusted: bool = False) -> Program:

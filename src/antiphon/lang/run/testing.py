@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
-from antiphon.lang.run.effects import Host
 from antiphon.lang.run.errors import ImportFailed, Stopped, VibeError
+from antiphon.lang.run.execution import Execution
+from antiphon.lang.run.host import Host
 from antiphon.lang.run.modules import Instances, Modules, read_source
-from antiphon.lang.run.runtime import Run
 from antiphon.lang.run.traces import translated
 from antiphon.lang.syntax.source import Source
 
 if TYPE_CHECKING:
-    from antiphon.session import Asks
-    from antiphon.tools import ApprovalRequest, Decision
+    from antiphon.effects import Said
+    from antiphon.session import Asks, Question
 
 _BLOCK = re.compile(rb"\btest\s*[\"'`]")
 _ENDING = re.compile(r"(\.test)?\.vibe$")
@@ -31,8 +31,7 @@ class Cast(Protocol):
     missing: list[str]
 
     def play(self, steps: list[Any]) -> None: ...
-    def human(self, question: str) -> str: ...
-    def approve(self, request: ApprovalRequest) -> Decision: ...
+    def answer(self, question: Question) -> Said: ...
     def default_model(self) -> str: ...
     def connect(self, name: str, **given: Any) -> Asks: ...
 
@@ -86,18 +85,18 @@ class Suite:
             write=lambda _: None,
             connect=cast.connect,
             default_model=cast.default_model,
-            human=cast.human,
-            approve=cast.approve,
+            people=cast.answer,
             play=cast.play,
         )
-        run = Run(host)
-        result = TestResult(test, 0, missing=cast.missing, prints=run.prints)
+        execution = Execution(host, title=test.name)
+        result = TestResult(test, 0, missing=cast.missing, prints=execution.prints)
         began = time.perf_counter()
         try:
-            space = Instances(self.modules, run, _no_servers).start(self.code)
-            space[MAIN]()
-            space[test.function]()
-            run.finish()
+            with execution.active():
+                space = Instances(self.modules, execution, _no_servers).start(self.code)
+                space[MAIN]()
+                space[test.function]()
+                execution.finish()
         except (Exception, Stopped) as error:
             result.error = translated(error)
         result.seconds = time.perf_counter() - began

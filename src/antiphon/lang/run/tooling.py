@@ -38,7 +38,8 @@ class VibeTool:
         if self.made is None:
             from antiphon.tools import as_tool
 
-            self.made = as_tool(self._callable(), name=self.name, description=self.node.description or self.node.doc)
+            told = self.node.description or self.node.doc
+            self.made = as_tool(self._callable(), name=self.name, description=told, is_transparent=True)
         return self.made
 
     def _callable(self) -> Callable[..., Any]:

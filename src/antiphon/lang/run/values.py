@@ -99,6 +99,15 @@ def plain(value: Any) -> Any:
     return value
 
 
+def described(value: Any) -> Any:
+    """A plain value as an effect is told of it: of what has no JSON form, what it is."""
+    if isinstance(value, list):
+        return [described(item) for item in cast(list[Any], value)]
+    if isinstance(value, dict):
+        return {str(key): described(item) for key, item in cast(dict[Any, Any], value).items()}
+    return value if isinstance(value, _SCALARS) else text(value)
+
+
 def from_python(value: Any, where: str = "this Python code") -> Any:
     """What Python gave, as a value of the language: tuples and sets are arrays, dataclasses and models are objects."""
     if type(value) in _SCALARS or isinstance(value, AIResult | Tool):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from antiphon._printable import printable, printable_line
 from antiphon.errors import AntiphonError
 from antiphon.lang.syntax.source import Source
 
@@ -56,7 +57,7 @@ class Diagnostic:
         parts = [head, excerpt(source, self.start, self.end, "", paint)]
         parts += [excerpt(source, each.start, each.end, each.text, paint) for each in self.labels]
         if self.hint:
-            parts.append(f"  {paint('hint', 'hint')}: {harmless(self.hint)}")
+            parts.append(f"  {paint('hint', 'hint')}: {printable(self.hint)}")
         return "\n".join(parts)
 
 
@@ -76,13 +77,13 @@ def excerpt(source: Source, start: int, end: int, note: str = "", paint: Paint =
     width = max(1, min(end - start, len(after)))
     lead = ("…" if column - 1 > _BEFORE else "") + before
     number = str(line)
-    caret = "^" * max(1, _width(harmless(after[:width])))
-    shown_note = f" {harmless(note)}" if note else ""
+    caret = "^" * max(1, _width(printable(after[:width])))
+    shown_note = f" {printable(note)}" if note else ""
     return "\n".join(
         (
-            f"  {' ' * len(number)}{paint('place', '-->')} {named(source)}:{line}:{column}",
-            f"  {number} | {harmless(lead + after)}",
-            f"  {' ' * len(number)} | {' ' * _width(harmless(lead))}{paint('caret', caret)}{shown_note}",
+            f"  {' ' * len(number)}{paint('place', '-->')} {printable_line(source.name)}:{line}:{column}",
+            f"  {number} | {printable(lead + after)}",
+            f"  {' ' * len(number)} | {' ' * _width(printable(lead))}{paint('caret', caret)}{shown_note}",
         )
     )
 
@@ -96,20 +97,8 @@ def _range(source: Source, start: int, end: int) -> dict[str, Any]:
 def shown(message: str) -> str:
     """A message for people: a value in it may be as long as a model likes, and hold anything."""
     if len(message) <= _MESSAGE:
-        return harmless(message)
-    return f"{harmless(message[:_MESSAGE])}… [{len(message):,} characters in all]"
-
-
-def harmless(text: str) -> str:
-    """Text that cannot do anything to a terminal."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c == "\n" else "    " if c == "\t" else f"\\u{{{ord(c):x}}}" for c in text)
-
-
-def named(source: Source) -> str:
-    """The name of a source in a line of ours."""
-    return harmless(source.name).replace("\n", "\\n")
+        return printable(message)
+    return f"{printable(message[:_MESSAGE])}… [{len(message):,} characters in all]"
 
 
 def _width(text: str) -> int:

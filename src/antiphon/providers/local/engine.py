@@ -17,9 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from antiphon._shape import number, obj
 from antiphon.errors import ConfigurationError
 from antiphon.providers.local.gguf import Header, read_header
-from antiphon.wire.shape import number, obj
 
 #: The most tokens of context that memory is set aside for.
 CONTEXT = 8192

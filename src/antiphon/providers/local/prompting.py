@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from antiphon._json import dumps, loads
+from antiphon._shape import arr, obj, string
 from antiphon.errors import MalformedJSONError
 from antiphon.providers.local.schemas import grammar
 from antiphon.wire.schema import INSTRUCTION
-from antiphon.wire.shape import arr, obj, string
 
 #: How long an answer may get where nobody says.
 MAX_TOKENS = 2048

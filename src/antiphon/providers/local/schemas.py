@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, string
 from antiphon.errors import OptionError
-from antiphon.wire.shape import arr, obj, string
 
 #: The longest text, list and number where the schema sets no bound.
 MAX_TEXT = 2000

@@ -9,9 +9,9 @@ from typing import Any
 from uuid import uuid4
 
 from antiphon._json import clean, loads
+from antiphon._shape import arr, obj, string
 from antiphon.errors import BadReply, MalformedJSONError
 from antiphon.providers.local.prompting import Prompt
-from antiphon.wire.shape import arr, obj, string
 
 _ANSWER = re.compile(r'\{"answer": ')
 _CALL = re.compile(r'\{"tool": ("(?:[^"\\]|\\.)*"), "arguments": ')

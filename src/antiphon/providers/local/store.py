@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any
 
+from antiphon._places import user_directory
+from antiphon._shape import obj
 from antiphon.providers.local.manifest import Weights
 
 _CHUNK = 1 << 20
@@ -21,21 +23,7 @@ def cache_directory() -> Path:
     """Where files that can be fetched again are kept: `ANTIPHON_CACHE`, else the platform's place for such."""
     if override := os.environ.get("ANTIPHON_CACHE", "").strip():
         return Path(override).expanduser().absolute()
-    if sys.platform == "darwin":
-        return home() / "Library" / "Caches" / "antiphon"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or home() / "AppData" / "Local") / "antiphon" / "cache"
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    # The specification wants relative paths ignored.
-    return (Path(base) if os.path.isabs(base) else home() / ".cache") / "antiphon"
-
-
-def home() -> Path:
-    """The user's home, or a place that does not exist: some containers have users without one."""
-    try:
-        return Path.home()
-    except RuntimeError:
-        return Path("/nonexistent")
+    return user_directory("cache")
 
 
 def cached(weights: Weights, ending: str = "") -> Path:
@@ -85,10 +73,9 @@ def remember(path: Path, weights: Weights, source: str) -> None:
 def recorded(path: Path, weights: Weights) -> dict[str, Any]:
     """What was noted when the file was checked: its hash, size and time, and where it came from."""
     try:
-        record: object = json.loads(_record(path, weights).read_bytes())
+        return obj(json.loads(_record(path, weights).read_bytes()))
     except (OSError, ValueError):
         return {}
-    return cast("dict[str, Any]", record) if isinstance(record, dict) else {}
 
 
 def _record(path: Path, weights: Weights) -> Path:

@@ -11,11 +11,11 @@ from typing import Any
 import httpx2
 
 from antiphon._json import dumps, loads
+from antiphon._shape import obj
 from antiphon.providers.local.engine import Engine, Generation, engine, load_runtime
 from antiphon.providers.local.files import is_ours, weights_path
 from antiphon.providers.local.prompting import Prompt, prompt
 from antiphon.providers.local.speech import Speech, whole
-from antiphon.wire.shape import obj
 
 Piece = dict[str, Any]
 _TOO_LONG = "exceed_context_size_error"

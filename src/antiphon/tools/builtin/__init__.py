@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from antiphon._public import publish
 from antiphon.tools.builtin.clock import now
 from antiphon.tools.builtin.files import file_tools
 from antiphon.tools.builtin.git import git_tools
@@ -49,3 +50,6 @@ def all_tools(
         ask_user_tool(answer),
         now,
     ]
+
+
+publish(globals())

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from antiphon import results
 from antiphon.conversation import ToolResult
 from antiphon.tools.faces import shown
-from antiphon.tools.tool import HumanNeeded, Tool, as_tool
+from antiphon.tools.tool import Pause, Tool, as_tool
 
 Answer = Callable[[str], str | Awaitable[str]]
 
@@ -24,7 +24,7 @@ def ask_user_tool(answer: Answer | None = None) -> Tool:
             question: The question, with what they need to know to answer it.
         """
         if answer is None:
-            raise HumanNeeded(question)
+            raise Pause(question)
         said = await _answer(answer, question)
         return shown(said, results.question(question, answer=said))
 

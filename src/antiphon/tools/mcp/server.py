@@ -12,7 +12,7 @@ from antiphon.conversation import Conversation, ToolCall, ToolResult
 from antiphon.tools.execution import execute, failure
 from antiphon.tools.mcp.content import sent
 from antiphon.tools.mcp.link import required
-from antiphon.tools.tool import HumanNeeded, Tool, as_tools
+from antiphon.tools.tool import Finish, Pause, Tool, as_tools
 
 if TYPE_CHECKING:
     import mcp_types
@@ -58,10 +58,11 @@ async def _run(tool: Tool | None, call: ToolCall) -> ToolResult:
     if tool.read_only and tool.asks_about is not None and tool.asks_about(call.arguments):
         return failure(call, "this looks like a secret, and nobody can be asked here whether it may be read")
     try:
-        result, _ = await execute(tool, call, Conversation())
-    except HumanNeeded as question:
+        return (await execute(tool, call, Conversation())).result
+    except Pause as question:
         return failure(call, f"nobody can be asked here, and the tool needs an answer to: {question}")
-    return result
+    except Finish as end:
+        return ToolResult(call.id, end.text)
 
 
 def _described(tool: Tool) -> mcp_types.Tool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import (
     AssistantPart,
     Foreign,
@@ -20,7 +21,6 @@ from antiphon.wire.anthropic.request import ID, NAME
 from antiphon.wire.anthropic.response import is_plain, read_part
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import arr, obj, string
 
 
 def read(data: object, origin: Origin) -> Reading:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from antiphon._json import dumps, loads
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
@@ -20,14 +21,12 @@ from antiphon.conversation import (
     ToolSpec,
     Turn,
 )
-from antiphon.errors import OptionError
 from antiphon.wire import body
 from antiphon.wire.images import shown
 from antiphon.wire.naming import own_id, own_name, with_own_name
-from antiphon.wire.options import Options, Target
+from antiphon.wire.options import Options, Target, sampling
 from antiphon.wire.rules.anthropic import model_version
 from antiphon.wire.schema import closed
-from antiphon.wire.shape import arr, obj, string
 
 API = "anthropic"
 #: A6: what the API takes as the id of a call.
@@ -49,13 +48,7 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
 def encode(conversation: Conversation, target: Target, options: Options) -> bytes:
     """The request body."""
     fields: dict[str, Any] = {"model": target.model, "max_tokens": options.max_tokens or DEFAULT_MAX_TOKENS}
-    if options.temperature is not None or options.top_p is not None:
-        if not target.profile.sampling:
-            raise OptionError(
-                f"{target.provider} takes no `temperature` or `top_p`; leave them out, or put them into `extra` for a"
-                " model that does"
-            )
-        fields |= {k: v for k in ("temperature", "top_p") if (v := getattr(options, k)) is not None}
+    fields |= sampling(target, options)
     if options.stop:
         fields["stop_sequences"] = list(options.stop)
     if options.stream:

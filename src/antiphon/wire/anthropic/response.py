@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import loads
+from antiphon._shape import arr, number, obj, string
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import BadReply, MalformedJSONError, RateLimited, ServerFailed, StreamCut
 from antiphon.wire.growing import longer, settled
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import CallDelta, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
-from antiphon.wire.shape import arr, detail, number, obj, reply_object, string, total
+from antiphon.wire.shape import detail, reply_object, total
 from antiphon.wire.sse import Event, EventParser
 
 _STOPS: dict[str, Stop] = {

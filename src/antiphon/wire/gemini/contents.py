@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import obj, string
 from antiphon.conversation import (
     AssistantTurn,
     Foreign,
@@ -23,7 +24,6 @@ from antiphon.wire.gemini.keys import kind_of
 from antiphon.wire.naming import own_id, own_name
 from antiphon.wire.options import Target
 from antiphon.wire.rules.gemini import model_version
-from antiphon.wire.shape import obj, string
 
 API = "gemini"
 #: The word Google documents for calls that its model did not make itself (G6).

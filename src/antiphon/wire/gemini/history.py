@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
+from antiphon._shape import obj, string
 from antiphon.conversation import (
     AssistantPart,
     Foreign,
@@ -27,7 +28,6 @@ from antiphon.wire.gemini.response import fallback, read_part
 from antiphon.wire.gemini.results import read_image, read_result
 from antiphon.wire.gemini.schema import to_json_schema
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import obj, string
 
 
 def read(data: object, origin: Origin) -> Reading:

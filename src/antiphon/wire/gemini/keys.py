@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, TypeGuard
 
-from antiphon.wire.shape import arr, obj
+from antiphon._shape import arr, obj
 
 _WORD = re.compile(r"(?<=[A-Za-z0-9])_([a-z0-9])")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon._shape import obj, string
 from antiphon.conversation import legal_id
-from antiphon.wire.shape import obj, string
 
 
 @dataclass(frozen=True, slots=True)

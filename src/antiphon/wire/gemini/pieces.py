@@ -6,9 +6,9 @@ import re
 from itertools import pairwise
 from typing import Any
 
+from antiphon._shape import string
 from antiphon.wire.gemini.keys import camel_keys
 from antiphon.wire.growing import Growing, longer
-from antiphon.wire.shape import string
 
 _STEP = re.compile(r"""\.([^.\[\]]+)|\[(\d{1,9})\]|\[(?:'([^']*)'|"([^"]*)")\]""")
 _VALUES = ("stringValue", "numberValue", "boolValue")

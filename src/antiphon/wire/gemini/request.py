@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import dumps, loads
+from antiphon._shape import obj, string
 from antiphon.conversation import Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
@@ -13,8 +14,7 @@ from antiphon.wire.gemini.keys import camel, camel_keys, is_object
 from antiphon.wire.gemini.schema import prepared, prepared_answer
 from antiphon.wire.images import shown
 from antiphon.wire.naming import own_name, with_own_name
-from antiphon.wire.options import Options, Target
-from antiphon.wire.shape import obj, string
+from antiphon.wire.options import Options, Target, sampling
 
 __all__ = ["API", "declaration", "encode", "history", "path"]
 
@@ -86,15 +86,11 @@ def _contents(conversation: Conversation, target: Target, cached: bool) -> body.
 
 
 def _generation_config(target: Target, options: Options) -> dict[str, Any]:
-    if not target.profile.sampling and (options.temperature is not None or options.top_p is not None):
-        raise OptionError(
-            f"{target.provider} takes no `temperature` or `top_p`; leave them out, or put them into `extra` for a"
-            " model that does"
-        )
+    chosen = sampling(target, options)
     config: dict[str, Any] = {
         "maxOutputTokens": options.max_tokens,
-        "temperature": options.temperature,
-        "topP": options.top_p,
+        "temperature": chosen.get("temperature"),
+        "topP": chosen.get("top_p"),
         "stopSequences": list(options.stop) or None,
         "thinkingConfig": _thinking(target, options),
         "responseMimeType": "application/json" if options.output_schema is not None else None,

@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, number, obj, string
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, short_id
 from antiphon.errors import BadReply
 from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
 from antiphon.wire.naming import is_universal
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import arr, detail, number, obj, reply_object, string, total
+from antiphon.wire.shape import detail, reply_object, total
 
 _DURATION = re.compile(r"\d{1,6}(\.\d{1,9})?s")
 _STOPS: dict[str, Stop] = {

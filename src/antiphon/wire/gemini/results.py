@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import obj, string
 from antiphon.conversation import Foreign, Image, Native, Origin, Text, ToolResult
 from antiphon.errors import ContentError
 from antiphon.wire.gemini.keys import kind_of, several
 from antiphon.wire.gemini.response import fallback
-from antiphon.wire.shape import obj, string
 
 _OUTPUTS = ("result", "output", "return_value")
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from antiphon._shape import arr, obj, string
 from antiphon.wire.gemini.keys import camel, is_object
-from antiphon.wire.shape import arr, obj, string
 
 _MAX_DEPTH = 64
 #: Each reference put in place of itself may hold more of them; this bounds what a hostile schema can make of that.

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import dumps, loads
+from antiphon._shape import number, obj, string
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, RateLimited, RequestRejected, ServerFailed, StreamCut
 from antiphon.wire.gemini.array import ArrayParser
@@ -16,7 +17,6 @@ from antiphon.wire.gemini.pieces import put
 from antiphon.wire.gemini.response import decode, error_text, first_candidate
 from antiphon.wire.growing import Growing, longer, settled
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
-from antiphon.wire.shape import number, obj, string
 from antiphon.wire.sse import Event, EventParser
 
 

@@ -6,13 +6,13 @@ import re
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolCall, ToolResult, UserPart, legal_id
 from antiphon.conversation import short_id as made_up_id
 from antiphon.wire.openai_chat.messages import NAME, SYSTEM_ROLE, id_form, is_openai
 from antiphon.wire.openai_chat.request import plain_tool, without_null_required
 from antiphon.wire.openai_chat.response import call_fields, is_plain, list_calls, said
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import arr, obj, string
 
 _DATA_URL = re.compile(r"data:(image/[^;,\s]+);base64,(.+)\Z", re.DOTALL)
 

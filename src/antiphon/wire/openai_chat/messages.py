@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
@@ -27,7 +28,6 @@ from antiphon.wire.images import shown
 from antiphon.wire.naming import own_id, own_name, with_own_name
 from antiphon.wire.openai_chat.reasoning import sent_back
 from antiphon.wire.options import Target
-from antiphon.wire.shape import arr, obj, string
 
 API = "openai-chat"
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon._shape import arr, obj, string
 from antiphon.wire.growing import longer
 from antiphon.wire.options import Profile
-from antiphon.wire.shape import arr, obj, string
 
 #: Readable thinking; servers that use two of these say the same in both.
 _TEXTS = ("reasoning_content", "reasoning", "reasoning_text", "thinking")

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from antiphon._json import loads
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import ToolCall, short_id
 from antiphon.errors import MalformedJSONError
-from antiphon.wire.shape import arr, obj, string
 
 #: How Llama models write calls.
 _TAGGED = re.compile(r"<function=([^\s<>{}()]+)>(.*?)</function>", re.DOTALL)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, cast
 
 from antiphon._json import dumps, loads
+from antiphon._shape import obj, string
 from antiphon.conversation import AssistantTurn, Conversation, ToolSpec
 from antiphon.errors import OptionError
 from antiphon.wire import body
 from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.openai_chat.messages import API, NAME, called_name, is_ours, messages
-from antiphon.wire.options import Options, Target
+from antiphon.wire.options import Options, Target, sampling
 from antiphon.wire.schema import closed, strict_fits
-from antiphon.wire.shape import obj, string
 
 __all__ = ["API", "encode", "history", "path", "plain_tool", "without_null_required"]
 
@@ -29,7 +29,9 @@ def encode(conversation: Conversation, target: Target, options: Options) -> byte
     fields: dict[str, Any] = {"model": target.model}
     if options.max_tokens is not None:
         fields[target.profile.max_tokens_field] = options.max_tokens
-    _set_sampling(fields, target, options)
+    fields |= sampling(target, options)
+    if options.stop:
+        fields["stop"] = list(options.stop)
     _ask_for_reasoning(fields, target, options)
     if options.output_schema is not None:
         schema = closed(options.output_schema)
@@ -54,18 +56,6 @@ def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     tools = _tools(conversation, target)
     data: dict[str, Any] = {"tools": loads(f"[{tools}]")} if tools else {}
     return data | {"messages": body.parsed(messages(conversation, target))}
-
-
-def _set_sampling(fields: dict[str, Any], target: Target, options: Options) -> None:
-    if options.temperature is not None or options.top_p is not None:
-        if not target.profile.sampling:
-            raise OptionError(
-                f"{target.provider} takes no `temperature` or `top_p` for {target.model!r}; leave them out, or put them"
-                " into `extra` for a model that does"
-            )
-        fields |= {k: v for k in ("temperature", "top_p") if (v := getattr(options, k)) is not None}
-    if options.stop:
-        fields["stop"] = list(options.stop)
 
 
 def _ask_for_reasoning(fields: dict[str, Any], target: Target, options: Options) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from antiphon._json import dumps, loads
+from antiphon._shape import arr, number, obj, string
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, legal_id, short_id
 from antiphon.errors import (
     AuthenticationFailed,
@@ -22,7 +23,7 @@ from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, tho
 from antiphon.wire.openai_chat.refused import refused_calls
 from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import arr, detail, number, obj, reply_object, string, total
+from antiphon.wire.shape import detail, reply_object, total
 
 _STOPS: dict[str, Stop] = {
     "": "end",

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from antiphon._json import dumps, loads
+from antiphon._shape import arr, number, obj, string
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
 from antiphon.wire.growing import Growing, longer, settled
 from antiphon.wire.openai_chat.reasoning import LISTS, fields_of, merged, readable, thought
 from antiphon.wire.openai_chat.response import content_blocks, decode, error_text, fail, is_no_call, says_nothing
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
-from antiphon.wire.shape import arr, number, obj, string
 from antiphon.wire.sse import Event, EventParser
 
 #: Strings that are names, not pieces of a longer text.

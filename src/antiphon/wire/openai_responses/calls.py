@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from antiphon._json import loads
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import Image, Native, Origin, ToolCall, ToolResult
 from antiphon.errors import MalformedJSONError
 from antiphon.wire.openai_responses.terms import CLIENT_CALLS, call_id, kind_of
-from antiphon.wire.shape import arr, obj, string
 
 _Fields = dict[str, Any]
 

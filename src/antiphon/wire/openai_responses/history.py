@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, ToolResult, ToolSpec, legal_id
 from antiphon.errors import ContentError
 from antiphon.wire.naming import is_universal
@@ -16,7 +17,6 @@ from antiphon.wire.openai_responses.request import tool_data
 from antiphon.wire.openai_responses.response import content_of, foreign, is_plain, read_item, text_of
 from antiphon.wire.openai_responses.terms import CLIENT_CALLS, call_id, continues, kind_of
 from antiphon.wire.reading import Reader, Reading
-from antiphon.wire.shape import arr, obj, string
 
 _DATA_URL = re.compile(r"data:(image/[\w.+-]+);base64,(.+)", re.DOTALL)
 #: R14: what stands beside messages, never in them.

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
@@ -23,7 +24,6 @@ from antiphon.wire import body
 from antiphon.wire.naming import own_id, own_name
 from antiphon.wire.openai_responses import calls
 from antiphon.wire.openai_responses.terms import Terms, kind_of
-from antiphon.wire.shape import arr, obj, string
 
 _NOTHING = {"type": "input_text", "text": "(Content that only another provider can show.)"}
 _NO_OUTPUT = "(no output)"

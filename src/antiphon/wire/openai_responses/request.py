@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from antiphon._json import dumps, loads
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import Conversation, Native, ToolSpec, Turn
 from antiphon.errors import OptionError
 from antiphon.wire import body
@@ -18,9 +19,8 @@ from antiphon.wire.images import shown
 from antiphon.wire.naming import own_name, with_own_name
 from antiphon.wire.openai_responses import items
 from antiphon.wire.openai_responses.terms import API, Terms, continues, terms_for
-from antiphon.wire.options import Options, Target
+from antiphon.wire.options import Options, Target, sampling
 from antiphon.wire.schema import closed, strict_fits
-from antiphon.wire.shape import arr, obj, string
 
 # These answer "Encrypted content is not supported with this model." to the question for it.
 _NO_REASONING = re.compile(r"(?:^|[/:])(?:chatgpt-|gpt-3|gpt-4|gpt-5-chat)")
@@ -85,13 +85,7 @@ def _answering(fields: dict[str, Any], target: Target, options: Options) -> None
         raise OptionError("the Responses API has no stop sequences; leave `stop` out, or use the Chat API")
     if isinstance(options.reasoning, int):
         raise OptionError("the Responses API takes no number of reasoning tokens; give `reasoning` a word like 'low'")
-    if options.temperature is not None or options.top_p is not None:
-        if not target.profile.sampling:
-            raise OptionError(
-                f"{target.provider} takes no `temperature` or `top_p`; leave them out, or put them into `extra` for a"
-                " model that does"
-            )
-        fields |= {k: v for k in ("temperature", "top_p") if (v := getattr(options, k)) is not None}
+    fields |= sampling(target, options)
     if options.max_tokens is not None:
         fields["max_output_tokens"] = options.max_tokens
     if options.reasoning:

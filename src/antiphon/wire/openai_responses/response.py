@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from antiphon._shape import arr, number, obj, string
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
 from antiphon.errors import BadReply, RateLimited, RequestRejected, ServerFailed, StatusError
 from antiphon.wire.naming import is_universal
@@ -11,7 +12,7 @@ from antiphon.wire.openai_responses.calls import is_call, read_call
 from antiphon.wire.openai_responses.terms import call_id, kind_of
 from antiphon.wire.overflow import overflow
 from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
-from antiphon.wire.shape import arr, detail, number, obj, reply_object, string
+from antiphon.wire.shape import detail, reply_object
 
 _RATE_LIMITS = ("rate_limit_exceeded", "rate_limit_error", "insufficient_quota")
 _SERVER_FAULTS = ("", "server_error", "internal_error", "server_is_overloaded", "vector_store_timeout")

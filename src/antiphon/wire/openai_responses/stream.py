@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from antiphon._json import dumps, loads
+from antiphon._shape import arr, number, obj, string
 from antiphon.conversation import Origin
 from antiphon.errors import MalformedJSONError, StreamCut
 from antiphon.wire.growing import Growing, longer
@@ -12,7 +13,6 @@ from antiphon.wire.openai_responses.calls import arguments_of, is_call, name_of
 from antiphon.wire.openai_responses.response import content_of, decode, error_text, failure
 from antiphon.wire.openai_responses.terms import kind_of
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
-from antiphon.wire.shape import arr, number, obj, string
 from antiphon.wire.sse import Event, EventParser
 
 # One piece of text that grows: the place of its item, its kind and its place in the item.

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon._shape import obj, string
 from antiphon.conversation import AssistantTurn, Conversation, Foreign, Native, Turn
 from antiphon.wire.options import Target
-from antiphon.wire.shape import obj, string
 
 API = "openai-responses"
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from antiphon._public import publish
+from antiphon._shape import obj
 from antiphon.errors import OptionError
-from antiphon.wire.rules.reading import mapping
 from antiphon.wire.rules.table import RULES, Rule
 from antiphon.wire.rules.violation import Violation
 
@@ -47,6 +48,9 @@ def check(body: object, api: str, model: str | None = None, *, provider: str | N
 
 def _is_in_address(body: object, api: str, provider: str | None) -> bool:
     """Whether a body names no model because the address does. Anthropic's version is in the body only where it does."""
-    request = mapping(body)
+    request = obj(body)
     told = (api, provider) in _NAMED_IN_ADDRESS or (api == "anthropic" and "anthropic_version" in request)
     return told and "model" not in request
+
+
+publish(globals())

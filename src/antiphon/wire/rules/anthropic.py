@@ -12,8 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 
+from antiphon._shape import arr, obj, string
 from antiphon.wire.rules.anthropic_shape import shape_violations
-from antiphon.wire.rules.reading import is_array, is_object, kind, mapping, sequence, string
+from antiphon.wire.rules.reading import is_array, is_object, kind
 from antiphon.wire.rules.violation import Violation
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -66,7 +67,7 @@ class Turn:
 
 def violations(body: object, model: str) -> Iterator[Violation]:
     """Yield what the Messages API would reject in `body`."""
-    request = mapping(body)
+    request = obj(body)
     version = model_version(model or string(request.get("model")))
     turns = _turns(request)
     blocks = [block for turn in turns for block in turn.blocks]
@@ -99,13 +100,13 @@ def model_version(model: str) -> tuple[int, int] | None:
 def _turns(request: dict[str, object]) -> list[Turn]:
     # Messages with the role system say nothing about calls, so they do not part a call from its result.
     turns: list[Turn] = []
-    for index, message in enumerate(sequence(request.get("messages"))):
-        role = string(mapping(message).get("role"))
+    for index, message in enumerate(arr(request.get("messages"))):
+        role = string(obj(message).get("role"))
         if role not in ("user", "assistant"):
             continue
         if not turns or turns[-1].role != role:
             turns.append(Turn(role))
-        turns[-1].blocks.extend(_blocks(index, mapping(message).get("content")))
+        turns[-1].blocks.extend(_blocks(index, obj(message).get("content")))
     return turns
 
 
@@ -113,15 +114,15 @@ def _blocks(message: int, content: object) -> Iterator[Block]:
     path = f"messages.{message}.content"
     if isinstance(content, str) and content:
         yield Block(message, path, "text", {"text": content})
-    for index, block in enumerate(sequence(content)):
-        yield Block(message, f"{path}.{index}", kind(block), mapping(block))
+    for index, block in enumerate(arr(content)):
+        yield Block(message, f"{path}.{index}", kind(block), obj(block))
 
 
 def _roles(request: dict[str, object], version: tuple[int, int] | None) -> Iterator[Violation]:
     # A13. Recordings and the documentation show that models since 4.8 take system messages within the conversation.
     if version is None or version >= (4, 8):
         return
-    if any(mapping(message).get("role") == "system" for message in sequence(request.get("messages"))):
+    if any(obj(message).get("role") == "system" for message in arr(request.get("messages"))):
         yield Violation(
             "A13",
             'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
@@ -132,10 +133,10 @@ def _roles(request: dict[str, object], version: tuple[int, int] | None) -> Itera
 
 def _empty_messages(request: dict[str, object]) -> Iterator[Violation]:
     """A10."""
-    messages = sequence(request.get("messages"))
+    messages = arr(request.get("messages"))
     for index, message in enumerate(messages):
-        last = index == len(messages) - 1 and mapping(message).get("role") == "assistant"
-        if not last and mapping(message).get("content") in ("", []):
+        last = index == len(messages) - 1 and obj(message).get("role") == "assistant"
+        if not last and obj(message).get("content") in ("", []):
             path = f"messages.{index}"
             text = f"{path}: all messages must have non-empty content except for the optional final assistant message"
             yield Violation("A10", text, path)
@@ -166,15 +167,15 @@ def _empty_text(data: dict[str, object], path: str, where: str) -> Iterator[Viol
 
 def _blank(content: Sequence[object], path: str, where: str) -> Iterator[Violation]:
     # A9. Models write white space between thinking and calls, and it is taken back beside any other content.
-    texts = [string(mapping(block).get("text")) if kind(block) == "text" else "x" for block in content]
+    texts = [string(obj(block).get("text")) if kind(block) == "text" else "x" for block in content]
     if texts and all(text.isspace() for text in texts):
         yield Violation("A9", f"{where}: text content blocks must contain non-whitespace text", path)
 
 
 def _blank_messages(request: dict[str, object]) -> Iterator[Violation]:
-    for index, message in enumerate(sequence(request.get("messages"))):
-        content = mapping(message).get("content")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else sequence(content)
+    for index, message in enumerate(arr(request.get("messages"))):
+        content = obj(message).get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else arr(content)
         yield from _blank(blocks, f"messages.{index}.content", "messages")
 
 
@@ -206,7 +207,7 @@ def _result(block: Block) -> Iterator[Violation]:
     yield from _id(block.data.get("tool_use_id"), f"{path}.tool_use_id")
     if content is not None and not (isinstance(content, str) or is_array(content)):
         yield Violation("A26", f"{path}.content: Input should be a valid list", f"{path}.content")
-    types = [kind(part) for part in sequence(content)]
+    types = [kind(part) for part in arr(content)]
     if block.data.get("is_error") is True and any(type_ != "text" for type_ in types):
         yield Violation("A21", f"{path}: all content must be type `text` if `is_error` is true", path)
     for index, type_ in enumerate(types):
@@ -305,8 +306,8 @@ def _results_behind_content(turn: Turn) -> set[str]:
 
 def _ending(request: dict[str, object], turns: list[Turn], version: tuple[int, int] | None) -> Iterator[Violation]:
     """A11 and A12: what may stand at the end in the assistant's name."""
-    messages = sequence(request.get("messages"))
-    if not messages or mapping(messages[-1]).get("role") != "assistant" or version is None:
+    messages = arr(request.get("messages"))
+    if not messages or obj(messages[-1]).get("role") != "assistant" or version is None:
         return
     blocks = turns[-1].blocks
     # A paused turn of a server's tool is continued by sending it back as it is; that is no prefill.
@@ -359,8 +360,8 @@ def _loop_starts_with_thinking(turns: list[Turn], version: tuple[int, int] | Non
 
 def _thinking_at_the_end(request: dict[str, object], turns: list[Turn]) -> Iterator[Violation]:
     """A19."""
-    messages = sequence(request.get("messages"))
-    if not messages or mapping(messages[-1]).get("role") != "assistant":
+    messages = arr(request.get("messages"))
+    if not messages or obj(messages[-1]).get("role") != "assistant":
         return
     for block in turns[-1].blocks:
         if block.type in _THINKING:
@@ -373,10 +374,10 @@ def _thinking_at_the_end(request: dict[str, object], turns: list[Turn]) -> Itera
 
 def _tools(request: dict[str, object]) -> Iterator[Violation]:
     """A8 and A23."""
-    for index, tool in enumerate(sequence(request.get("tools"))):
+    for index, tool in enumerate(arr(request.get("tools"))):
         if kind(tool) in ("", "custom"):
-            yield from _name(mapping(tool).get("name"), f"tools.{index}.custom.name", 128)
-        schema = mapping(mapping(tool).get("input_schema"))
+            yield from _name(obj(tool).get("name"), f"tools.{index}.custom.name", 128)
+        schema = obj(obj(tool).get("input_schema"))
         if kind(tool) in ("", "custom") and not schema.keys().isdisjoint(("oneOf", "allOf", "anyOf")):
             path = f"tools.{index}.custom.input_schema"
             text = f"{path}: input_schema does not support oneOf, allOf, or anyOf at the top level"
@@ -384,16 +385,16 @@ def _tools(request: dict[str, object]) -> Iterator[Violation]:
 
 
 def _system(request: dict[str, object]) -> Iterator[Violation]:
-    for index, block in enumerate(sequence(request.get("system"))):
-        yield from _empty_text(mapping(block), f"system.{index}", "system")
-    yield from _blank(sequence(request.get("system")), "system", "system")
+    for index, block in enumerate(arr(request.get("system"))):
+        yield from _empty_text(obj(block), f"system.{index}", "system")
+    yield from _blank(arr(request.get("system")), "system", "system")
 
 
 def _cache_markers(request: dict[str, object], blocks: list[Block]) -> Iterator[Violation]:
     # A24. Nothing deeper is searched: a call's input may well have a field of that name.
-    inner = (part for block in blocks if block.type == "tool_result" for part in sequence(block.data.get("content")))
-    outer = chain(sequence(request.get("tools")), sequence(request.get("system")))
-    marked = chain((block.data for block in blocks), map(mapping, chain(outer, inner)))
+    inner = (part for block in blocks if block.type == "tool_result" for part in arr(block.data.get("content")))
+    outer = chain(arr(request.get("tools")), arr(request.get("system")))
+    marked = chain((block.data for block in blocks), map(obj, chain(outer, inner)))
     count = sum(1 for data in marked if data.get("cache_control") is not None)
     if count > 4:
         yield Violation("A24", f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from antiphon.wire.rules.reading import is_array, is_object, kind, mapping, sequence
+from antiphon._shape import arr, obj
+from antiphon.wire.rules.reading import is_array, is_object, kind
 from antiphon.wire.rules.violation import Violation
 
 _OBJECT = "Input should be a valid dictionary or object to extract fields from"
@@ -22,7 +23,7 @@ def shape_violations(body: object, *, has_model: bool) -> Iterator[Violation]:
     if not is_object(body):
         yield Violation("A0", f"body: {_OBJECT}")
         return
-    request = mapping(body)
+    request = obj(body)
     if not has_model:
         yield from _string(request, "model", "model")
     if "max_tokens" not in request:
@@ -31,9 +32,9 @@ def shape_violations(body: object, *, has_model: bool) -> Iterator[Violation]:
     yield from _list(request, "tools", required=False)
     if request.get("messages") == []:
         yield _wrong("messages", "at least one message is required")
-    for index, message in enumerate(sequence(request.get("messages"))):
+    for index, message in enumerate(arr(request.get("messages"))):
         yield from _message(message, f"messages.{index}")
-    for index, tool in enumerate(sequence(request.get("tools"))):
+    for index, tool in enumerate(arr(request.get("tools"))):
         yield from _tool(tool, f"tools.{index}")
 
 
@@ -60,7 +61,7 @@ def _message(message: object, path: str) -> Iterator[Violation]:
     if not is_object(message):
         yield _wrong(path, _OBJECT)
         return
-    data = mapping(message)
+    data = obj(message)
     role = data.get("role")
     if "role" not in data:
         yield _wrong(f"{path}.role", "Field required")
@@ -70,7 +71,7 @@ def _message(message: object, path: str) -> Iterator[Violation]:
         yield _wrong(f"{path}.content", "Field required")
     elif not (isinstance(data["content"], str) or is_array(data["content"])):
         yield _wrong(f"{path}.content", "Input should be a valid list")
-    for index, block in enumerate(sequence(data.get("content"))):
+    for index, block in enumerate(arr(data.get("content"))):
         yield from _block(block, f"{path}.content.{index}", role)
 
 
@@ -78,7 +79,7 @@ def _block(block: object, path: str, role: object) -> Iterator[Violation]:
     if not is_object(block):
         yield _wrong(path, _OBJECT)
         return
-    data = mapping(block)
+    data = obj(block)
     type_ = kind(block)
     if not type_:
         yield _wrong(f"{path}.type", "Field required" if "type" not in data else "Input should be a valid string")
@@ -96,7 +97,7 @@ def _tool(tool: object, path: str) -> Iterator[Violation]:
     if not is_object(tool):
         yield _wrong(path, _OBJECT)
         return
-    data = mapping(tool)
+    data = obj(tool)
     if data.get("type") not in (None, "custom"):
         return
     yield from _string(data, "name", f"{path}.custom.name")
@@ -105,7 +106,7 @@ def _tool(tool: object, path: str) -> Iterator[Violation]:
         yield _wrong(where, "Field required")
     elif not is_object(data["input_schema"]):
         yield _wrong(where, "Input should be a valid dictionary")
-    elif "type" not in mapping(data["input_schema"]):
+    elif "type" not in obj(data["input_schema"]):
         yield _wrong(f"{where}.type", "Field required")
     elif kind(data["input_schema"]) != "object":
         yield _wrong(f"{where}.type", "Input should be 'object'")

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from antiphon._shape import arr, obj, string
 from antiphon.wire.rules.openai import empty_array, empty_string, missing, not_a_body, too_long, wrong_type
-from antiphon.wire.rules.reading import is_array, is_object, kind, mapping, sequence, string
+from antiphon.wire.rules.reading import is_array, is_object, kind
 from antiphon.wire.rules.strict_schema import schema_faults
 from antiphon.wire.rules.violation import Violation
 
@@ -28,7 +29,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     if not is_object(body):
         yield not_a_body("O0")
         return
-    request = mapping(body)
+    request = obj(body)
     model = model or string(request.get("model"))
     if not model:
         yield Violation("O0", "you must provide a model parameter")
@@ -39,9 +40,9 @@ def violations(body: object, model: str) -> Iterator[Violation]:
         yield wrong_type("O0", "messages", "an array of objects", messages)
     elif not messages:
         yield empty_array("O11", "messages")
-    for index, message in enumerate(sequence(messages)):
+    for index, message in enumerate(arr(messages)):
         yield from _message(message, index, model)
-    yield from _pairs(sequence(messages))
+    yield from _pairs(arr(messages))
     yield from _tools(request)
     yield from _response_format(request)
 
@@ -51,7 +52,7 @@ def _message(message: object, index: int, model: str) -> Iterator[Violation]:
     if not is_object(message):
         yield wrong_type("O0", path, "an object", message)
         return
-    data = mapping(message)
+    data = obj(message)
     role = data.get("role")
     if "role" not in data:
         yield missing("O0", f"{path}.role")
@@ -91,7 +92,7 @@ def _images(data: dict[str, object], index: int, model: str) -> Iterator[Violati
     role = data.get("role")
     if role == "user" or not isinstance(role, str) or not _OLDER_MODEL.search(model):
         return
-    if any(kind(part) == "image_url" for part in sequence(data.get("content"))):
+    if any(kind(part) == "image_url" for part in arr(data.get("content"))):
         text = (
             f"Invalid 'messages[{index}]'. Image URLs are only allowed for messages with role 'user', "
             f"but this message with role '{role}' contains an image URL."
@@ -106,7 +107,7 @@ def _calls(calls: object, path: str) -> Iterator[Violation]:
         yield wrong_type("O0", path, "an array of objects", calls)
     elif not calls:
         yield empty_array("O4", path)
-    for index, call in enumerate(sequence(calls)):
+    for index, call in enumerate(arr(calls)):
         yield from _call(call, f"{path}[{index}]")
 
 
@@ -114,7 +115,7 @@ def _call(call: object, path: str) -> Iterator[Violation]:
     if not is_object(call):
         yield wrong_type("O0", path, "an object", call)
         return
-    data = mapping(call)
+    data = obj(call)
     call_id = data.get("id")
     if not isinstance(call_id, str):
         yield missing("O0", f"{path}.id") if call_id is None else wrong_type("O0", f"{path}.id", "a string", call_id)
@@ -126,8 +127,8 @@ def _call(call: object, path: str) -> Iterator[Violation]:
     if not is_object(function):
         yield missing("O0", f"{path}.function")
         return
-    yield from _name(mapping(function), f"{path}.function.name")
-    arguments = mapping(function).get("arguments")
+    yield from _name(obj(function), f"{path}.function.name")
+    arguments = obj(function).get("arguments")
     if arguments is None:
         yield missing("O12", f"{path}.function.arguments")
     elif not isinstance(arguments, str):
@@ -188,7 +189,7 @@ def _pairs(messages: list[object]) -> Iterator[Violation]:
     """O1, O2 and O3."""
     current: _Round | None = None
     for index, message in enumerate(messages):
-        data = mapping(message)
+        data = obj(message)
         match data.get("role"):
             case "tool":
                 yield from _answer(current, data.get("tool_call_id"), index)
@@ -207,9 +208,9 @@ def _pairs(messages: list[object]) -> Iterator[Violation]:
 
 
 def _round(calls: object) -> _Round | None:
-    if not sequence(calls):
+    if not arr(calls):
         return None
-    ids = [string(mapping(call).get("id")) for call in sequence(calls)]
+    ids = [string(obj(call).get("id")) for call in arr(calls)]
     return _Round(calls=set(ids), open=dict.fromkeys(id_ for id_ in ids if id_))
 
 
@@ -238,14 +239,14 @@ def _tools(request: dict[str, object]) -> Iterator[Violation]:
             if request.get(key) is not None:
                 text = f"Invalid value for '{key}': '{key}' is only allowed when 'tools' are specified."
                 yield Violation("O8", text, key)
-    count = len(sequence(tools))
+    count = len(arr(tools))
     if count > _MAX_TOOLS:
         text = (
             f"Invalid 'tools': array too long. Expected an array with maximum length {_MAX_TOOLS}, "
             f"but got an array with length {count} instead."
         )
         yield Violation("O13", text, "tools", "array_above_max_length")
-    for index, tool in enumerate(sequence(tools)):
+    for index, tool in enumerate(arr(tools)):
         yield from _tool(tool, index)
 
 
@@ -254,13 +255,13 @@ def _tool(tool: object, index: int) -> Iterator[Violation]:
     if not is_object(tool):
         yield wrong_type("O0", path, "an object", tool)
         return
-    data = mapping(tool)
+    data = obj(tool)
     if data.get("type", "function") != "function":
         return
     if not is_object(data.get("function")):
         yield missing("O0", f"{path}.function")
         return
-    function = mapping(data["function"])
+    function = obj(data["function"])
     yield from _name(function, f"{path}.function.name")
     subject = f"function '{string(function.get('name'))}'"
     strict = function.get("strict") is True
@@ -271,7 +272,7 @@ def _tool(tool: object, index: int) -> Iterator[Violation]:
 
 def _response_format(request: dict[str, object]) -> Iterator[Violation]:
     """O10 for structured output, which has the same strict mode."""
-    wanted = mapping(mapping(request.get("response_format")).get("json_schema"))
+    wanted = obj(obj(request.get("response_format")).get("json_schema"))
     if wanted.get("strict") is True:
         for code, fault in schema_faults(wanted.get("schema"), strict=True):
             text = f"Invalid schema for response_format '{string(wanted.get('name'))}': {fault}"

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from antiphon._shape import arr, obj, string
 from antiphon.wire.rules.gemini_schema import schema_violations
-from antiphon.wire.rules.reading import is_array, is_object, literal, mapping, sequence, string
+from antiphon.wire.rules.reading import is_array, is_object, literal
 from antiphon.wire.rules.violation import Violation
 
 _VERSION = re.compile(r"gemini-(\d{1,3})(?!\d)")
@@ -78,7 +79,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     if not is_object(body):
         yield Violation("G0", 'Invalid JSON payload received. Unknown name "": Root element must be a message.')
         return
-    request = mapping(body)
+    request = obj(body)
     version = model_version(model or string(request.get("model")))
     contents = [_content(index, entry) for index, entry in enumerate(several(get(request, "contents")))]
     cached = bool(get(request, "cachedContent", "cached_content"))
@@ -109,21 +110,21 @@ def several(value: object) -> list[object]:
     """Return a repeated field as a list; one object alone stands for a list of it."""
     if is_object(value):
         return [value]
-    return sequence(value)
+    return arr(value)
 
 
 def _content(index: int, entry: object) -> Content:
-    data = mapping(entry)
+    data = obj(entry)
     role = data.get("role")
     parts = [_read_part(f"contents[{index}].parts[{n}]", part) for n, part in enumerate(several(data.get("parts")))]
     return Content(index, string(role).lower() or "user", parts)
 
 
 def _read_part(path: str, part: object) -> Part:
-    data = mapping(part)
+    data = obj(part)
     call = get(data, "functionCall", "function_call")
     response = get(data, "functionResponse", "function_response")
-    return Part(path, data, None if call is None else mapping(call), None if response is None else mapping(response))
+    return Part(path, data, None if call is None else obj(call), None if response is None else obj(response))
 
 
 def _turns(contents: list[Content]) -> list[Turn]:
@@ -151,7 +152,7 @@ def _shape(request: dict[str, object]) -> Iterator[Violation]:
         if not is_object(entry):
             yield _not_a_message(path, entry)
             continue
-        parts = mapping(entry).get("parts")
+        parts = obj(entry).get("parts")
         if not several(parts):
             where = f"GenerateContentRequest.{path}.parts"
             yield Violation("G0", f"* {where}: contents.parts must not be empty.", where)
@@ -278,12 +279,12 @@ def _signatures(contents: list[Content]) -> Iterator[Violation]:
 def _tools(request: dict[str, object], version: int | None) -> Iterator[Violation]:
     declared = False
     for index, tool in enumerate(several(get(request, "tools"))):
-        functions = several(get(mapping(tool), "functionDeclarations", "function_declarations"))
+        functions = several(get(obj(tool), "functionDeclarations", "function_declarations"))
         declared = declared or bool(functions)
         for number, function in enumerate(functions):
             path = f"tools[{index}].function_declarations[{number}]"
-            yield from _function(mapping(function), path, version)
-    config = mapping(get(request, "generationConfig", "generation_config"))
+            yield from _function(obj(function), path, version)
+    config = obj(get(request, "generationConfig", "generation_config"))
     schema = get(config, "responseSchema", "response_schema")
     yield from schema_violations(schema, "generation_config.response_schema", version)
     mime = get(config, "responseMimeType", "response_mime_type")

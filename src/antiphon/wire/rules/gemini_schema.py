@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, is_array, is_object, mapping, sequence, string
+from antiphon._shape import arr, obj, string
+from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, is_array, is_object
 from antiphon.wire.rules.violation import Violation
 
 _UNKNOWN = frozenset(
@@ -31,7 +32,7 @@ class _Node(NamedTuple):
 
 def schema_violations(schema: object, path: str, version: int | None) -> Iterator[Violation]:
     """Yield what Gemini would reject in a schema found at `path`."""
-    waiting = [_Node(mapping(schema), path, path, 0)]
+    waiting = [_Node(obj(schema), path, path, 0)]
     while waiting:
         node = waiting.pop()
         yield from _fields(node)
@@ -42,14 +43,14 @@ def schema_violations(schema: object, path: str, version: int | None) -> Iterato
 
 def _inner(node: _Node) -> Iterator[_Node]:
     data, path, named, depth = node
-    for index, (name, inner) in enumerate(mapping(data.get("properties")).items()):
+    for index, (name, inner) in enumerate(obj(data.get("properties")).items()):
         step = f"{named}.properties[{name[:MAX_NAME]}]"
-        yield _Node(mapping(inner), f"{path}.properties[{index}].value", step, depth + 1)
+        yield _Node(obj(inner), f"{path}.properties[{index}].value", step, depth + 1)
     for key in ("anyOf", "any_of"):
-        for index, inner in enumerate(sequence(data.get(key))):
-            yield _Node(mapping(inner), f"{path}.any_of[{index}]", f"{named}.any_of[{index}]", depth + 1)
+        for index, inner in enumerate(arr(data.get(key))):
+            yield _Node(obj(inner), f"{path}.any_of[{index}]", f"{named}.any_of[{index}]", depth + 1)
     if is_object(data.get("items")):
-        yield _Node(mapping(data["items"]), f"{path}.items", f"{named}.items", depth + 1)
+        yield _Node(obj(data["items"]), f"{path}.items", f"{named}.items", depth + 1)
 
 
 def _fields(node: _Node) -> Iterator[Violation]:

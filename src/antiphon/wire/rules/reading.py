@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TypeGuard
 
+from antiphon._shape import obj, string
+
 MAX_SCHEMA_DEPTH = 64
 """How deep a tool's schema is followed. No provider takes one nearly so deep, and the bound keeps paths short."""
 
@@ -22,24 +24,9 @@ def is_array(value: object) -> TypeGuard[list[object]]:
     return isinstance(value, list)
 
 
-def mapping(value: object) -> dict[str, object]:
-    """Return `value` if it is a JSON object, else an empty one."""
-    return value if is_object(value) else {}
-
-
-def sequence(value: object) -> list[object]:
-    """Return `value` if it is a JSON array, else an empty one."""
-    return value if is_array(value) else []
-
-
-def string(value: object) -> str:
-    """Return `value` if it is a string, else ""."""
-    return value if isinstance(value, str) else ""
-
-
 def kind(value: object) -> str:
     """Return the `type` tag of a JSON object, or ""."""
-    return string(mapping(value).get("type"))
+    return string(obj(value).get("type"))
 
 
 def literal(value: object) -> str:

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from antiphon._shape import arr, obj, string
 from antiphon.wire.rules.openai import empty_string, missing, not_a_body, too_long, wrong_type
-from antiphon.wire.rules.reading import is_array, is_object, kind, mapping, sequence, string
+from antiphon.wire.rules.reading import is_array, is_object, kind
 from antiphon.wire.rules.violation import Violation
 
 _ITEM_ID = re.compile(r"[a-zA-Z0-9_-]+")
@@ -55,10 +56,10 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     if not is_object(body):
         yield not_a_body("R0")
         return
-    request = mapping(body)
+    request = obj(body)
     model = model or string(request.get("model"))
     yield from _shape(request, model)
-    items = [_item(index, item) for index, item in enumerate(sequence(request.get("input")))]
+    items = [_item(index, item) for index, item in enumerate(arr(request.get("input")))]
     for item in items:
         yield from _item_ids(item)
         yield from _fields(item)
@@ -73,7 +74,7 @@ def violations(body: object, model: str) -> Iterator[Violation]:
 
 
 def _item(index: int, item: object) -> Item:
-    data = mapping(item)
+    data = obj(item)
     type_ = kind(item)
     if not type_ and data.get("type") is None:
         type_ = "message" if "role" in data else "item_reference" if "id" in data else ""
@@ -89,10 +90,10 @@ def _shape(request: dict[str, object], model: str) -> Iterator[Violation]:
         yield missing("R0", "input")
     elif given is not None and not (isinstance(given, str) or is_array(given)):
         yield wrong_type("R0", "input", "one of a string or array of input items", given)
-    for index, item in enumerate(sequence(given)):
+    for index, item in enumerate(arr(given)):
         if not is_object(item):
             yield wrong_type("R0", f"input[{index}]", "an object", item)
-        elif not _item(index, mapping(item)).type:
+        elif not _item(index, obj(item)).type:
             yield missing("R0", f"input[{index}].type")
     for old, new in (("messages", "input"), ("response_format", "text.format")):
         if request.get(old) is not None:
@@ -176,7 +177,7 @@ def _content(item: Item) -> Iterator[Violation]:
     if item.type != "message":
         return
     assistant = item.data.get("role") == "assistant"
-    for index, part in enumerate(sequence(item.data.get("content"))):
+    for index, part in enumerate(arr(item.data.get("content"))):
         type_ = kind(part)
         path = f"{item.path}.content[{index}]"
         if type_ in _NOT_CONTENT:
@@ -295,10 +296,10 @@ def _tools(request: dict[str, object]) -> Iterator[Violation]:
     tools = request.get("tools")
     if tools is not None and not is_array(tools):
         yield wrong_type("R0", "tools", "an array of objects", tools)
-    for index, tool in enumerate(sequence(tools)):
+    for index, tool in enumerate(arr(tools)):
         if not is_object(tool):
             yield wrong_type("R0", f"tools[{index}]", "an object", tool)
-        elif kind(mapping(tool)) == "function" and not isinstance(mapping(tool).get("name"), str):
+        elif kind(obj(tool)) == "function" and not isinstance(obj(tool).get("name"), str):
             yield missing("R14", f"tools[{index}].name")
-        elif kind(mapping(tool)) == "function":
-            yield from _name(mapping(tool).get("name"), f"tools[{index}].name")
+        elif kind(obj(tool)) == "function":
+            yield from _name(obj(tool).get("name"), f"tools[{index}].name")

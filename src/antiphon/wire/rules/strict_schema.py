@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, is_object, mapping, sequence
+from antiphon._shape import arr, obj
+from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, is_object
 
 _NAMED = ("properties", "$defs", "definitions")
 _LISTED = ("anyOf", "allOf", "oneOf", "prefixItems")
@@ -27,7 +28,7 @@ def schema_faults(schema: object, *, strict: bool) -> Iterator[tuple[str, str]]:
         yield "O10", f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
     while waiting:
         context, node = waiting.pop()
-        data = mapping(node)
+        data = obj(node)
         if "required" in data and data["required"] is None:
             yield "O12", "None is not of type 'array'."
         elif strict and is_object(node):
@@ -38,10 +39,10 @@ def schema_faults(schema: object, *, strict: bool) -> Iterator[tuple[str, str]]:
 
 def _inner(data: dict[str, object]) -> Iterator[tuple[Context, object]]:
     for key in _NAMED:
-        for name, inner in mapping(data.get(key)).items():
+        for name, inner in obj(data.get(key)).items():
             yield (key, name[:MAX_NAME]), inner
     for key in _LISTED:
-        for index, inner in enumerate(sequence(data.get(key))):
+        for index, inner in enumerate(arr(data.get(key))):
             yield (key, str(index)), inner
     for key in ("items", "additionalProperties"):
         if is_object(data.get(key)):
@@ -64,13 +65,13 @@ def _unknown_words(data: dict[str, object], context: Context) -> Iterator[str]:
 def _strict_faults(data: dict[str, object], context: Context) -> Iterator[str]:
     yield from _unknown_words(data, context)
     type_ = data.get("type")
-    if type_ != "object" and "object" not in sequence(type_):
+    if type_ != "object" and "object" not in arr(type_):
         return
     where = f"In context={context!r}, "
     if data.get("additionalProperties") is not False:
         yield f"{where}'additionalProperties' is required to be supplied and to be false."
-    properties = mapping(data.get("properties"))
-    required = dict.fromkeys(name for name in sequence(data.get("required")) if isinstance(name, str))
+    properties = obj(data.get("properties"))
+    required = dict.fromkeys(name for name in arr(data.get("required")) if isinstance(name, str))
     absent = next((name for name in properties if name not in required), None)
     if absent is not None:
         yield (

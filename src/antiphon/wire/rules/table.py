@@ -489,7 +489,7 @@ RULES = {rule.code: rule for rule in _rules()}
 """All rules by code."""
 
 
-def page() -> str:
+def rules_page() -> str:
     """The table as the page `docs/rules.md`."""
     parts = [_HEAD]
     for letter, (_, title, owners) in APIS.items():
@@ -512,7 +512,7 @@ _HEAD = """\
 # Rules by code
 
 What `rules.check` knows ([wires](wires.md#what-each-api-rejects)). This page is written from the code:
-`python -c "from antiphon.wire.rules.table import page; print(page(), end='')" > docs/rules.md`.
+`python -m antiphon.wire.rules > docs/rules.md`.
 
 "of" says with whom a rule holds: with all servers that speak the API, with its owner, or with one other server alone.
 `check(body, api, provider=…)` leaves out what the provider does not have; without a provider the owner judges. `…` in a

@@ -6,11 +6,10 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from antiphon.cli.talk.room import SHARES, make_room
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
-from antiphon.errors import CompactionError, ContentError, ContextOverflow, StoreError
-from antiphon.session import Event, Session, UsageChanged
-from antiphon.store import Store
+from antiphon.errors import ContentError, ContextOverflow, StoreError
+from antiphon.session import AIResult, Compacted, Event, Run, Session, UsageChanged
+from antiphon.store.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +31,8 @@ class Talk:
     ) -> None:
         self.session = session
         self.id = id
+        #: What was started last.
+        self.run: Run[Any] | None = None
         #: What each run since the start has used.
         self.used: list[UsageChanged] = []
         self._store = store
@@ -47,17 +48,24 @@ class Talk:
     def send(self, text: str, returns: Any = None) -> Generator[Event, None, None]:
         """Say something, and iterate over what happens. Leaving early cancels the answer; the message stays.
 
-        A conversation that is too long for the model is made shorter, and people are told.
+        A conversation that is too long for the model is made shorter, and people are told; the whole is kept.
         """
         self._messages.append(_Message(text, self.conversation.fork()))
-        shares = iter(SHARES)
-        asked = text
-        while True:
-            try:
-                yield from self._run(asked, returns)
-                return
-            except ContextOverflow as error:
-                asked = self._shortened(asked, error, next(shares, None))
+        return self._events(text, returns)
+
+    def go_on(self) -> Generator[Event, None, None]:
+        """Go on with a conversation that was left in the middle of something."""
+        return self._events(None, None)
+
+    def result(self) -> AIResult[Any]:
+        """The answer to what was said last; what came instead is raised."""
+        assert self.run is not None, "something was said"
+        try:
+            return self.run.wait()
+        except ContextOverflow as error:
+            self.undo()
+            reason = error.text or str(error)
+            raise ContentError(f"the message does not fit the model, so it was taken back: {reason}") from None
 
     def undo(self, count: int = 1) -> list[str]:
         """Take back the last messages and all that came of them; gives their texts, the newest first."""
@@ -85,16 +93,24 @@ class Talk:
             self.id = self._store.fork(old)
         return old
 
-    def _run(self, text: str, returns: Any) -> Generator[Event, None, None]:
+    def _events(self, text: str | None, returns: Any) -> Generator[Event, None, None]:
+        mode = "chat" if returns is None else "vibe"
+        run = self.run = self.session.start(text, mode=mode, returns=returns)
         spent: UsageChanged | None = None
+        is_left = True
         try:
-            with self.session.stream(text, mode="chat" if returns is None else "vibe", returns=returns) as events:
-                for event in events:
-                    if isinstance(event, UsageChanged):
-                        spent = event
-                        self._save()
-                    yield event
+            for event in run.events():
+                if isinstance(event.body, UsageChanged) and event.run == run.id:
+                    spent = event.body
+                    self._save()
+                elif isinstance(event.body, Compacted):
+                    self._keep_whole(event.body)
+                yield event
+            is_left = False
         finally:
+            if is_left:
+                run.cancel()
+                run.wait(raises=False)
             self.used += [spent] if spent else []
             self._save(spent)
 
@@ -109,31 +125,22 @@ class Talk:
                 return _Message(turn.text, self.conversation.fork(place))
         return None
 
-    def _shortened(self, asked: str, error: ContextOverflow, share: float | None) -> str:
-        """Make room and give what to ask; the message is taken back where no room can be made."""
-        try:
-            if share is None:
-                raise CompactionError("all that can be left out is left out")
-            room = make_room(self.conversation, asked, error, share)
-        except CompactionError:
-            self.undo()
-            reason = error.text or str(error)
-            raise ContentError(f"the message does not fit the model, so it was taken back: {reason}") from None
+    def _keep_whole(self, compacted: Compacted) -> None:
+        """The conversation goes on shorter, in a copy; what was saved up to now stays whole."""
+        self._save(conversation=compacted.before)
         whole = self.fork()
-        self.session.conversation = room.conversation
-        left = "1 older turn was left out" if room.dropped == 1 else f"{room.dropped} older turns were left out"
-        what = left if room.dropped else "long results were cut"
+        count = compacted.dropped
+        left = "1 older turn was left out" if count == 1 else f"{count} older turns were left out"
         kept = f"; the whole is kept as {whole}" if whole else ""
-        self._tell(f"the conversation no longer fits the model: {what}{kept}")
-        return room.asked
+        self._tell(f"the conversation no longer fits the model: {left if count else 'long results were cut'}{kept}")
 
-    def _save(self, spent: UsageChanged | None = None) -> None:
+    def _save(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
         """Save what there is once the model has spoken; a store that fails is told of once and left alone."""
         if self._store is None or not (self.id or any(isinstance(each, AssistantTurn) for each in self._turns())):
             return
         try:
             self.id = self._store.save(
-                self.conversation,
+                conversation or self.conversation,
                 id=self.id or None,
                 model=self.session.model.name,
                 command=self._command,

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
 from antiphon.conversation import Foreign, Image, Text, ToolCall, ToolResult
 from antiphon.results import plain
-from antiphon.session import AIResult, CallFinished, CallStarted, Done, Event, UsageChanged, Waiting
-from antiphon.tools import Decision, ToolCallRecord
+from antiphon.session import (
+    AIResult,
+    Asked,
+    CallFinished,
+    CallStarted,
+    Compacted,
+    Event,
+    Question,
+    RequestEnded,
+    RequestStarted,
+    RunEnded,
+    RunRecord,
+    RunStarted,
+    RunWaits,
+    Settled,
+    UsageChanged,
+)
+from antiphon.session.events import Body
+from antiphon.tools import ToolCallRecord
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
 
 # What a terminal could obey, a reader of lines take for a line's end, or an eye not see.
@@ -18,9 +36,11 @@ _UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060
                      "\ud800-\udfff\U000e0000-\U000e0fff]")  # fmt: skip
 
 
-def event_json(event: Event, depth: int = 0) -> dict[str, Any]:
-    """One event as JSON data. `type` says which; a nested run's events have a `depth` of 1 or more.
+def event_json(event: Event) -> dict[str, Any]:
+    """One event as JSON data: `run`, `seq`, `at` (seconds since 1970), and `type`, which says what else there is.
 
+    - `run_started`: `kind`, `title`, `model`, `parent` (the id of the run around it, or null)
+    - `request_started`: `number`, `model`; `request_ended`: `number`, `text`, `usage`, `cost`, `failed`?
     - `text`, `reasoning`: the next piece, `text`
     - `call_delta`: a piece of a call being written, `index`, `name` (only in the first piece), `arguments`
     - `call_started`: `call` {id, name, arguments, problem?}
@@ -28,11 +48,12 @@ def event_json(event: Event, depth: int = 0) -> dict[str, Any]:
       duration in milliseconds}. `content` is text, or a list of parts {type: text, image or foreign}; `semantic` is a
       result in the schema `antiphon.results.SCHEMA`
     - `usage`: `usage` up to now, and `cost` in dollars; unknown numbers are null
-    - `waiting`: `kind` (approval or question), `call`, `question`, and `decision` or `reply` once they are there
-    - `done`: what `final_json` gives
+    - `asked`: `question` {id, kind (approval or question), text, who, call?}; `settled`: `question`, `said` {text,
+      allowed, always}; `run_waits`: `questions`
+    - `compacted`: `dropped`, the number of turns that were left out
+    - `run_ended`: `state`, and what `final_json` gives, or `error` and, where it is known, how far the run had come
     """
-    nested = {"depth": depth} if depth else {}
-    return {"type": _TYPES[type(event)], **nested, **_body(event)}
+    return {"run": event.run, "seq": event.seq, "at": event.at, "type": _TYPES[type(event.body)], **_body(event.body)}
 
 
 def final_json(result: AIResult) -> dict[str, Any]:
@@ -41,14 +62,19 @@ def final_json(result: AIResult) -> dict[str, Any]:
     Whatever the value is, it has a JSON form here; what has none of its own is described. The conversation is not
     part of it: `Conversation.save` keeps that.
     """
+    return {"value": plain(result.value), **record_json(result.run), "tool_calls": _records(result.tool_calls)}
+
+
+def record_json(run: RunRecord) -> dict[str, Any]:
+    """What is to be said of a run, whether or not it has a value."""
     return {
-        "value": plain(result.value),
-        "outcome": result.run.outcome,
-        "detail": plain(result.run.detail),
-        "model": plain(result.run.model),
-        "usage": asdict(result.run.usage),
-        "cost": plain(result.run.cost),
-        "tool_calls": [_record(record) for record in result.tool_calls],
+        "outcome": run.outcome,
+        "detail": plain(run.detail),
+        "model": plain(run.model),
+        "usage": asdict(run.usage),
+        "cost": plain(run.cost),
+        "tool_calls": _records(run.tool_calls),
+        **({"waiting": [_question(each) for each in run.waiting]} if run.waiting else {}),
     }
 
 
@@ -63,39 +89,68 @@ def json_text(data: object, indent: int | None = None, *, ascii: bool = False) -
     return text if text.isascii() and "\x7f" not in text else _UNSEEN.sub(_escaped, text)
 
 
-def event_line(event: Event, depth: int = 0, *, ascii: bool = False) -> str:
+def event_line(event: Event, *, ascii: bool = False) -> str:
     """One event as a line of `stream-json`, without its end."""
-    return json_text(event_json(event, depth), ascii=ascii)
+    return json_text(event_json(event), ascii=ascii)
 
 
 _TYPES: dict[type, str] = {
+    RunStarted: "run_started",
+    RequestStarted: "request_started",
+    RequestEnded: "request_ended",
     TextDelta: "text",
     ReasoningDelta: "reasoning",
     CallDelta: "call_delta",
     CallStarted: "call_started",
     CallFinished: "call_finished",
     UsageChanged: "usage",
-    Waiting: "waiting",
-    Done: "done",
+    Asked: "asked",
+    Settled: "settled",
+    RunWaits: "run_waits",
+    Compacted: "compacted",
+    RunEnded: "run_ended",
 }
 
 
-def _body(event: Event) -> dict[str, Any]:
-    match event:
+def _body(body: Body) -> dict[str, Any]:
+    match body:
         case TextDelta(text) | ReasoningDelta(text):
             return {"text": plain(text)}
         case CallDelta(index, name, arguments):
             return {"index": index, **({"name": plain(name)} if name else {}), "arguments": plain(arguments)}
+        case RunStarted(kind, title, model, parent):
+            return {"kind": kind, "title": plain(title), "model": plain(model), "parent": parent}
+        case RequestStarted(number, model):
+            return {"number": number, "model": plain(model)}
+        case RequestEnded(number, text, usage, cost, failed):
+            said = {"number": number, "text": plain(text), "usage": asdict(usage), "cost": plain(cost)}
+            return {**said, **({"failed": plain(failed)} if failed else {})}
         case CallStarted(call):
             return {"call": _call(call)}
         case CallFinished(call, result, record):
-            return {"call": _call(call), "result": _result(result), "record": _record(record)}
+            return {"call": _call(call), "result": _result(result), "record": plain(record)}
         case UsageChanged(usage, cost):
             return {"usage": asdict(usage), "cost": plain(cost)}
-        case Waiting():
-            return _waiting(event)
-        case Done(result):
-            return final_json(result)
+        case Asked(question):
+            return {"question": _question(question)}
+        case Settled(question, said):
+            return {"question": _question(question), "said": plain(said)}
+        case RunWaits(questions):
+            return {"questions": [_question(each) for each in questions]}
+        case Compacted(dropped, _):
+            return {"dropped": dropped}
+        case RunEnded(state, result, error):
+            return {"state": state, **(final_json(result) if result is not None else _error(error))}
+
+
+def _error(error: BaseException | None) -> dict[str, Any]:
+    run = getattr(error, "run", None)
+    return {"error": plain(str(error)), **(record_json(run) if isinstance(run, RunRecord) else {})}
+
+
+def _question(question: Question) -> dict[str, Any]:
+    call = {"call": _call(question.call)} if question.call is not None else {}
+    return {"id": question.id, "kind": question.kind, "text": plain(question.text), "who": plain(question.who), **call}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
@@ -124,19 +179,8 @@ def _part(part: Text | Image | Foreign) -> dict[str, Any]:
             return {"type": "foreign", "text": text, "data": plain(native.data)}
 
 
-def _record(record: ToolCallRecord) -> dict[str, Any]:
-    return plain(record)
-
-
-def _waiting(event: Waiting) -> dict[str, Any]:
-    decision: Decision | None = event.decision
-    return {
-        "kind": event.kind,
-        "call": _call(event.call),
-        "question": plain(event.question),
-        **({"decision": plain(decision)} if decision is not None else {}),
-        **({"reply": plain(event.reply)} if event.reply is not None else {}),
-    }
+def _records(records: Iterable[ToolCallRecord]) -> list[dict[str, Any]]:
+    return [plain(each) for each in records]
 
 
 def _escaped(found: re.Match[str]) -> str:

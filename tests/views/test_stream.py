@@ -9,17 +9,40 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.conversation import Foreign, Image, Native, Origin, Text, ToolCall, ToolResult
+from antiphon.conversation import Conversation, Foreign, Image, Native, Origin, Text, ToolCall, ToolResult
+from antiphon.effects import Said
 from antiphon.fakes import Answer, Fake, call
-from antiphon.render.stream import event_json, event_line, final_json, json_text
 from antiphon.results import table
-from antiphon.session import AIResult, CallFinished, CallStarted, Done, RunRecord, Session, UsageChanged, Waiting
+from antiphon.session import (
+    AIResult,
+    Asked,
+    CallFinished,
+    CallStarted,
+    Compacted,
+    Event,
+    LimitReached,
+    Question,
+    RequestEnded,
+    RequestStarted,
+    RunEnded,
+    RunRecord,
+    RunStarted,
+    RunWaits,
+    Session,
+    Settled,
+    UsageChanged,
+)
 from antiphon.tools import ToolCallRecord, requiring_approval
+from antiphon.views.stream import event_json, event_line, final_json, json_text
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
 from tests.strategies import any_text, json_values
 
 CALL = ToolCall("c1", "weather", {"city": "Oslo"})
 RECORD = ToolCallRecord("weather", {"city": "Oslo"}, "Rain", None, 12.5)
+
+
+def event(body: Any) -> Event:
+    return Event("r1", 7, 1.5, body)
 
 
 def weather(city: str) -> str:
@@ -48,7 +71,10 @@ class TestAWholeRun:
         script = Answer("Let me look.", [call("weather", city="Oslo")], reasoning="Hm.", usage=(10, 5)), "It rains."
         lines = self.lines(fake, *script)
         types = [line["type"] for line in lines]
-        assert set(types) == {"reasoning", "text", "call_delta", "usage", "call_started", "call_finished", "done"}
+        pieces = {"reasoning", "text", "call_delta", "usage", "call_started", "call_finished"}
+        assert set(types) == {*pieces, "run_started", "request_started", "request_ended", "run_ended"}
+        assert [line["seq"] for line in lines] == list(range(len(lines)))
+        assert len({line["run"] for line in lines}) == 1
         said = [line["text"] for line in lines if line["type"] == "text"]
         assert "".join(said) == "Let me look.It rains."
         assert "".join(line["text"] for line in lines if line["type"] == "reasoning") == "Hm."
@@ -70,12 +96,11 @@ class TestAWholeRun:
 
     def test_a_run_that_waits_in_vain(self, fake: Fake):
         lines = self.lines(fake, call("fetch", url="x"))
-        (waiting,) = (line for line in lines if line["type"] == "waiting")
-        assert waiting["kind"] == "approval"
-        assert waiting["call"]["name"] == "fetch"
-        assert "decision" not in waiting
-        assert lines[-1]["outcome"] == "blocked"
-        assert "waits for a human" in lines[-1]["detail"]
+        (asked,) = (line["question"] for line in lines if line["type"] == "asked")
+        assert asked["kind"] == "approval"
+        assert asked["call"]["name"] == "fetch"
+        assert lines[-1]["type"] == "run_waits"
+        assert lines[-1]["questions"] == [asked]
 
 
 def fetch(url: str) -> str:
@@ -103,14 +128,18 @@ def test_the_final_object_is_the_last_event_without_its_type():
             {"tool": "weather", "args": {"city": "Oslo"}, "result": "Rain", "error": None, "duration": 12.5}
         ],
     }
-    assert event_json(Done(result)) == {"type": "done", **data}
+    known = {"run": "r1", "seq": 7, "at": 1.5}
+    assert event_json(event(RunEnded("done", result))) == {**known, "type": "run_ended", "state": "done", **data}
+    failed = event_json(event(RunEnded("failed", error=LimitReached("3 turns", result.run))))
+    assert (failed["error"], failed["outcome"], failed["usage"]) == ("3 turns", "limit", data["usage"])
+    assert event_json(event(RunEnded("failed", error=ValueError("x"))))["error"] == "x"
 
 
 def test_a_result_brings_its_images_its_handle_and_its_semantic_form():
     native = Native(Origin("p", "anthropic", "m"), {"type": "document", "x": 1})
     parts = (Text("t"), Image(url="https://e.x/a.png"), Image("aGk=", "image/png"), Foreign(native, "f"))
     rows = table([{"a": 1}])
-    data = event_json(CallFinished(CALL, ToolResult("c1", parts, handle="result:c1", semantic=rows), RECORD))
+    data = event_json(event(CallFinished(CALL, ToolResult("c1", parts, handle="result:c1", semantic=rows), RECORD)))
     assert data["result"] == {
         "content": [
             {"type": "text", "text": "t"},
@@ -124,20 +153,14 @@ def test_a_result_brings_its_images_its_handle_and_its_semantic_form():
     }
 
 
-def test_answers_to_questions_and_the_depth_of_nested_runs():
-    waiting = Waiting("approval", CALL, "May it?")
-    waiting.deny("no", remember=True)
-    assert event_json(waiting)["decision"] == {"allowed": False, "reason": "no", "remember": True}
-    asked = Waiting("question", CALL, "Which?")
-    asked.answer("this")
-    assert event_json(asked, depth=2) == {
-        "type": "waiting",
-        "depth": 2,
-        "kind": "question",
-        "call": {"id": "c1", "name": "weather", "arguments": {"city": "Oslo"}},
-        "question": "Which?",
-        "reply": "this",
-    }
+def test_questions_and_their_answers():
+    question = Question("c1", "approval", "May it?", "r1", "tidy up", CALL)
+    call = {"id": "c1", "name": "weather", "arguments": {"city": "Oslo"}}
+    told = {"id": "c1", "kind": "approval", "text": "May it?", "who": "tidy up", "call": call}
+    assert event_json(event(Asked(question)))["question"] == told
+    said = event_json(event(Settled(question, Said("no", allowed=False, always=True))))
+    assert (said["question"], said["said"]) == (told, {"text": "no", "allowed": False, "always": True})
+    assert event_json(event(RunWaits((question,))))["questions"] == [told]
 
 
 class Odd:
@@ -152,7 +175,7 @@ def test_any_value_has_a_json_form():
 
 def test_what_one_line_must_not_hold_is_escaped_without_loss():
     hostile = "\x1b[31m\x7f\x9b\x85\u2028\u202e\u200b\U000e0041\r\n é 漢 👍"
-    line = event_line(TextDelta(hostile))
+    line = event_line(event(TextDelta(hostile)))
     assert len(line.splitlines()) == 1
     assert "é 漢 👍" in line
     assert line.isprintable()
@@ -160,7 +183,7 @@ def test_what_one_line_must_not_hold_is_escaped_without_loss():
 
 
 @settings(max_examples=80, deadline=None)
-@given(any_text, json_values, st.sampled_from(range(6)))
+@given(any_text, json_values, st.sampled_from(range(11)))
 def test_whatever_is_in_an_event(text: str, value: Any, which: int):
     events = [
         TextDelta(text),
@@ -168,12 +191,17 @@ def test_whatever_is_in_an_event(text: str, value: Any, which: int):
         CallDelta(0, text, text),
         CallStarted(ToolCall.read(text, text, value)),
         CallFinished(CALL, ToolResult("c1", text, is_error=True), ToolCallRecord(text, {text: value}, None, text, 0)),
-        Done(AIResult(value, run=RunRecord(detail=text))),
+        RunEnded("done", AIResult(value, run=RunRecord(detail=text))),
+        RunStarted("vibe", text, text, None),
+        RequestStarted(1, text),
+        RequestEnded(1, text, Usage(), None, text),
+        Asked(Question(text, "question", text, text, text)),
+        Compacted(3, Conversation(text)),
     ]
-    line = event_line(events[which])
+    line = event_line(event(events[which]))
     assert not re.search("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]", line)
     assert isinstance(json.loads(line)["type"], str)
 
 
 def test_usage_says_what_it_does_not_know():
-    assert event_json(UsageChanged(Usage(3), None))["cost"] is None
+    assert event_json(event(UsageChanged(Usage(3), None)))["cost"] is None

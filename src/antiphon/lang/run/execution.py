@@ -1,36 +1,33 @@
-"""A run: the modules of a program at work, their history, and the one way to the world outside."""
+"""The execution of a program: its modules at work, their history, and the one way to the world outside."""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation
+from antiphon.conversation.transcript import transcript
+from antiphon.effects.door import Node, Place, Step, at, below, perform, place
 from antiphon.lang.compile.code import Site
 from antiphon.lang.run import context
-from antiphon.lang.run.effects import (
-    AskModel,
-    Effect,
-    Host,
-    ModelValue,
-)
 from antiphon.lang.run.errors import Stopped, VibeError
+from antiphon.lang.run.history import ends_open, since, with_turns, without_private
+from antiphon.lang.run.host import Host
+from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.tooling import LEFT_OUT, VibeTool, python_type
 from antiphon.lang.run.traces import translated
 from antiphon.lang.run.values import plain, text
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
+    from antiphon.effects import Effect
+    from antiphon.session import Run
     from antiphon.session.portal import CancelScope
-
-if TYPE_CHECKING:
-    pass
-
-from antiphon.lang.run.history import ends_open, since, with_turns, without_private
 
 _SUMMARY = "Sum up what happened in this part of a conversation, in a few sentences that keep every fact needed later."
 
@@ -45,6 +42,21 @@ class State:
     model: ModelValue | None = None
     #: The variables of the functions around, where this is a thread of its own.
     around: tuple[str, ...] = ()
+    #: The round of a loop that this is, and the run of it once a model is asked there.
+    round: Round | None = None
+
+    def fork(self, around: Iterable[str]) -> State:
+        """The same for a thread of its own."""
+        return State(self.history.fork(), self.base, self.model, tuple(around), self.round)
+
+
+@dataclass(slots=True)
+class Round:
+    """A round of an `async for`, which is a run of its own as soon as it asks somebody."""
+
+    number: int
+    outside: State
+    run: Run[Any] | None = None
 
 
 class Pending:
@@ -57,11 +69,16 @@ class Pending:
         self.seen = False
         #: What it waits for belongs to this, where it can be given up.
         self.scope: CancelScope | None = None
+        #: Called when its value is first used, with what happened on the way to it.
+        self.join: Callable[[], None] | None = None
 
     def result(self) -> Any:
-        """Wait for it."""
+        """Wait for it. From its first use on it is part of what models are shown, whenever it was there."""
         self.done.wait()
-        self.seen = True
+        if not self.seen:
+            self.seen = True
+            if self.join is not None and self.error is None:
+                self.join()
         if self.error is not None:
             raise self.error
         return self.value
@@ -72,12 +89,14 @@ def wait(value: Any) -> Any:
     return value.result() if type(value) is Pending else value
 
 
-class Run:
-    """One run of a program. Everything it does to the world goes through `perform`."""
+class Execution:
+    """One execution of a program. Everything it does to the world goes through `perform`."""
 
-    def __init__(self, host: Host, inputs: dict[str, Any] | None = None, arguments: Iterable[str] = ()) -> None:
+    def __init__(
+        self, host: Host, inputs: dict[str, Any] | None = None, arguments: Iterable[str] = (), title: str = ""
+    ) -> None:
         self.host = host
-        self.perform: Callable[[Effect], Any] = host.perform
+        self.title = title
         self.inputs = inputs or {}
         #: All that was printed, in order.
         self.prints: list[str] = []
@@ -87,6 +106,90 @@ class Run:
         self._states: ContextVar[State] = ContextVar("antiphon_lang_state")
         self._first = State()
         self._default: ModelValue | None = None
+        self._run: Run[Any] | None = None
+        #: Rounds side by side ask at once.
+        self._making = threading.RLock()
+        self._node: Node | None = None
+
+    @contextmanager
+    def active(self) -> Generator[None]:
+        """While the program is at work, its effects are numbered and go past whoever stands in the door."""
+        outside = place()
+        if self._node is None:
+            # A program inside something that is numbered is one thing there.
+            self._node = Node(f"{outside.node.next()}/") if outside.performers else Node()
+        with at(Place(self._node, self.host.in_the_door(outside.performers))):
+            yield
+
+    def perform(self, effect: Effect, do: Callable[[], Any], subject: Any = None) -> Any:
+        """What comes of an effect. Errors are the program's own, and so the same when they are played back."""
+        where = place()
+        if not where.performers:
+            return do()
+
+        def done() -> Any:
+            try:
+                return do()
+            except Exception as error:
+                raise translated(error) from error
+
+        return perform(Step(where.node.next(), effect, subject=subject), done)
+
+    # The run, which is made when there is something to tell of it
+
+    @property
+    def run(self) -> Run[Any]:
+        """The run of the program."""
+        with self._making:
+            if self._run is None:
+                from antiphon.session import Run
+
+                self._run = Run("program", self.title, people=self.host.port)
+                if self.host.watch is not None:
+                    self._run.subscribe(self.host.watch)
+            return self._run
+
+    def _run_of(self, state: State) -> Run[Any]:
+        """The run that an ask is part of: that of the round, of the model whose tool this is, or of the program."""
+        if state.round is not None:
+            with self._making:
+                if state.round.run is None:
+                    from antiphon.session import Run
+
+                    outside = self._run_of(state.round.outside)
+                    state.round.run = Run("round", str(state.round.number), parent=outside)
+                return state.round.run
+        from antiphon.session import current_run
+
+        return current_run() or self.run
+
+    def end(self, value: Any, error: BaseException | None, outcome: str) -> None:
+        """It is over; whoever watches is told."""
+        if self._run is None:
+            return
+        if outcome == "interrupted":
+            from antiphon.session import Cancelled, RunRecord
+
+            run = self._run
+            record = RunRecord(run.usage, run.cost, outcome="cancelled", detail="interrupted", id=run.id)
+            error = Cancelled("interrupted", record)
+        if error is not None:
+            self._run.fail(error)
+        else:
+            self._run.finish(AIResult(value))
+
+    def usage(self) -> dict[str, Any]:
+        """What the models have used in all; a cost that is not known is null."""
+        run = self._run
+        if run is None:
+            return {"inputTokens": 0, "outputTokens": 0, "cost": 0.0, "requests": 0}
+        used = run.usage
+        return {
+            "inputTokens": used.input_tokens or 0,
+            "outputTokens": used.output_tokens or 0,
+            "cost": run.cost,
+            "requests": run.requests,
+        }
 
     @property
     def state(self) -> State:
@@ -132,33 +235,55 @@ class Run:
         shown = "" if site.context == "none" else self._variables(site, depth + 1)
         if shown:
             conversation.add_user(shown)
-        place = len(conversation.turns) - 1 if shown else -1
+        place_ = len(conversation.turns) - 1 if shown else -1
         returns = None if site.wanted is None else python_type(site.wanted)
         tools = [_as_tool(each) for each in _flat(chosen.settings.get("tools", ()))]
-        kind = "do" if site.kind == "do" else "vibe"
-        result = self._performed(AskModel(kind, prompt, chosen, conversation, tools, returns))
+        session = self.host.session(chosen, conversation, tools)
+        result = self._answer(session, prompt, "do" if site.kind == "do" else "vibe", returns)
         if site.context != "none":
             happened: Iterable[Any] = conversation.turns[max(0, len(history.turns) - (ends_open(history))) :]
             before = history.turns[-1] if ends_open(history) else None
             if site.hidden:
                 happened, before = without_private(site.hidden, prompt, result), None
-            state.history = with_turns(state.history, happened, before, shown if place >= 0 else "")
+            kept = {} if site.hidden else conversation.kept
+            state.history = with_turns(state.history, happened, before, shown if place_ >= 0 else "", kept)
         if model is not None:
             state.model = model
         return result
 
-    def _performed(self, effect: AskModel) -> AIResult:
-        from concurrent.futures import CancelledError
-
+    def _answer(self, session: Any, prompt: str, mode: Any, returns: Any) -> AIResult:
+        """What the model answers. Streamed even where nobody looks: a recording fits wherever it is played."""
+        from antiphon.session import Cancelled, LimitReached, NoAnswer, ReturnError, Waiting
         from antiphon.session.portal import current_scope
 
         scope = current_scope()
         if scope is not None and scope.cancelled:
-            raise Cancelled(VibeError("V0927", "stopped because another round failed"))
+            raise RoundStopped(VibeError("V0927", "stopped because another round failed"))
+        with self._run_of(self.state).active():
+            run = session.start(prompt, mode=mode, returns=returns)
+        if scope is not None:
+            scope.add(run.cancel)
         try:
-            return self.perform(effect)
-        except CancelledError:
-            raise Cancelled(VibeError("V0927", "stopped because another round failed")) from None
+            return run.wait()
+        except KeyboardInterrupt:
+            run.cancel()
+            run.wait(raises=False)
+            raise
+        except Cancelled:
+            raise RoundStopped(VibeError("V0927", "stopped because another round failed")) from None
+        except Waiting as error:
+            raise VibeError("V0923", str(error), "run it in a terminal, or allow it: `--yes`") from error
+        except LimitReached as error:
+            if _is_over_budget(error):
+                raise Stopped(VibeError("V0922", str(error))) from error
+            raise VibeError("V0922", f"the model gave no answer: {error}") from error
+        except ReturnError:
+            raise
+        except NoAnswer as error:
+            raise VibeError("V0922", f"the model gave no answer: {error}") from error
+        finally:
+            if scope is not None:
+                scope.remove(run.cancel)
 
     def _shown_history(self, site: Site, state: State) -> Conversation:
         if site.context == "none":
@@ -166,7 +291,7 @@ class Run:
         if site.context == "default":
             return state.history
         local = Conversation()
-        return with_turns(local, since(state.history, state.base), None, "")
+        return with_turns(local, since(state.history, state.base), None, "", state.history.kept)
 
     def _variables(self, site: Site, depth: int) -> str:
         found = context.variables(depth + 1, site.context == "local")
@@ -182,7 +307,7 @@ class Run:
             return
         chosen = model or state.model or self.default_model()
         told = Conversation(str(how) if how else _SUMMARY)
-        result = self._performed(AskModel("do", context.transcript(turns), chosen, told))
+        result = self._answer(self.host.session(chosen, told, []), transcript(turns), "do", None)
         state.history = mark.fork()
         state.history.add_user(f"Summary of what happened: {text(result)}")
 
@@ -201,21 +326,27 @@ class Run:
             finally:
                 scope.close()
 
-        pending = self.spawn(inside, around)
-        pending.scope = scope
+        own = self.state.fork(around)
+        before = own.history
+        pending = self._spawn(inside, own, _numbered("."))
+        pending.scope, pending.join = scope, lambda: self._join(own, before)
         self.pending.append(pending)
         return pending
 
-    def spawn(self, work: Callable[[], Any], around: Iterable[str]) -> Pending:
+    def _join(self, other: State, before: Conversation) -> None:
+        """What happened in work that was begun with `async`, and is used now, happened here too."""
+        state = self.state
+        state.history = with_turns(state.history, since(other.history, before), None, "", other.history.kept)
+
+    def _spawn(self, work: Callable[[], Any], own: State, where: Place) -> Pending:
         """Do work in a thread of its own, which sees the history as it is now."""
-        pending, state = Pending(), self.state
-        own = State(state.history.fork(), state.base, state.model, tuple(around))
-        inside = copy_context()
+        pending, inside = Pending(), copy_context()
 
         def run() -> None:
             self._states.set(own)
             try:
-                pending.value = work()
+                with at(where):
+                    pending.value = work()
             except BaseException as error:
                 # Known frames are kept: whoever waits has a stack of his own.
                 pending.error = translated(error) if isinstance(error, Exception) else error
@@ -238,7 +369,7 @@ class Run:
         """Run a body for each item, some at a time; the values in order. When one fails, the rest is cancelled."""
         from antiphon.session.portal import CancelScope, current_scope
 
-        todo = list(items)
+        todo, path = list(items), place().node.next() if place().performers else ""
         results: list[list[Any]] = [[] for _ in todo]
         errors: list[BaseException] = []
         scope = CancelScope(current_scope())
@@ -247,17 +378,20 @@ class Run:
         def work() -> None:
             while not scope.cancelled:
                 with lock:
-                    place = next(places, None)
-                if place is None:
+                    number = next(places, None)
+                if number is None:
                     return
                 try:
-                    results[place] = copy_context().run(self._isolated, scope, body, todo[place], around)
+                    results[number] = copy_context().run(self._isolated, scope, body, todo[number], number, path)
                 except BaseException as error:
                     with lock:
                         errors.append(translated(error) if isinstance(error, Exception) else error)
                     scope.cancel()
 
-        workers = [self.spawn(work, around) for _ in range(min(self.host.max_parallel, len(todo)))]
+        here = place()
+        workers = [
+            self._spawn(work, self.state.fork(around), here) for _ in range(min(self.host.max_parallel, len(todo)))
+        ]
         try:
             for each in workers:
                 each.result()
@@ -267,16 +401,23 @@ class Run:
         finally:
             scope.close()
         if errors:
-            raise next((each for each in errors if not isinstance(each, Cancelled)), errors[0])
+            raise next((each for each in errors if not isinstance(each, RoundStopped)), errors[0])
         return [value for each in results for value in each]
 
-    def _isolated(
-        self, scope: CancelScope, body: Callable[[Any], list[Any]], item: Any, around: list[str]
-    ) -> list[Any]:
+    def _isolated(self, scope: CancelScope, body: Callable[[Any], list[Any]], item: Any, number: int, path: str) -> Any:
         state = self.state
-        self._states.set(State(state.history.fork(), state.base, state.model, tuple(around)))
-        with scope.active():
-            return body(item)
+        own = Round(number, state)
+        self._states.set(State(state.history.fork(), state.base, state.model, state.around, own))
+        try:
+            with scope.active(), at(below(f"{path}[{number}].")) if path else at(place()):
+                values = body(item)
+        except BaseException as error:
+            if own.run is not None:
+                own.run.fail(error)
+            raise
+        if own.run is not None:
+            own.run.finish(AIResult(plain(values)))
+        return values
 
     def run_tool(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         """Run a tool of the program for a model: with a history of its own."""
@@ -290,7 +431,19 @@ class Run:
             raise ToolFailure(translated(error).message) from error
 
 
-class Cancelled(Stopped):
+def _numbered(mark: str) -> Place:
+    """Where work of its own is numbered, under the place in which it is begun."""
+    where = place()
+    return Place(Node(f"{where.node.next()}{mark}"), where.performers) if where.performers else where
+
+
+def _is_over_budget(error: BaseException) -> bool:
+    from antiphon.effects import OverBudget
+
+    return isinstance(error.__cause__, OverBudget)
+
+
+class RoundStopped(Stopped):
     """Part of the program that was stopped because another part failed."""
 
 

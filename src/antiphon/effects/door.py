@@ -1,0 +1,132 @@
+"""The one door through which effects go: whoever stands in it may answer for the world, refuse, or take notes.
+
+A thread of work counts its effects, so that each has a path that does not depend on timing: `3` is the third, `3.1` the
+first of what was begun with `async` there, `3[7].1` of the eighth round of a loop, `3/r2` the second request of a
+session, `3/call_ab` a call of its model, and `3/call_ab/1` the first effect inside that call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from antiphon.effects.values import Effect, Outcome
+
+
+class Unsettled(Exception):
+    """Raised while performing an effect that has no outcome yet, because somebody is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An effect at its place. `preview` gives what asking a model would send; `subject` is the tool that is called."""
+
+    path: str
+    effect: Effect
+    preview: Callable[[], bytes] | None = field(default=None, compare=False)
+    subject: Any = field(default=None, compare=False, repr=False)
+
+
+class Performer(Protocol):
+    """Somebody in the door. Raising refuses the effect."""
+
+    def before(self, step: Step) -> Outcome | None:
+        """An outcome, if it is known already or given in place of the world's; then nothing is done."""
+        ...
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """Told of what came of it, whoever gave it."""
+        ...
+
+
+class Node:
+    """A thread of work, which numbers its effects."""
+
+    __slots__ = ("_count", "prefix")
+
+    def __init__(self, prefix: str = "") -> None:
+        self.prefix = prefix
+        self._count = 0
+
+    def next(self) -> str:
+        """The path of its next effect, or of what it starts."""
+        self._count += 1
+        return f"{self.prefix}{self._count}"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where this code is: the node that counts, and who stands in the door, from the outside in."""
+
+    node: Node = field(default_factory=Node)
+    performers: tuple[Performer, ...] = ()
+
+
+_nowhere = Place()
+_place: ContextVar[Place] = ContextVar("antiphon_place", default=_nowhere)
+
+
+def place() -> Place:
+    """The place of this thread or task."""
+    return _place.get()
+
+
+@contextmanager
+def at(where: Place) -> Generator[Place]:
+    """Be at another place for a while; threads and tasks that are begun in it inherit it."""
+    token = _place.set(where)
+    try:
+        yield where
+    finally:
+        _place.reset(token)
+
+
+def below(path: str, performers: tuple[Performer, ...] | None = None) -> Place:
+    """A place whose effects are numbered under a path: `3.`, `3[7].` or `3/`."""
+    return Place(Node(path), place().performers if performers is None else performers)
+
+
+def perform(step: Step, do: Callable[[], Any]) -> Any:
+    """What comes of an effect: from whoever stands in the door, or of doing it."""
+    passed: list[Performer] = []
+    outcome = _known(step, passed)
+    if outcome is None:
+        try:
+            outcome = Outcome(do())
+        except Unsettled:
+            raise
+        except Exception as error:
+            outcome = Outcome(error=error)
+    return _told(step, outcome, passed)
+
+
+async def aperform(step: Step, do: Callable[[], Awaitable[Any]]) -> Any:
+    """`perform`, asynchronously."""
+    passed: list[Performer] = []
+    outcome = _known(step, passed)
+    if outcome is None:
+        try:
+            outcome = Outcome(await do())
+        except Unsettled:
+            raise
+        except Exception as error:
+            outcome = Outcome(error=error)
+    return _told(step, outcome, passed)
+
+
+def _known(step: Step, passed: list[Performer]) -> Outcome | None:
+    for each in place().performers:
+        outcome = each.before(step)
+        if outcome is not None:
+            return outcome
+        passed.append(each)
+    return None
+
+
+def _told(step: Step, outcome: Outcome, passed: list[Performer]) -> Any:
+    for each in reversed(passed):
+        each.after(step, outcome)
+    return outcome.result()

@@ -1,0 +1,73 @@
+"""Effects written down by path, and played back: the same program comes to the same end, whatever the timing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.effects.door import Step
+from antiphon.effects.values import Effect, Outcome
+from antiphon.effects.written import effect_json, fingerprint, outcome_from_json, outcome_json
+from antiphon.errors import AntiphonError
+
+
+class DifferentEffect(AntiphonError):
+    """What is played back asks for something else than what was recorded at its place."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """Stands in the door and writes down every effect with its outcome, as JSON data by path."""
+
+    effects: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def before(self, step: Step) -> None:
+        """Nothing is known before."""
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """Write it down."""
+        row = {**_asked(step.effect), "outcome": outcome_json(outcome)}
+        with self._lock:
+            if step.path in self.effects:
+                raise DifferentEffect(f"two effects have the path {step.path}")
+            self.effects[step.path] = row
+
+
+@dataclass(slots=True)
+class Playback:
+    """Stands in the door and answers from a recording. What was not recorded is done."""
+
+    effects: Mapping[str, dict[str, Any]]
+    #: The paths that were asked for.
+    played: set[str] = field(default_factory=set[str])
+
+    def before(self, step: Step) -> Outcome | None:
+        """The recorded outcome; a `DifferentEffect` says that something else was asked for then."""
+        row = self.effects.get(step.path)
+        if row is None:
+            return None
+        asked = _asked(step.effect)
+        if (row["kind"], row["fingerprint"]) != (asked["kind"], asked["fingerprint"]):
+            raise DifferentEffect(
+                f"effect {step.path} is not the one that was recorded: {_shown(asked)} now, {_shown(row)} then"
+            )
+        self.played.add(step.path)
+        return outcome_from_json(row["outcome"])
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """It happened for the first time."""
+
+
+def _asked(effect: Effect) -> dict[str, Any]:
+    data = effect_json(effect)
+    # All that a model was shown is in its fingerprint; written out, each request would hold the whole history again.
+    data.pop("turns", None)
+    return {"kind": effect.kind, "fingerprint": fingerprint(effect), "effect": data}
+
+
+def _shown(row: Mapping[str, Any]) -> str:
+    given = ", ".join(f"{name} {value!r:.80}" for name, value in row["effect"].items() if name != "kind")
+    return f"{row['kind']} ({given})" if given else str(row["kind"])

@@ -1,0 +1,187 @@
+"""Effects and outcomes as JSON data, which is read back as the same values."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, fields
+from typing import Any, cast
+
+from antiphon.conversation import Turn
+from antiphon.conversation.storage import (
+    parts_from_json,
+    parts_json,
+    result_from_json,
+    result_json,
+    tool_from_json,
+    tool_json,
+    turn_json,
+    turns_from_json,
+)
+from antiphon.effects.failures import error_from_json, error_json
+from antiphon.effects.values import KINDS, Answered, AskModel, Effect, Outcome, Returned, Said
+from antiphon.errors import ContentError, FormatError
+from antiphon.tools import ToolCallRecord
+from antiphon.wire import Reply, Usage
+
+
+def effect_json(effect: Effect) -> dict[str, Any]:
+    """An effect as JSON data."""
+    out: dict[str, Any] = {"kind": effect.kind}
+    for each in fields(effect):
+        out[each.name] = _OUT.get(each.name, encoded)(getattr(effect, each.name))
+    return out
+
+
+def effect_from_json(data: Mapping[str, Any]) -> Effect:
+    """What `effect_json` made."""
+    made = KINDS.get(data.get("kind", ""))
+    if made is None:
+        raise FormatError(f"there is no effect of kind {data.get('kind')!r}; there are {', '.join(KINDS)}")
+    given = {name: _IN.get(name, decoded)(each) for name, each in data.items() if name != "kind"}
+    try:
+        return made(**given)
+    except TypeError as error:
+        raise FormatError(f"an effect of kind {data['kind']!r} cannot be read: {error}") from None
+
+
+def outcome_json(outcome: Outcome) -> dict[str, Any]:
+    """An outcome as JSON data; a ContentError says that a value has no such form."""
+    if outcome.error is not None:
+        return {"error": error_json(outcome.error)}
+    value = outcome.value
+    for tag, (kind, write, _) in _VALUES.items():
+        if isinstance(value, kind):
+            return {tag: write(value)}
+    return {"value": encoded(value)}
+
+
+def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
+    """What `outcome_json` made."""
+    if "error" in data:
+        return Outcome(error=error_from_json(data["error"]))
+    for tag, (_, _, read) in _VALUES.items():
+        if tag in data:
+            return Outcome(read(data[tag]))
+    if "value" not in data:
+        raise FormatError(f"this is no outcome: {', '.join(data) or 'it is empty'}")
+    return Outcome(decoded(data["value"]))
+
+
+def as_text(data: Mapping[str, Any]) -> str:
+    """JSON data in ASCII: whatever characters a text is made of, it is read back as it was."""
+    return json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def fingerprint(effect: Effect) -> str:
+    """What two effects have in common that ask for the same thing. Of a long history, only what is new is read."""
+    if not isinstance(effect, AskModel):
+        return hashlib.sha256(as_text(effect_json(effect)).encode()).hexdigest()
+    data = effect_json(AskModel(effect.model, effect.system, (), effect.tools, effect.options))
+    whole = hashlib.sha256(as_text(data).encode())
+    for turn in effect.turns:
+        whole.update(_turn_hash(turn))
+    return whole.hexdigest()
+
+
+def _turn_hash(turn: Turn) -> bytes:
+    known = turn.memo.get("hash")
+    if known is None:
+        known = turn.memo["hash"] = hashlib.sha256(as_text(turn_json(turn)).encode()).digest()
+    return known
+
+
+def encoded(value: Any) -> Any:
+    """A value as JSON data: numbers that are none, bytes and objects with keys of ours are marked."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"$float": repr(value)}
+    if isinstance(value, bytes):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if isinstance(value, list | tuple):
+        return [encoded(each) for each in cast(list[Any], value)]
+    if isinstance(value, Mapping):
+        given = cast(Mapping[Any, Any], value)
+        if all(isinstance(key, str) for key in given):
+            inside = {key: encoded(each) for key, each in given.items()}
+            return {"$object": inside} if any(key.startswith("$") for key in inside) else inside
+    raise ContentError(f"a {type(cast(object, value)).__name__} has no JSON form, so it cannot be written down")
+
+
+def decoded(data: Any) -> Any:
+    """The value that `encoded` was given; tuples have become lists."""
+    if isinstance(data, list):
+        return [decoded(each) for each in cast(list[Any], data)]
+    if not isinstance(data, dict):
+        return data
+    given = cast(dict[str, Any], data)
+    match given:
+        case {"$float": str(text)}:
+            return float(text)
+        case {"$bytes": str(text)}:
+            return base64.b64decode(text)
+        case {"$object": inside}:
+            return {key: decoded(each) for key, each in cast(dict[str, Any], inside).items()}
+        case _:
+            return {key: decoded(each) for key, each in given.items()}
+
+
+def _reply_json(answered: Answered) -> dict[str, Any]:
+    reply = answered.reply
+    words = {name: getattr(reply, name) for name in ("stop", "stop_reason", "model", "id", "request_id")}
+    return {"parts": parts_json(reply.parts), "usage": asdict(reply.usage), "cost": answered.cost, **words}
+
+
+def _reply(data: Mapping[str, Any]) -> Answered:
+    words = {name: data[name] for name in ("stop", "stop_reason", "model", "id", "request_id")}
+    parts: Any = parts_from_json(data["parts"])
+    return Answered(Reply(parts, usage=Usage(**data["usage"]), **words), data["cost"])
+
+
+def _returned_json(returned: Returned) -> dict[str, Any]:
+    record = returned.record
+    return {
+        "result": None if returned.result is None else result_json(returned.result),
+        "record": None if record is None else encoded(asdict(record)),
+        "kept": dict(returned.kept),
+        "asks": returned.asks,
+        "finish": None if returned.finish is None else [encoded(returned.finish[0])],
+        "usage": None if returned.usage is None else asdict(returned.usage),
+        "cost": returned.cost,
+        "requests": returned.requests,
+    }
+
+
+def _returned(data: Mapping[str, Any]) -> Returned:
+    return Returned(
+        None if data["result"] is None else result_from_json(data["result"]),
+        None if data["record"] is None else ToolCallRecord(**decoded(data["record"])),
+        data["kept"],
+        data["asks"],
+        None if data["finish"] is None else (decoded(data["finish"][0]),),
+        None if data["usage"] is None else Usage(**data["usage"]),
+        data["cost"],
+        data["requests"],
+    )
+
+
+#: Values of a kind of their own, by their mark in the JSON form.
+_VALUES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "reply": (Answered, _reply_json, _reply),
+    "returned": (Returned, _returned_json, _returned),
+    "said": (Said, asdict, lambda data: Said(**data)),
+}
+_OUT: dict[str, Callable[[Any], Any]] = {
+    "turns": lambda turns: [turn_json(turn) for turn in turns],
+    "tools": lambda tools: [tool_json(tool) for tool in tools],
+    "call": lambda call: None if call is None else parts_json([call])[0],
+}
+_IN: dict[str, Callable[[Any], Any]] = {
+    "turns": turns_from_json,
+    "tools": lambda tools: tuple(tool_from_json(tool) for tool in tools),
+    "call": lambda call: None if call is None else parts_from_json([call])[0],
+}

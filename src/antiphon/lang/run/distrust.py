@@ -1,0 +1,65 @@
+"""Standing in the door for a program that is not trusted: it does nothing that its user was not asked about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from antiphon.effects import CallTool, Outcome, ReadEnvironment, Step
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.questions import answered, named
+
+if TYPE_CHECKING:
+    from antiphon.session import People
+    from antiphon.tools import Policy, Tool
+
+
+class Distrust:
+    """Asks about each variable, address, server and command; once for the same thing, whatever the answer."""
+
+    def __init__(self, people: People | None, policy: Policy) -> None:
+        self._people = people
+        self._policy = policy
+        self._decided: dict[str, bool] = {}
+
+    def before(self, step: Step) -> None:
+        """Ask, where the effect reaches out of the program."""
+        match step.effect:
+            case ReadEnvironment(name):
+                self.allow(f"read the environment variable {named(name)}")
+            case CallTool() if step.subject is not None:
+                self._allow_call(step.path, step.subject, step.effect)
+            case _:
+                pass
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """What came of it is the program's."""
+
+    def allow(self, what: str, details: str = "") -> None:
+        """Ask whether the program may do this. The details are for the person: the program can catch the error."""
+        if what not in self._decided:
+            text = f"The program wants to {what}{details}. Allow it?"
+            refused = f"a human must allow the program to {what}"
+            self._decided[what] = answered(self._people, what, "approval", text, "", refused=refused).allowed
+        if not self._decided[what]:
+            raise VibeError("V0923", f"the program was not allowed to {what}")
+
+    def _allow_call(self, path: str, tool: Tool, effect: CallTool) -> None:
+        """Whoever wrote a program may call what he likes; but one that is not trusted asks first."""
+        from antiphon.conversation import ToolCall
+        from antiphon.session import Question
+        from antiphon.tools.approval import standing
+
+        call = ToolCall.read("call", tool.name, effect.arguments)
+        action = self._policy.decide(call, tool)
+        if action == "allow":
+            return
+        if action == "ask" and self._people is None:
+            raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal")
+        if action == "ask" and self._people is not None:
+            text = f"May `{call.name}` run with {call.arguments_json}?"
+            said = self._people.ask_now(Question(path, "approval", text, call=call))
+            if said is not None and said.always:
+                self._policy.always(standing(call, said.allowed))
+            if said is not None and said.allowed:
+                return
+        raise VibeError("V0923", f"`{tool.name}` was not allowed")

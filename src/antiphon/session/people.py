@@ -1,0 +1,128 @@
+"""The port to a person: questions of all runs in one queue, shown one at a time, answered by whoever is first."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+from antiphon.conversation import ToolCall
+from antiphon.effects import Said
+from antiphon.errors import NotReadyError
+from antiphon.session.portal import portal
+from antiphon.tools.threads import called
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something a person is asked: whether a call may run, or what a tool or a program wants to know.
+
+    `who` says whose question it is. `call` is there in full for who has to allow it.
+    """
+
+    id: str
+    kind: Literal["approval", "question"]
+    text: str
+    run: str = ""
+    who: str = ""
+    call: ToolCall | None = None
+
+
+#: How a person answers: text to a question, yes or no to an approval, or a `Said`; `None` where nobody is there.
+Answers = Callable[[Question], Said | str | bool | Awaitable[Said | str | bool | None] | None]
+
+
+@dataclass(slots=True)
+class _Open:
+    question: Question
+    loop: asyncio.AbstractEventLoop
+    has_turn: bool = False
+    said: Said | None = None
+    #: Set when it has its turn or its answer.
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def poke(self) -> None:
+        # A loop that is closed by now has nobody who waits.
+        with suppress(RuntimeError):
+            self.loop.call_soon_threadsafe(self.changed.set)
+
+
+class People:
+    """One person, who is asked one thing at a time, in the order in which things come up.
+
+    `answers` shows a question and gives the answer; it may wait as long as it takes. Meanwhile others may answer too:
+    `settle` counts if it comes first.
+    """
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+        self._queue: list[_Open] = []
+        self._lock = threading.Lock()
+
+    @property
+    def open(self) -> tuple[Question, ...]:
+        """What waits for an answer, oldest first."""
+        return tuple(each.question for each in self._queue)
+
+    async def ask(self, question: Question) -> Said | None:
+        """The answer; nothing, where nobody is there."""
+        mine = _Open(question, asyncio.get_running_loop())
+        with self._lock:
+            self._queue.append(mine)
+            mine.has_turn = self._queue[0] is mine
+        try:
+            if not mine.has_turn:
+                await mine.changed.wait()
+            return mine.said or await self._asked(mine)
+        finally:
+            self._leave(mine)
+
+    async def _asked(self, mine: _Open) -> Said | None:
+        """The answer of whoever is asked, or of somebody else who was quicker."""
+        mine.changed.clear()
+        asked = asyncio.ensure_future(called(self._answers, mine.question))
+        other = asyncio.ensure_future(mine.changed.wait())
+        try:
+            await asyncio.wait({asked, other}, return_when=asyncio.FIRST_COMPLETED)
+            return mine.said or as_said(mine.question, await asked)
+        finally:
+            asked.cancel()
+            other.cancel()
+
+    def ask_now(self, question: Question) -> Said | None:
+        """`ask`, for ordinary code, which waits."""
+        return portal().run(self.ask(question))
+
+    def settle(self, id: str, said: Said) -> None:
+        """Answer a question that is open, in place of whoever is asked."""
+        with self._lock:
+            found = next((each for each in self._queue if each.question.id == id and each.said is None), None)
+            if found is None:
+                raise NotReadyError(f"no question {id!r} is open")
+            found.said = said
+        found.poke()
+
+    def _leave(self, mine: _Open) -> None:
+        with self._lock:
+            self._queue.remove(mine)
+            following = self._queue[0] if self._queue and not self._queue[0].has_turn else None
+            if following is not None:
+                following.has_turn = True
+        if following is not None:
+            following.poke()
+
+
+def as_said(question: Question, answer: Said | str | bool | None) -> Said | None:
+    """What somebody answered, in whatever form he may."""
+    if answer is None or isinstance(answer, Said):
+        return answer
+    if question.kind == "question":
+        from antiphon.tools.execution import as_text
+
+        return Said(as_text(answer))
+    if isinstance(answer, bool):
+        return Said(allowed=answer)
+    raise TypeError(f"an approval is answered by True, False or a Said, not by {answer!r:.60}")

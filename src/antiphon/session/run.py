@@ -1,0 +1,457 @@
+"""A run: something that goes on whether or not anybody looks, with events, a cost, and an end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from queue import SimpleQueue
+from typing import Any, Generic, Literal
+
+from antiphon.effects.values import Said
+from antiphon.errors import NotReadyError
+from antiphon.session.endings import Cancelled, Waiting
+from antiphon.session.events import (
+    Asked,
+    Body,
+    Event,
+    RequestEnded,
+    RunEnded,
+    RunStarted,
+    RunWaits,
+    Settled,
+    UsageChanged,
+)
+from antiphon.session.people import People, Question
+from antiphon.session.portal import check_no_loop
+from antiphon.session.result import AIResult, T
+from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire.shape import total
+
+State = Literal["running", "waiting", "done", "failed", "cancelled"]
+log = logging.getLogger("antiphon.session")
+_current: ContextVar[Run[Any] | None] = ContextVar("antiphon_run", default=None)
+
+
+class Spent:
+    """What the runs inside a call have used."""
+
+    __slots__ = ("cost", "requests", "usage")
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.usage: Usage | None = None
+        self.cost: float | None = 0.0
+
+    def add(self, usage: Usage, cost: float | None) -> None:
+        """Some of them has used this."""
+        self.usage = usage if self.usage is None else sum_of(self.usage, usage)
+        self.cost = None if cost is None or self.cost is None else self.cost + cost
+
+    @contextmanager
+    def counting(self) -> Generator[None]:
+        """Runs that are begun meanwhile are inside the call."""
+        token = _spent.set(self)
+        try:
+            yield
+        finally:
+            _spent.reset(token)
+
+
+_spent: ContextVar[Spent | None] = ContextVar("antiphon_spent", default=None)
+
+
+def current_run() -> Run[Any] | None:
+    """The run that this code is part of."""
+    return _current.get()
+
+
+#: What there are thousands of.
+_PIECES = frozenset({TextDelta, ReasoningDelta, CallDelta})
+
+
+class _Log:
+    """The events of a run and of all runs inside it, in one order.
+
+    The pieces of an answer are kept while it comes; then the end of its request says all of it.
+    """
+
+    __slots__ = ("count", "facts", "listeners", "lock", "pieces")
+
+    def __init__(self) -> None:
+        self.facts: list[Event] = []
+        self.pieces: dict[str, list[Event]] = {}
+        self.count = 0
+        self.listeners: list[Callable[[Event], object]] = []
+        self.lock = threading.RLock()
+
+    def add(self, run: str, body: Body) -> None:
+        with self.lock:
+            event = Event(run, self.count, time.time(), body)
+            self.count += 1
+            if type(body) in _PIECES:
+                self.pieces.setdefault(run, []).append(event)
+            else:
+                self.facts.append(event)
+                if isinstance(body, RequestEnded):
+                    self.pieces.pop(run, None)
+            for listener in self.listeners:
+                listener(event)
+
+    def since(self, number: int) -> list[Event]:
+        events = [*self.facts, *(event for pieces in self.pieces.values() for event in pieces)]
+        return sorted((event for event in events if event.seq >= number), key=lambda event: event.seq)
+
+
+class Run(Generic[T]):
+    """Something that goes on: an asking of a model, a program, a round of a loop.
+
+    Made by `Session.start`. `state` is one of running, waiting, done, failed, cancelled; `usage` and `cost` count the
+    runs inside it too. All may be used from any thread.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        title: str = "",
+        *,
+        model: str = "",
+        people: People | None = None,
+        parent: Run[Any] | None = None,
+    ) -> None:
+        self.id = os.urandom(8).hex()
+        self.kind = kind
+        self.title = title
+        self.parent = parent if parent is not None else _current.get()
+        self.people = people if people is not None or self.parent is None else self.parent.people
+        self.state: State = "running"
+        self.usage = Usage()
+        self.cost: float | None = 0.0
+        #: How often a model was asked.
+        self.requests = 0
+        self.children: list[Run[Any]] = []
+        #: What it waits for.
+        self.waiting: tuple[Question, ...] = ()
+        self._spent = _spent.get()
+        self._family = {self.id}
+        self._log = self.parent._log if self.parent is not None else _Log()
+        self._end: Future[AIResult[T]] = Future()
+        self._said: dict[str, Said] = {}
+        self._cancel: Callable[[], object] | None = None
+        self._resume: Callable[[], object] | None = None
+        #: The number of the event with which it ended, or since which nothing goes on.
+        self._last: int | None = None
+        self.is_to_end = False
+        if self.parent is not None:
+            self.parent._adopt(self)
+        self.tell(RunStarted(kind, title, model, self.parent.id if self.parent is not None else None))
+
+    def __repr__(self) -> str:
+        return f"<Run {self.id} {self.kind} {self.title[:40]!r}: {self.state}>"
+
+    # Looking
+
+    def wait(self, *, raises: bool = True) -> AIResult[T]:
+        """The result, once it is there; what ended the run without one is raised, and `Waiting` where it waits.
+
+        With `raises=False` nothing is raised: `state` says how it is, and there is a result only if it is `done`.
+        """
+        check_no_loop("wait", "await run")
+        try:
+            return self._end.result()
+        except BaseException as error:
+            if raises or isinstance(error, KeyboardInterrupt):
+                raise
+            return None  # type: ignore[return-value]
+
+    def __await__(self) -> Generator[Any, None, AIResult[T]]:
+        """`await run` is `run.wait()` for asynchronous code."""
+        return asyncio.shield(asyncio.wrap_future(self._end)).__await__()
+
+    def events(self, since: int = 0) -> Generator[Event]:
+        """What has happened from number `since` on, and then what happens, up to the end or until the run waits.
+
+        Leaving the iteration ends nothing. Whoever answers what was `Asked` sees how it goes on.
+        """
+        check_no_loop("events", "aevents")
+        queue: SimpleQueue[Event] = SimpleQueue()
+        # Whoever looks now misses nothing, whenever he begins to read.
+        return self._read(queue, self.subscribe(queue.put, since), self._is_past(since))
+
+    def _read(self, queue: SimpleQueue[Event], leave: Callable[[], None], is_past: bool) -> Generator[Event]:
+        try:
+            while not is_past:
+                event = queue.get()
+                yield event
+                is_past = event.seq == self._last
+        finally:
+            leave()
+
+    def aevents(self, since: int = 0) -> AsyncGenerator[Event]:
+        """`events`, asynchronously."""
+        loop, home = asyncio.get_running_loop(), threading.get_ident()
+        queue, more = deque[Event](), asyncio.Event()
+
+        def put(event: Event) -> None:
+            # The queue keeps the order, wherever the events happen.
+            queue.append(event)
+            if threading.get_ident() == home:
+                more.set()
+            elif not loop.is_closed():
+                loop.call_soon_threadsafe(more.set)
+
+        return self._aread(queue, more, self.subscribe(put, since), self._is_past(since))
+
+    async def _aread(
+        self, queue: deque[Event], more: asyncio.Event, leave: Callable[[], None], is_past: bool
+    ) -> AsyncGenerator[Event]:
+        try:
+            while not is_past:
+                if not queue:
+                    more.clear()
+                    if not queue:
+                        await more.wait()
+                    continue
+                event = queue.popleft()
+                yield event
+                is_past = event.seq == self._last
+        finally:
+            leave()
+
+    def _is_past(self, number: int) -> bool:
+        last = self._last
+        return last is not None and number > last
+
+    def subscribe(self, listener: Callable[[Event], object], since: int = 0) -> Callable[[], None]:
+        """Have a function called with each event from number `since` on; gives the function that ends this.
+
+        It is called where the event happens, in order, and should be quick. One that raises is not called again.
+        """
+        family, log = self._family, self._log
+
+        def heard(event: Event) -> None:
+            if event.run in family:
+                try:
+                    listener(event)
+                except Exception:
+                    leave()
+                    _failed(listener)
+
+        def leave() -> None:
+            with log.lock:
+                log.listeners = [each for each in log.listeners if each is not heard]
+
+        with log.lock:
+            log.listeners = [*log.listeners, heard]
+            for event in log.since(since):
+                if heard in log.listeners:
+                    heard(event)
+        return leave
+
+    # Acting
+
+    def cancel(self) -> None:
+        """End the run: what is under way is interrupted, and the conversation can go on."""
+        with self._log.lock:
+            self.is_to_end = self._last is None
+            cancel, waits = self._cancel, self._end.exception() if self._end.done() else None
+            if isinstance(waits, Waiting) and self._last is not None:
+                why = "the run was cancelled"
+                self.fail(Cancelled(why, replace(waits.run, outcome="cancelled", detail=why, waiting=())))
+        if cancel is not None:
+            cancel()
+
+    def answer(self, id: str, text: str) -> None:
+        """Answer a question; the run goes on once nothing else is open."""
+        self._settle(id, Said(text), "question")
+
+    def allow(self, id: str, *, always: bool = False) -> None:
+        """Let a call run; `always` holds for such calls from now on, as the session's `policy` says."""
+        self._settle(id, Said(allowed=True, always=always), "approval")
+
+    def deny(self, id: str, why: str = "", *, always: bool = False) -> None:
+        """Do not let it run; the model is told why."""
+        self._settle(id, Said(why, allowed=False, always=always), "approval")
+
+    def settle(self, id: str, said: Said) -> None:
+        """What a person said to a question of either kind; the run goes on once nothing else is open."""
+        self._settle(id, said, None)
+
+    def _settle(self, id: str, said: Said, kind: str | None) -> None:
+        for run in self._all():
+            found = next((each for each in run.waiting if each.id == id), None)
+            if found is None:
+                continue
+            if kind is not None:
+                check_kind(found, kind)
+            if run.people is not None and any(each.id == id for each in run.people.open):
+                run.people.settle(id, said)
+            else:
+                run.take(found, said)
+            return
+        open_ids = ", ".join(each.id for run in self._all() for each in run.waiting) or "none"
+        raise NotReadyError(f"no question {id!r} is open in this run; open: {open_ids}")
+
+    def take(self, question: Question, said: Said) -> None:
+        """An answer that comes while the run does not listen: it is there when it does, or makes it go on."""
+        with self._log.lock:
+            if question.id in self._said or question not in self.waiting:
+                raise NotReadyError(f"question {question.id!r} has its answer already")
+            if self._last is not None and self._resume is None:
+                raise NotReadyError("this run is not going on; give the answer to its session, and then `go_on`")
+            self._said[question.id] = said
+            is_ready = all(each.id in self._said for each in self.waiting)
+            resume = self._resume if is_ready else None
+            if resume is not None:
+                self._resume, self._last, self.state, self._end = None, None, "running", Future()
+        if resume is not None:
+            resume()
+
+    # Telling: for whoever makes it go on
+
+    def tell(self, body: Body) -> None:
+        """Something happened."""
+        self._log.add(self.id, body)
+
+    def can_be_cancelled(self, cancel: Callable[[], object]) -> None:
+        """This is how; unless it is over by now."""
+        with self._log.lock:
+            if self._last is None:
+                self._cancel = cancel
+                is_late = self.is_to_end
+            else:
+                is_late = False
+        if is_late:
+            cancel()
+
+    def requested(self, times: int = 1) -> None:
+        """A model is asked, here and so in all runs around."""
+        with self._log.lock:
+            run: Run[Any] | None = self
+            while run is not None:
+                run.requests += times
+                if run._spent is not None:
+                    run._spent.requests += times
+                run = run.parent
+
+    def count(self, usage: Usage, cost: float | None) -> None:
+        """Add what was used, here and in all runs around."""
+        with self._log.lock:
+            run: Run[Any] | None = self
+            while run is not None:
+                run.usage = sum_of(run.usage, usage)
+                run.cost = None if cost is None or run.cost is None else run.cost + cost
+                if run._spent is not None:
+                    run._spent.add(usage, cost)
+                run.tell(UsageChanged(run.usage, run.cost))
+                run = run.parent
+
+    def ask(self, question: Question) -> None:
+        """A person is asked; who is asked already is not told again."""
+        with self._log.lock:
+            self.state = "waiting"
+            if question not in self.waiting:
+                self.waiting = (*self.waiting, question)
+                self.tell(Asked(question))
+
+    def settled(self, question: Question, said: Said) -> None:
+        """He has answered."""
+        with self._log.lock:
+            self.waiting = tuple(each for each in self.waiting if each.id != question.id)
+            if not self.waiting:
+                self.state = "running"
+            self.tell(Settled(question, said))
+
+    def said(self, id: str) -> Said | None:
+        """The answer to a question that came while nobody listened; it is given once."""
+        with self._log.lock:
+            return self._said.pop(id, None)
+
+    def suspend(
+        self, error: Waiting, resume: Callable[[], object] | None, leave: Callable[[], object] = lambda: None
+    ) -> bool:
+        """Nothing goes on before its questions are answered. Whether that is so: answers may be there by now.
+
+        `leave` is called before anybody is told.
+        """
+        with self._log.lock:
+            if self._said:
+                self.state = "running"
+                return False
+            leave()
+            self._stop("waiting", RunWaits(self.waiting))
+            self._resume = resume
+            self._end.set_exception(error)
+            return True
+
+    def finish(self, result: AIResult[T]) -> None:
+        """It is done."""
+        with self._log.lock:
+            self._stop("done", RunEnded("done", result))
+            self._end.set_result(result)
+
+    def fail(self, error: BaseException) -> None:
+        """It has ended without a result."""
+        with self._log.lock:
+            self.waiting = ()
+            state: Literal["cancelled", "failed"] = "cancelled" if isinstance(error, Cancelled) else "failed"
+            if self._end.done():
+                self._end = Future()
+            self._stop(state, RunEnded(state, error=error))
+            self._end.set_exception(error)
+
+    def _stop(self, state: State, body: Body) -> None:
+        self.state, self._cancel, self._resume = state, None, None
+        self._last = self._log.count
+        self.tell(body)
+
+    @contextmanager
+    def active(self) -> Generator[None]:
+        """What is begun in this thread or task is part of the run."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def _all(self) -> Iterator[Run[Any]]:
+        yield self
+        for child in list(self.children):
+            yield from child._all()
+
+    def _adopt(self, child: Run[Any]) -> None:
+        self.children.append(child)
+        run: Run[Any] | None = self
+        while run is not None:
+            run._family.add(child.id)
+            run = run.parent
+
+
+def sum_of(first: Usage, second: Usage) -> Usage:
+    """What two have used together."""
+    return Usage(
+        total(first.input_tokens, second.input_tokens),
+        total(first.output_tokens, second.output_tokens),
+        total(first.cache_read_tokens, second.cache_read_tokens),
+        total(first.cache_write_tokens, second.cache_write_tokens),
+        total(first.reasoning_tokens, second.reasoning_tokens),
+    )
+
+
+def check_kind(question: Any, kind: str) -> None:
+    """An approval is given or refused, a question is answered: the one is never taken for the other."""
+    if question.kind != kind:
+        how = "answer" if question.kind == "question" else "allow` or `deny"
+        raise NotReadyError(f"this is what is asked, so use `{how}`: {question.text}")
+
+
+def _failed(listener: object) -> None:
+    log.exception("a listener of a run failed, and is not called any more: %r", listener)

@@ -1,0 +1,144 @@
+"""Events as the state of a run: what it is at, what it has used, and what it waits for; for whoever draws it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from antiphon.conversation import ToolCall
+from antiphon.results import plain
+from antiphon.session import (
+    Asked,
+    CallFinished,
+    CallStarted,
+    Compacted,
+    Event,
+    Question,
+    RequestEnded,
+    RequestStarted,
+    RunEnded,
+    RunStarted,
+    RunWaits,
+    Settled,
+    UsageChanged,
+)
+from antiphon.session.events import Body
+from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCall:
+    """A call that has begun and not ended."""
+
+    call: ToolCall
+    since: float
+    depth: int = 0
+
+
+@dataclass(slots=True)
+class RunView:
+    """A run as far as it has come. `said`, `thoughts` and `writing` are of the request that is under way."""
+
+    id: str
+    kind: str = ""
+    title: str = ""
+    model: str = ""
+    parent: str | None = None
+    depth: int = 0
+    began: float = 0.0
+    ended: float | None = None
+    state: str = "running"
+    detail: str = ""
+    said: list[str] = field(default_factory=list[str])
+    thoughts: list[str] = field(default_factory=list[str])
+    #: The tool whose call the model is writing.
+    writing: str = ""
+    requests: int = 0
+    usage: Usage = field(default_factory=Usage)
+    cost: float | None = 0.0
+    calls: dict[str, RunningCall] = field(default_factory=dict[str, RunningCall])
+    questions: dict[str, Question] = field(default_factory=dict[str, Question])
+
+    @property
+    def activity(self) -> str:
+        """What it is at, in a word or two."""
+        if self.questions:
+            return "waiting for you"
+        if self.calls:
+            return "1 call" if len(self.calls) == 1 else f"{len(self.calls)} calls"
+        if self.writing:
+            return f"calling {self.writing}"
+        return "thinking" if self.thoughts else "answering" if self.said else "waiting"
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as JSON data."""
+        questions = [
+            {"id": each.id, "kind": each.kind, "text": plain(each.text), "who": plain(each.who)}
+            for each in self.questions.values()
+        ]
+        calls = [{"id": id, "name": each.call.name, "since": each.since} for id, each in self.calls.items()]
+        words = {name: plain(getattr(self, name)) for name in ("kind", "title", "model", "detail")}
+        words |= {"text": plain("".join(self.said)), "thought": plain("".join(self.thoughts))}
+        used = {"inputTokens": self.usage.input_tokens, "outputTokens": self.usage.output_tokens, "cost": self.cost}
+        times = {"began": self.began, "ended": self.ended}
+        known = {"id": self.id, "parent": self.parent, "state": self.state, "requests": self.requests}
+        return {**known, **words, **times, **used, "activity": self.activity, "calls": calls, "questions": questions}
+
+
+class RunViews:
+    """The state of a run and of all inside it, kept by taking its events in their order."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, RunView] = {}
+
+    @property
+    def active(self) -> list[RunView]:
+        """Those that are not over, the outermost first."""
+        return [each for each in self.runs.values() if each.ended is None]
+
+    def take(self, event: Event) -> RunView:
+        """Take in an event; gives the state of its run."""
+        run = self.runs.setdefault(event.run, RunView(event.run, began=event.at))
+        if isinstance(event.body, RunStarted):
+            around = self.runs.get(event.body.parent or "")
+            run.depth = around.depth + 1 if around is not None else 0
+        _take(run, event.body, event.at)
+        return run
+
+
+def _take(run: RunView, body: Body, at: float) -> None:
+    match body:
+        case RunStarted(kind, title, model, parent):
+            run.kind, run.title, run.model, run.parent, run.began = kind, title, model, parent, at
+        case RequestStarted(number, _):
+            run.requests, run.said, run.thoughts, run.writing, run.state = number, [], [], "", "running"
+        case RequestEnded(_, text):
+            run.said, run.thoughts, run.writing = [text], [], ""
+        case TextDelta(text):
+            run.said.append(text)
+            run.thoughts = []
+        case ReasoningDelta(text):
+            run.thoughts.append(text)
+        case CallDelta(_, name, _):
+            run.writing, run.thoughts = name or run.writing, []
+        case CallStarted(call):
+            run.writing, run.said = "", []
+            run.calls[call.id] = RunningCall(call, at, run.depth)
+        case CallFinished(call):
+            run.calls.pop(call.id, None)
+        case UsageChanged(usage, cost):
+            run.usage, run.cost = usage, cost
+        case Asked(question):
+            run.questions[question.id], run.state = question, "waiting"
+        case Settled(question):
+            run.questions.pop(question.id, None)
+            run.state = "waiting" if run.questions else "running"
+        case RunWaits():
+            run.state = "waiting"
+        case Compacted():
+            pass
+        case RunEnded(state, _, error):
+            run.state, run.ended, run.writing, run.thoughts = state, at, "", []
+            run.detail = str(error) if error is not None else ""
+            run.calls.clear()
+            run.questions.clear()

@@ -1,0 +1,5 @@
+"""`python -m antiphon.wire.rules` prints the page of all rules."""
+
+from antiphon.wire.rules.table import rules_page
+
+print(rules_page(), end="")

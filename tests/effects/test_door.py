@@ -1,0 +1,146 @@
+"""Who stands in the door: paths, what is known already, what is refused, a budget that many share."""
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+from antiphon.effects import (
+    Answered,
+    AskModel,
+    Budget,
+    Node,
+    Outcome,
+    OverBudget,
+    Place,
+    Print,
+    Step,
+    Unsettled,
+    aperform,
+    at,
+    below,
+    perform,
+    place,
+)
+from antiphon.wire import Reply
+
+
+class Notes:
+    """Stands in the door and takes notes."""
+
+    def __init__(self, known: Outcome | None = None) -> None:
+        self.known = known
+        self.seen: list[str] = []
+
+    def before(self, step: Step) -> Outcome | None:
+        self.seen.append(f"before {step.path}")
+        return self.known
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        self.seen.append(f"after {step.path} {outcome.error or outcome.value}")
+
+
+def test_a_thread_of_work_counts_its_effects():
+    node = Node("3[7].")
+    assert [node.next(), node.next()] == ["3[7].1", "3[7].2"]
+
+
+def test_below_a_path_the_same_people_stand_in_the_door():
+    notes = Notes()
+    with at(Place(performers=(notes,))):
+        with at(below("1/c1/")) as inside:
+            assert place() is inside
+            assert inside.performers == (notes,)
+            assert inside.node.next() == "1/c1/1"
+        assert place().node.next() == "1"
+    assert place().performers == ()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+class TestPerforming:
+    def do(self, is_async: bool, work: Any, *performers: Any) -> Any:
+        step = Step("1", Print("x"))
+
+        async def later() -> Any:
+            return work()
+
+        async def main() -> Any:
+            return await aperform(step, later)
+
+        with at(Place(performers=performers)):
+            return asyncio.run(main()) if is_async else perform(step, work)
+
+    def test_those_outside_are_told_last(self, is_async: bool):
+        seen: list[str] = []
+        outer, inner = Notes(), Notes()
+        outer.seen = inner.seen = seen
+        assert self.do(is_async, lambda: 4, outer, inner) == 4
+        assert seen == ["before 1", "before 1", "after 1 4", "after 1 4"]
+
+    def test_what_is_known_is_not_done_and_told_only_outside(self, is_async: bool):
+        outer, knows, inner = Notes(), Notes(Outcome(7)), Notes()
+        assert self.do(is_async, lambda: 1 / 0, outer, knows, inner) == 7
+        assert (outer.seen, knows.seen, inner.seen) == (["before 1", "after 1 7"], ["before 1"], [])
+
+    def test_an_error_is_an_outcome_too(self, is_async: bool):
+        notes = Notes()
+        with pytest.raises(ZeroDivisionError):
+            self.do(is_async, lambda: 1 / 0, notes)
+        assert notes.seen == ["before 1", "after 1 division by zero"]
+
+    def test_what_is_not_settled_has_no_outcome(self, is_async: bool):
+        notes = Notes()
+
+        def waits() -> None:
+            raise Unsettled
+
+        with pytest.raises(Unsettled):
+            self.do(is_async, waits, notes)
+        assert notes.seen == ["before 1"]
+
+
+ASK = AskModel("m", "", ())
+
+
+def asked(budget: Budget, cost: float | None = 0.0) -> None:
+    with at(Place(performers=(budget,))):
+        perform(Step("1", ASK), lambda: Answered(Reply((), "end"), cost))
+
+
+class TestBudget:
+    def test_threads_side_by_side_share_what_is_left(self):
+        budget, refused = Budget(max_turns=50), list[Exception]()
+        ready = threading.Barrier(8)
+
+        def work() -> None:
+            ready.wait(60)
+            for _ in range(20):
+                try:
+                    asked(budget, 0.5)
+                except OverBudget as error:
+                    refused.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert (budget.requests, budget.cost, len(refused)) == (50, 25.0, 110)
+
+    def test_a_cost_that_is_reached_or_not_known_ends_it(self):
+        budget = Budget(max_cost=1.0)
+        asked(budget, 1.0)
+        with pytest.raises(OverBudget, match=r"\$1 is reached"):
+            asked(budget)
+        unknown = Budget(max_cost=1.0)
+        asked(unknown, None)
+        with pytest.raises(OverBudget, match="not known"):
+            asked(unknown)
+
+    def test_only_models_are_counted(self):
+        budget = Budget(max_turns=0)
+        with at(Place(performers=(budget,))):
+            assert perform(Step("1", Print("x")), lambda: "printed") == "printed"
+        with pytest.raises(OverBudget):
+            asked(budget)

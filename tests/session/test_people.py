@@ -1,0 +1,462 @@
+"""People: one queue, one question at a time, answers that come later or from elsewhere, and nobody there at all."""
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from antiphon.conversation import Conversation, ToolResult, UserTurn
+from antiphon.effects import Said
+from antiphon.errors import NotReadyError
+from antiphon.fakes import Answer, Fake, call
+from antiphon.session import (
+    CallFinished,
+    LimitReached,
+    Limits,
+    People,
+    Question,
+    ReturnError,
+    Session,
+    Waiting,
+    clock,
+)
+from antiphon.tools import Finish, Pause, Policy, requiring_approval, tool
+from antiphon.tools.builtin import ask_user_tool
+from antiphon.wire import Options, rules, wire
+from tests.session.scripted import Scripted, calls, within
+from tests.strategies import TARGETS
+
+
+@tool(destructive=True)
+def remove(n: int) -> str:
+    """Remove one."""
+    return f"removed {n}"
+
+
+def consult(n: int = 0) -> str:
+    """Ask."""
+    raise Pause(f"which {n}?")
+
+
+class Desk:
+    """Somebody who sees one question after the other, and answers when told to."""
+
+    def __init__(self) -> None:
+        self.shown: list[Question] = []
+        self._more = threading.Condition()
+        self._answers: list[Any] = []
+
+    def __call__(self, question: Question) -> Any:
+        with self._more:
+            self.shown.append(question)
+            self._more.notify_all()
+            assert self._more.wait_for(lambda: self._answers, 60)
+            return self._answers.pop(0)
+
+    def answer(self, number: int, said: Any) -> Question:
+        """Answer what is shown as the n-th, once it is."""
+        with self._more:
+            assert self._more.wait_for(lambda: len(self.shown) > number, 60)
+            assert len(self.shown) == number + 1
+            self._answers.append(said)
+            self._more.notify_all()
+            return self.shown[number]
+
+
+class TestQueue:
+    def test_calls_of_one_reply_are_asked_about_one_at_a_time_and_each_has_its_own_answer(self):
+        desk = Desk()
+        run = Session(
+            Scripted(calls(*[("remove", {"n": n}) for n in range(4)]), "Done."), [remove], people=desk, name="cleaner"
+        ).start("Go.")
+        for number in range(4):
+            question = desk.answer(number, number % 2 == 0)
+            assert question.call is not None
+            assert (question.call.arguments, question.who, question.run) == ({"n": number}, "cleaner", run.id)
+        result = within(60, run.wait)
+        assert [each.result for each in result.tool_calls] == ["removed 0", None, "removed 2", None]
+
+    def test_sessions_that_share_a_person_wait_for_their_turn(self):
+        desk = Desk()
+        people = People(desk)
+        runs = {
+            name: Session(Scripted(calls("consult", n=1), "Done."), [consult], people=people, name=name).start("Go.")
+            for name in ("a", "b", "c")
+        }
+        said = {(question := desk.answer(number, f"for {number}")).who: f"for {number}" for number in range(3)}
+        for name, run in runs.items():
+            conversation = within(60, run.wait).run.conversation
+            assert conversation.turns[-2].text == said[name]
+        assert people.open == ()
+        assert question.kind == "question"
+
+    def test_an_answer_from_elsewhere_wins(self):
+        desk = Desk()
+        people = People(desk)
+        run = Session(Scripted(calls("remove", n=1), "Done."), [remove], people=people).start("Go.")
+        within(60, lambda: _until(lambda: desk.shown))
+        (question,) = people.open
+        people.settle(question.id, Said("not that one", allowed=False))
+        assert "not that one" in str(within(60, run.wait).tool_calls[0].error)
+        with pytest.raises(NotReadyError, match="no question"):
+            people.settle(question.id, Said())
+
+    def test_the_run_answers_a_question_that_is_not_even_shown_yet(self):
+        desk = Desk()
+        people = People(desk)
+        first, second = (
+            Session(Scripted(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in (1, 2)
+        )
+        within(60, lambda: _until(lambda: len(people.open) == 2 and desk.shown))
+        hidden = people.open[1]
+        run = first if hidden.run == first.id else second
+        run.answer(hidden.id, "that one")
+        assert within(60, run.wait).run.conversation.turns[-2].text == "that one"
+        desk.answer(0, "this one")
+        for each in (first, second):
+            within(60, each.wait)
+        assert len(desk.shown) == 1
+
+    def test_who_stops_waiting_gives_way_to_the_next(self):
+        desk = Desk()
+        people = People(desk)
+        runs = [
+            Session(Scripted(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in range(3)
+        ]
+        within(60, lambda: _until(lambda: len(people.open) == 3 and desk.shown))
+        by_id = {run.id: run for run in runs}
+        waiting = by_id.pop(people.open[1].run)
+        waiting.cancel()
+        within(60, lambda: waiting.wait(raises=False))
+        desk.answer(0, "a")
+        desk.answer(1, "b")
+        for run in by_id.values():
+            assert within(60, run.wait) == "Done."
+
+    @pytest.mark.parametrize("answer", ["yes", 1, {"a": 1}])
+    def test_what_is_no_answer_to_an_approval_is_an_error(self, answer: Any):
+        with pytest.raises(TypeError, match="True, False or a Said"):
+            Session(Scripted(calls("remove", n=1)), [remove], people=lambda _: answer).vibe("Go.")
+
+    def test_an_inner_session_asks_whom_the_outer_asks(self):
+        def clean() -> str:
+            return str(Session(Scripted(calls("remove", n=1), "Cleaned."), [remove], name="inner").vibe("?"))
+
+        asked: list[str] = []
+
+        def answers(question: Question) -> bool:
+            asked.append(question.who)
+            return True
+
+        assert Session(Scripted(calls("clean"), "Done."), [clean], people=answers, name="outer").vibe("Go.") == "Done."
+        assert asked == ["inner"]
+
+
+def _until(is_so: Any) -> None:
+    import time
+
+    while not is_so():
+        time.sleep(0.001)
+
+
+class TestAlways:
+    def test_it_outlives_the_run_and_holds_for_all_who_share_the_policy(self):
+        policy, asked = Policy(), list[str]()
+
+        def answers(question: Question) -> Said:
+            asked.append(question.text)
+            return Said(always=True)
+
+        for _ in range(2):
+            here = Session(
+                Scripted(calls(("remove", {"n": 1}), ("remove", {"n": 2})), "Done."),
+                [remove],
+                people=answers,
+                policy=policy,
+            )
+            here.vibe("Go.")
+        assert len(asked) == 1
+        (decided,) = policy.decided
+        assert (decided.tool, decided.allowed) == ("remove", True)
+        policy.revoke(decided)
+        Session(Scripted(calls("remove", n=1), "Done."), [remove], people=answers, policy=policy).vibe("Go.")
+        assert len(asked) == 2
+
+    @pytest.mark.parametrize("allowed", [True, False])
+    def test_also_when_it_is_said_later(self, allowed: bool):
+        script = [calls("remove", n=1), "Done.", calls("remove", n=2), "Done."]
+        here = Session(Scripted(*script), [remove])
+        with pytest.raises(Waiting) as caught:
+            here.vibe("Go.")
+        (question,) = caught.value.run.waiting
+        here.allow(question.id, always=True) if allowed else here.deny(question.id, "never", always=True)
+        here.go_on()
+        result = here.vibe("Another.")
+        assert (result.tool_calls[0].error is None) is allowed
+        assert [each.allowed for each in here.policy.decided] == [allowed]
+
+
+class TestTime:
+    def test_people_may_think_as_long_as_they_like(self, monkeypatch: pytest.MonkeyPatch):
+        now = [0.0]
+
+        class Time:
+            @staticmethod
+            def monotonic() -> float:
+                return now[0]
+
+        monkeypatch.setattr(clock, "time", Time)
+
+        def answers(_: Question) -> bool:
+            now[0] += 3_600
+            return True
+
+        def work() -> str:
+            now[0] += 6
+            return "worked"
+
+        script = [calls("remove", n=1), calls("work"), calls("work"), "Done."]
+        here = Session(Scripted(*script), [remove, work], people=answers, limits=Limits(seconds=10))
+        with pytest.raises(LimitReached, match="10 seconds") as caught:
+            here.vibe("Go.")
+        assert [each.tool for each in caught.value.run.tool_calls] == ["remove", "work", "work"]
+
+    def test_nor_does_a_run_that_waits_take_time(self, monkeypatch: pytest.MonkeyPatch):
+        now = [0.0]
+
+        class Time:
+            @staticmethod
+            def monotonic() -> float:
+                return now[0]
+
+        monkeypatch.setattr(clock, "time", Time)
+        here = Session(Scripted(calls("remove", n=1), "Done."), [remove], limits=Limits(seconds=10))
+        run = here.start("Go.")
+        with pytest.raises(Waiting):
+            within(60, run.wait)
+        now[0] += 86_400
+        run.allow(run.waiting[0].id)
+        assert within(60, run.wait) == "Done."
+
+
+class TestNobodyThere:
+    def waiting(self, *script: Any, **settings: Any) -> tuple[Session, Waiting]:
+        here = Session(Scripted(*script), [remove, consult, *settings.pop("tools", [])], **settings)
+        with pytest.raises(Waiting) as caught:
+            here.vibe("Go.")
+        return here, caught.value
+
+    def test_all_that_can_be_done_is_done_and_all_that_is_asked_is_named(self):
+        def look() -> str:
+            return "seen"
+
+        wanted = calls(("remove", {"n": 1}), ("look", {}), ("consult", {"n": 2}), ("remove", {"n": 3}))
+        here, waiting = self.waiting(wanted, tools=[look])
+        assert waiting.run is not None
+        assert sorted(each.text for each in waiting.run.waiting) == [
+            'May `remove` run with {"n":1}?',
+            'May `remove` run with {"n":3}?',
+            "which 2?",
+        ]
+        assert [each.tool for each in waiting.run.tool_calls] == ["look"]
+        assert len(here.conversation.open_calls) == 3
+        assert {each.id for each in here.waiting} == {each.id for each in waiting.run.waiting}
+        assert all(each.call is not None for each in here.waiting)
+
+    def test_people_who_are_not_there_now_are_the_same_as_nobody(self):
+        here = Session(Scripted(calls("remove", n=1)), [remove], people=lambda _: None)
+        with pytest.raises(Waiting):
+            here.vibe("Go.")
+        assert here.waiting
+
+    def test_going_on_too_early_waits_again(self):
+        here, _ = self.waiting(calls(("remove", {"n": 1}), ("consult", {"n": 2})), "Done.")
+        first, second = here.waiting
+        here.allow(first.id) if first.kind == "approval" else here.answer(first.id, "this")
+        with pytest.raises(Waiting) as caught:
+            here.go_on()
+        assert [each.id for each in caught.value.run.waiting] == [second.id]
+        here.allow(second.id) if second.kind == "approval" else here.answer(second.id, "this")
+        assert here.go_on() == "Done."
+
+    def test_a_new_prompt_leaves_what_was_asked(self):
+        here, _ = self.waiting(calls("remove", n=1), "Never mind.")
+        assert here.chat("Forget it.") == "Never mind."
+        assert here.waiting == ()
+
+    def test_a_typed_run_waits_and_goes_on_typed(self):
+        here = Session(Scripted(calls("consult", n=1), calls("__vibe_return_value", value=4)), [consult])
+        with pytest.raises(Waiting):
+            here.vibe("How many?", returns=int)
+        here.answer(here.waiting[0].id, "four")
+        assert here.go_on(returns=int).value == 4
+        assert [turn.text for turn in here.conversation.turns if isinstance(turn, UserTurn)] == ["How many?", "four"]
+
+    def test_an_answer_that_nobody_waits_for(self):
+        here, _ = self.waiting(calls("remove", n=1))
+        with pytest.raises(NotReadyError, match="no question 'c9' is open; open: 'c"):
+            here.allow("c9")
+
+    def test_what_a_tool_asked_twice_is_answered_with_its_question(self):
+        here, _ = self.waiting(calls(("consult", {"n": 1}), ("consult", {"n": 2})), "Done.")
+        for question in here.waiting:
+            here.answer(question.id, f"answer to {question.text}")
+        here.go_on()
+        assert here.conversation.turns[-2].text.split("\n\n") == [
+            "To the question 'which 1?': answer to which 1?",
+            "To the question 'which 2?': answer to which 2?",
+        ]
+
+
+ELSEWHERE = """
+import sys
+from antiphon.conversation import Conversation
+from antiphon.session import Session
+from tests.session.scripted import Scripted
+from tests.session.test_people import consult, remove
+
+conversation = Conversation.load(sys.argv[1])
+here = Session(Scripted("Done."), [remove, consult], conversation=conversation)
+for question in here.waiting:
+    if question.kind == "question":
+        here.answer(question.id, "this one")
+    elif question.call.arguments == {"n": 1}:
+        here.allow(question.id)
+    else:
+        here.deny(question.id, "not that one")
+result = here.go_on()
+print(result, [(each.tool, each.result) for each in result.tool_calls])
+conversation.save(sys.argv[1])
+"""
+
+
+def test_saved_here_answered_and_gone_on_with_in_another_process(tmp_path: Path):
+    wanted = calls(("remove", {"n": 1}), ("remove", {"n": 2}), ("consult", {"n": 3}))
+    here = Session(Scripted(wanted), [remove, consult])
+    with pytest.raises(Waiting):
+        here.vibe("Go.")
+    path = tmp_path / "waiting.json"
+    here.conversation.save(path)
+    assert Conversation.load(path) == here.conversation
+    done = subprocess.run(
+        [sys.executable, "-c", ELSEWHERE, str(path)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert (done.stdout, done.stderr) == ("Done. [('remove', 'removed 1')]\n", "")
+    went_on = Conversation.load(path)
+    assert went_on.ready().reason == "the model has answered; add a user turn"
+    results = {each.text for turn in went_on.turns for each in getattr(turn, "results", ())}
+    assert results == {"removed 1", "not run: the call was denied: not that one", "asked; the answer follows"}
+    assert went_on.turns[-2].text == "this one"
+
+
+class TestAskUser:
+    """A short result, and the answer as the human's words in the same message, live and later, on all wires."""
+
+    MODELS: ClassVar[dict[str, str]] = {
+        "anthropic": "anthropic/claude-sonnet-5",
+        "openai-chat": "openai-chat/gpt-4o",
+        "openai-responses": "openai/gpt-5",
+        "gemini": "google/gemini-3-pro",
+    }
+
+    @pytest.mark.parametrize("is_live", [True, False])
+    @pytest.mark.parametrize("api", MODELS)
+    def test_as_the_providers_see_it(self, api: str, is_live: bool):
+        with Fake() as fake:
+            fake.play(Answer(calls=[call("ask_user", question="Which?"), call("look")]), "Fine.")
+
+            def look() -> str:
+                return "seen"
+
+            people = (lambda _: "The blue one, please.") if is_live else None
+            here = Session(fake.connect(self.MODELS[api]), [ask_user_tool(), look], people=people)
+            if is_live:
+                assert here.vibe("Go.") == "Fine."
+            else:
+                with pytest.raises(Waiting):
+                    here.vibe("Go.")
+                here.answer(here.waiting[0].id, "The blue one, please.")
+                assert here.go_on() == "Fine."
+            request = fake.requests[-1]
+            assert request.rejected == ""
+            assert rules.check(request.body, api, TARGETS[api].model) == []
+            sent = json.dumps(request.body)
+            assert sent.count("The blue one, please.") == 1
+            assert sent.count("asked; the answer follows") == 1
+        turn = here.conversation.turns[-2]
+        assert (type(turn), turn.text) == (UserTurn, "The blue one, please.")
+        if api == "anthropic":
+            # One message of the user's holds both the results and what was said.
+            last = request.body["messages"][-1]
+            assert last["role"] == "user"
+            assert all(text in json.dumps(last) for text in ("The blue one", "asked; the answer", "seen"))
+
+    def test_people_are_shown_both(self):
+        here = Session(Scripted(calls("ask_user", question="Which?"), "Done."), [ask_user_tool()], people=lambda _: "B")
+        with here.stream("Go.") as events:
+            (done,) = [event.body.result for event in events if isinstance(event.body, CallFinished)]
+        assert done.semantic is not None
+        assert (done.semantic.kind, done.semantic.data["answer"]) == ("question", "B")
+
+    def test_no_answer_is_said_as_such(self):
+        here = Session(Scripted(calls("ask_user", question="Which?"), "Done."), [ask_user_tool()], people=lambda _: " ")
+        here.vibe("Go.")
+        assert here.conversation.turns[-2].text == "(no answer)"
+
+
+class TestFinish:
+    def test_a_tool_ends_the_run_with_its_value(self):
+        def submit(text: str) -> None:
+            raise Finish({"text": text}, "submitted")
+
+        model = Scripted(calls(("submit", {"text": "a"}), ("submit", {"text": "b"})), "Next.")
+        here = Session(model, [submit])
+        result = here.vibe("Go.")
+        assert result.value == {"text": "a"}
+        assert [each.result for each in result.tool_calls] == ["submitted", "submitted"]
+        assert here.chat("And?") == "Next."
+
+    def test_the_value_is_of_the_type_that_was_asked_for(self):
+        def submit(age: Any) -> None:
+            raise Finish({"name": "Al", "age": age})
+
+        wanted = {"name": str, "age": int}
+        here = Session(Scripted(calls("submit", age=3)), [submit])
+        assert here.vibe("Go.", returns=wanted).value == {"name": "Al", "age": 3}
+        assert here.conversation.turns[-1].text == '{"name":"Al","age":3}'
+        with pytest.raises(ReturnError, match="a tool ended the run with"):
+            Session(Scripted(calls("submit", age="old")), [submit]).vibe("Go.", returns=wanted)
+
+    def test_what_others_wait_for_is_given_up(self):
+        def submit() -> None:
+            raise Finish(4)
+
+        here = Session(Scripted(calls(("remove", {"n": 1}), ("submit", {}))), [remove, submit])
+        assert here.vibe("Go.") == 4
+        assert here.conversation.open_calls == ()
+
+
+def test_pairs_stay_whole_on_every_wire_while_it_waits_and_after():
+    here = Session(Scripted(calls(("remove", {"n": 1}), ("consult", {"n": 2}))), [remove, consult])
+    with pytest.raises(Waiting):
+        here.vibe("Go.")
+    for question in here.waiting:
+        here.deny(question.id, "no") if question.kind == "approval" else here.answer(question.id, "two")
+    here.conversation.add_user("And hurry.")
+    for api, target in TARGETS.items():
+        assert rules.check(json.loads(wire(api).encode(here.conversation, target, Options())), api, target.model) == []
+
+
+def test_an_approver_may_be_asynchronous_and_wait():
+    async def answers(question: Question) -> Said:
+        await asyncio.sleep(0)
+        return Said(allowed=question.kind == "approval")
+
+    ret = Session(Scripted(calls("remove", n=1), "Done."), requiring_approval([remove]), people=answers).vibe("Go.")
+    assert ret.tool_calls[0].result == "removed 1"
+    assert isinstance(ret.run.conversation.turns[1].results[0], ToolResult)  # type: ignore[union-attr]

@@ -1,0 +1,71 @@
+"""The tree of errors that is drawn in `antiphon.errors` is the real one, and has them all."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+import antiphon
+from antiphon import errors
+from antiphon.errors import AntiphonError
+
+#: Ways to leave something, which whoever began it catches: nobody else ever sees one.
+CONTROL_FLOW = {
+    "RoundStopped",  # ends a round of a program because another failed
+    "Finish",  # ends a run, from a tool
+    "Unsettled",  # an effect that has no outcome yet
+    "Nobody",  # no person to ask
+    "Leave",  # ends a talk
+    "PromptShown",  # ends a program that was to show its first prompt
+    "Stopped",  # ends a program that was cancelled, or a download
+    "Unfit",  # asks the next renderer
+    "Unreadable",  # ends the parsing of a statement
+    "BadNumber",  # ends the reading of a number
+    "_Cut",
+    "_End",
+    "_Failed",
+    "_Odd",
+}
+
+
+def raised() -> Iterator[type[BaseException]]:
+    """Every exception class that is written in the package."""
+    for found in pkgutil.walk_packages(antiphon.__path__, "antiphon."):
+        if not found.name.endswith("__main__"):
+            values = vars(import_module(found.name)).values()
+            yield from (each for each in values if isinstance(each, type) and issubclass(each, BaseException))
+
+
+def drawn() -> dict[str, str]:
+    """The classes of the drawing, each with its parent."""
+    parents: dict[str, str] = {}
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        if found := re.match(r"((?:[│ ]   )*)(?:[├└]── )?(\w+)(?=  |$)", line):
+            depth = len(found[0].removesuffix(found[2])) // 4
+            above[depth:] = [found[2]]
+            parents[found[2]] = above[depth - 1] if depth else ""
+    return parents
+
+
+def test_every_error_is_in_the_tree_and_drawn_where_it_is():
+    real = {each for each in raised() if each.__module__.startswith("antiphon")}
+    real = {each for each in real if each.__name__ not in CONTROL_FLOW}
+    assert [each for each in real if not issubclass(each, AntiphonError)] == []
+    assert {each.__name__: each.__base__.__name__ for each in real if each.__base__} == {
+        **drawn(),
+        "AntiphonError": "Exception",
+    }
+
+
+def test_the_drawing_says_which_package_exports_an_error():
+    for name, package in re.findall(r"── (\w+) .*\((antiphon[\w.]*)\)$", errors.__doc__ or "", re.MULTILINE):
+        assert issubclass(getattr(import_module(package), name), AntiphonError)
+        assert getattr(import_module(package), name).__module__ == package
+
+
+def test_what_is_only_a_way_out_is_known_by_name():
+    ours = {each.__name__ for each in raised() if each.__module__.startswith("antiphon")}
+    assert ours >= CONTROL_FLOW
