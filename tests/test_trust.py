@@ -491,7 +491,7 @@ class TestPrograms:
         assert antiphon("run", "x.vibe").code == 0
         path.write_text('print("home:", env("HOME"), env("SECRET", "none"))')
         assert antiphon("run", "x.vibe").code == 3
-        assert json.loads(antiphon("run", "x.vibe", "--json").out)["outcome"] == "blocked"
+        assert json.loads(antiphon("run", "x.vibe", "--json").out)["outcome"] == "waiting"
 
     @pytest.mark.parametrize("changed", ["x.vibe", "helper.py", "deeper/more.py"])
     def test_other_python_is_asked_about_again(self, repository: Path, changed: str) -> None:

@@ -75,7 +75,7 @@ def test_json_is_one_object_with_everything_in_it(write: Any):
     [
         ('throw "x"', "failed", 1, "V0901"),
         ("prnt(1)", "invalid", 2, "V0201"),
-        ('print(ask "name?")', "blocked", 3, "V0923"),
+        ('print(ask "name?")', "waiting", 3, "V0923"),
         ("let a: json = []\na.push(a)\na", "failed", 1, "V0906"),
     ],
 )

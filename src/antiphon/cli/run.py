@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from antiphon.lang.run.program import Outcome, Program
 
 #: The exit code of each way a run can end.
-EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "blocked": 3, "limit": 4, "interrupted": 130}
-_ENDINGS = {"V0922": "limit", "V0923": "blocked", "V0925": "invalid"}
+EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "interrupted": 130}
+_ENDINGS = {"V0922": "limit", "V0923": "waiting", "V0925": "invalid"}
 
 
 def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -112,10 +112,10 @@ def _check_trust(program: Program, file: str, as_json: bool) -> None:
     hint = "`antiphon trust` shows all of it and allows it; `run --untrusted` runs it within bounds"
     error = VibeError("V0923", refused, hint)
     if as_json:
-        _print_report("blocked", [programs.unplaced(error, file)])
+        _print_report("waiting", [programs.unplaced(error, file)])
     else:
         click.echo(programs.rendered_error(error, sys.stderr), err=True)
-    sys.exit(EXIT_CODES["blocked"])
+    sys.exit(EXIT_CODES["waiting"])
 
 
 def _load(file: str, untrusted: bool, as_json: bool) -> Program:
