@@ -23,6 +23,10 @@ AntiphonError
 │   └── Unreachable          an MCP server that does not answer
 ├── OverBudget               a request beyond what all together may use (antiphon.effects)
 ├── DifferentEffect          something else than was recorded at its place (antiphon.effects)
+├── HalfDone                 an effect of which it is not known whether it took effect (antiphon.effects)
+├── Changed                  a run asks for something else than the last time (antiphon.journal)
+├── TakenOver                somebody else goes on with a run (antiphon.journal)
+├── Unfinished               a run that somebody else is at (antiphon.journal)
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── Waiting              a person is needed, and nobody is there (antiphon.session)
 │   ├── LimitReached         a limit leaves no room for more (antiphon.session)
@@ -35,6 +39,7 @@ AntiphonError
 ├── ProgramErrors            all that is wrong with the text of a program (antiphon.lang)
 ├── VibeError                what went wrong while a program ran (antiphon.lang.run)
 │   ├── Thrown               what the program itself threw, and nobody caught
+│   ├── NobodyThere          a person is needed, and nobody answers
 │   └── ImportFailed         a module, package or server that cannot be imported
 └── ProviderError            the provider, or the way to it, failed
     ├── ConnectionFailed     no connection, or it broke

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from antiphon._public import lazy, publish
-from antiphon.effects.door import Node, Performer, Place, Step, Unsettled, aperform, at, below, perform, place
+from antiphon.effects.door import HalfDone, Node, Performer, Place, Step, Unsettled, aperform, at, below, perform, place
 
 if TYPE_CHECKING:
     from antiphon.effects.budget import Budget, OverBudget
@@ -71,6 +71,7 @@ __all__ = [
     "CallTool",
     "DifferentEffect",
     "Effect",
+    "HalfDone",
     "Node",
     "Outcome",
     "OverBudget",

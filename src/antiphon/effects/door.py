@@ -14,10 +14,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from antiphon.effects.values import Effect, Outcome
+from antiphon.errors import AntiphonError
 
 
 class Unsettled(Exception):
     """Raised while performing an effect that has no outcome yet, because somebody is waited for."""
+
+
+class HalfDone(AntiphonError):
+    """An effect was begun and never ended, and it is not known whether it took effect."""
 
 
 @dataclass(frozen=True, slots=True)

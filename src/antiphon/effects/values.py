@@ -83,6 +83,8 @@ class RunPython:
     kind: ClassVar[str] = "python"
     source: str
     arguments: Any = None
+    #: Whether doing it twice changes nothing.
+    is_harmless: bool = False
 
 
 Effect = AskModel | CallTool | AskPerson | Print | ReadClock | ReadEnvironment | Sleep | RunPython

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import AssistantTurn, Conversation, OpenQuestion, ToolCall, ToolResult
-from antiphon.effects import Returned, Unsettled, at, below
+from antiphon.effects import HalfDone, Returned, Unsettled, at, below
 from antiphon.effects.values import AskPerson, CallTool, Effect, Said
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.people import Question
@@ -137,7 +137,12 @@ class Calls:
             return CallTool(tool.name, call.arguments, again)
 
         spent = Spent()
-        returned: Returned = await self.loop.perform(call.id, effect, self._executed(call, tool, spent))
+        try:
+            returned: Returned = await self.loop.perform(call.id, effect, self._executed(call, tool, spent))
+        except HalfDone as error:
+            result = failure(call, str(error))
+            self._take(call, result, record(call, result))
+            return
         if returned.requests and not spent.requests:
             # It was done before, and counts as if it were done now.
             self.loop.run.requested(returned.requests)

@@ -49,6 +49,34 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # Turns written where SQLite has no full-text search; whoever opens the store with it adds them to the index.
         "CREATE TABLE unindexed (key INTEGER PRIMARY KEY)",
     ),
+    (
+        """CREATE TABLE runs (
+            id TEXT PRIMARY KEY,
+            state TEXT NOT NULL,
+            created REAL NOT NULL,
+            updated REAL NOT NULL,
+            epoch INTEGER NOT NULL,
+            owner TEXT NOT NULL
+        )""",
+        """CREATE TABLE effects (
+            run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+            path TEXT NOT NULL,
+            seq INTEGER NOT NULL,
+            kind TEXT NOT NULL,
+            hash TEXT NOT NULL,
+            effect TEXT NOT NULL,
+            state TEXT NOT NULL,
+            outcome TEXT,
+            began REAL NOT NULL,
+            ended REAL,
+            cost REAL,
+            attempt INTEGER NOT NULL,
+            PRIMARY KEY (run, path)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX effects_waiting ON effects (run, state) WHERE state = 'waiting'",
+        # What is large, once by its content; and the key for what is only compared.
+        "CREATE TABLE texts (hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
+    ),
 )
 
 #: The full-text index is made of the turns and can be made again, so it is no migration.

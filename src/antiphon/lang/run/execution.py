@@ -19,6 +19,7 @@ from antiphon.lang.run.errors import Stopped, VibeError
 from antiphon.lang.run.history import ends_open, since, with_turns, without_private
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
+from antiphon.lang.run.questions import waits
 from antiphon.lang.run.tooling import LEFT_OUT, VibeTool, python_type
 from antiphon.lang.run.traces import translated
 from antiphon.lang.run.values import plain, text
@@ -272,7 +273,7 @@ class Execution:
         except Cancelled:
             raise RoundStopped(VibeError("V0927", "stopped because another round failed")) from None
         except Waiting as error:
-            raise VibeError("V0923", str(error), "run it in a terminal, or allow it: `--yes`") from error
+            raise waits(str(error), "run it in a terminal, or allow it: `--yes`") from error
         except LimitReached as error:
             if _is_over_budget(error):
                 raise Stopped(VibeError("V0922", str(error))) from error

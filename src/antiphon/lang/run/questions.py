@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from antiphon.lang.run.errors import VibeError
+from antiphon.effects.door import Unsettled, place
+from antiphon.lang.run.errors import Stopped, VibeError
 
 if TYPE_CHECKING:
     from antiphon.effects import Said
@@ -20,7 +21,17 @@ def answered(people: People | None, id: str, kind: Any, text: str, who: str, *, 
         said = people.ask_now(Question(id, kind, text, who=who))
         if said is not None:
             return said
-    raise VibeError("V0923", refused or f"nobody is here to answer: {text}", "run it in a terminal")
+    raise waits(refused or f"nobody is here to answer: {text}", "run it in a terminal")
+
+
+class NobodyThere(VibeError, Unsettled):
+    """A person is needed; what asked has no outcome yet."""
+
+
+def waits(message: str, hint: str) -> BaseException:
+    """What is raised where nobody answers; in a run that can wait, the program cannot catch it."""
+    error = NobodyThere("V0923", message, hint)
+    return Stopped(error) if any(getattr(each, "waits", False) for each in place().performers) else error
 
 
 def named(text: str) -> str:
