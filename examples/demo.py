@@ -18,6 +18,7 @@ STEPS = (
         ["ask", "Ada Lovelace was 36 when she died.", "--returns", "{name: text, age: number}", "--model", LOCAL],
     ),
     ("Typed data out of free text", ["run", "examples/extract.vibe", "--model", LOCAL]),
+    ("What the programs of this checkout do, which it needs your leave for: here it is given", ["trust", "--yes"]),
     ("Mails, triaged into records", ["run", "examples/mail_triage.vibe", "--model", LOCAL]),
     ("A tool loop over local files", ["run", "examples/notes.vibe", "--model", LOCAL]),
     ("A changelog from git", ["run", "examples/changelog.vibe", "--model", LOCAL, "--", "3"]),

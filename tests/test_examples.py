@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -73,3 +75,25 @@ def test_the_page_of_the_examples_shows_them_all():
         section = page.partition(f"## [{name}.vibe]")[2].partition("\n## ")[0]
         shown = (EXAMPLES / "recordings" / f"{name}.out").read_text(encoding="utf-8").rstrip("\n")
         assert "On the embedded model" in section or f"\n{shown}\n```" in section, name
+
+
+def test_what_the_demonstration_runs_is_allowed_in_a_new_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    spec = importlib.util.spec_from_file_location("demo", EXAMPLES / "demo.py")
+    assert spec is not None
+    assert spec.loader is not None
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    clone = tmp_path / "clone"
+    shutil.copytree(EXAMPLES, clone / "examples")
+    subprocess.run(["git", "init", "-q", str(clone)], check=True)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(clone)
+    for _, (command, *arguments) in demo.STEPS:
+        if command == "trust":
+            assert CliRunner().invoke(cli, ["trust", *arguments]).exit_code == 0
+        elif command == "run":
+            shown = CliRunner().invoke(cli, ["run", arguments[0], "--show", "prompt", "--model", "openai/gpt-5"])
+            assert "is not trusted" not in shown.output
+            assert shown.exit_code == 0, shown.output
