@@ -85,7 +85,9 @@ def test_what_the_demonstration_runs_is_allowed_in_a_new_checkout(tmp_path: Path
     spec.loader.exec_module(demo)
     clone = tmp_path / "clone"
     shutil.copytree(EXAMPLES, clone / "examples")
-    subprocess.run(["git", "init", "-q", str(clone)], check=True)
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+    for arguments in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "Add examples")):
+        subprocess.run(["git", *arguments], cwd=clone, check=True)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
