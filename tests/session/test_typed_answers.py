@@ -4,14 +4,17 @@ import datetime
 import enum
 import typing
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, Json, RootModel, field_validator, model_validator
 
+from antiphon.conversation import Conversation, ToolCall
 from antiphon.errors import OptionError
 from antiphon.session import ReturnError, Session
 from antiphon.session.returns import Expected
+from antiphon.wire import Reply
 from tests.session.scripted import Scripted, calls
 
 
@@ -343,3 +346,21 @@ class TestWithTools:
         value = Session(model, [weather], strategy="native").do("…", returns={"wet": bool}).value
         assert value == {"wet": True}
         assert model.options[1]["tool_choice"] == "none"
+
+
+def test_no_digit_of_a_decimal_is_lost():
+    exact = Scripted(calls("__vibe_return_value", value="1.23456789012345678901"))
+    assert Session(exact).do("How much?", returns=Decimal).value == Decimal("1.23456789012345678901")
+
+    class Model(Scripted):
+        def _reply(self, conversation: Conversation) -> Reply:
+            text = self.script.pop(0)
+            reply = Reply((ToolCall.read(f"c{len(self.script)}", "__vibe_return_value", text),), "tool_calls")
+            conversation.add_reply(reply.parts)
+            return reply
+
+    said = '{"value": 1.23456789012345678901}', '{"value": "1.23456789012345678901"}'
+    session = Session(Model(*said))
+    assert session.do("How much?", returns=Decimal).value == Decimal("1.23456789012345678901")
+    assert Session(Model('{"value": 1.5}')).do("How much?", returns=Decimal).value == Decimal("1.5")
+    assert Session(Model(said[0])).do("How much?", returns=float).value == 1.2345678901234567

@@ -206,6 +206,8 @@ class Expected:
         name = call.name.removeprefix(PREFIX)
         if call.problem:
             return [f"{call.name}: {call.problem}"]
+        if lost := self.wanted.inexact(call.arguments_json):
+            return [_inexact(lost)]
         if self._is_whole(call):
             return self._take_whole(call.arguments)
         if name not in self.wanted.fields:
@@ -222,6 +224,9 @@ class Expected:
             self.take_nothing("an empty answer")
             return
         self.received.append(text)
+        if _json(text) and (lost := self.wanted.inexact(text)):
+            self._refuse([_inexact(lost)])
+            return
         faults: list[str] = []
         for fields in self._readings(text):
             found = self._take_whole(fields)
@@ -280,6 +285,10 @@ class Expected:
             return []
         self.values, self._wrong, self._whole = {}, dict(faults), []
         return [told for _, told in faults]
+
+
+def _inexact(numbers: list[str]) -> str:
+    return f'{numbers[0]} has more digits than a JSON number keeps; write it as text: "{numbers[0]}"'
 
 
 def _json(text: str) -> list[Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from inspect import isroutine
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +45,10 @@ _EXPECTED = {
 _KINDS: dict[type, str] = {str: "text", bool: "boolean", int: "number", float: "number", list: "list", dict: "object"}
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+#: Of whole numbers, Python keeps every digit.
+_NUMBER = re.compile(r"-?\d+(?:\.\d+(?:[eE][-+]?\d+)?|[eE][-+]?\d+)")
+
 #: What is wrong, by the field it is wrong with; "" where it is with all of them together.
 Fault = tuple[str, str]
 Faults = list[Fault]
@@ -73,6 +79,12 @@ class Wanted:
         """Whether every field must come, is a plain value or a list of such, and is known."""
         is_known = not self.schema.get("additionalProperties")
         return is_known and len(self.required) == len(self.fields) and all(map(_is_plain, self.fields.values()))
+
+    def inexact(self, said: str) -> list[str]:
+        """Numbers of a JSON text that lose digits on the way, where the type would keep them: a `Decimal` does."""
+        numbers = _NUMBER.findall(_STRING.sub("", said))
+        lost = [each for each in numbers if Decimal(each) != Decimal(repr(float(each)))]
+        return lost if lost and _takes_either(self.schema) else []
 
     def field_schema(self, name: str) -> dict[str, Any]:
         """The schema of one field with just the definitions that it uses."""
@@ -123,6 +135,17 @@ def wanted(asked: Any) -> Wanted:
     except (PydanticSchemaGenerationError, PydanticUserError, TypeError, NameError) as error:
         raise OptionError(f"`returns` cannot be {asked!r}: {str(error).splitlines()[0]}") from None
     return Wanted(schema, single, adapter, _aliases(type_))
+
+
+def _takes_either(schema: object) -> bool:
+    """Whether something in it may be a number or a text, as decimals may."""
+    if isinstance(schema, list):
+        return any(map(_takes_either, cast(list[object], schema)))
+    if not isinstance(schema, dict):
+        return False
+    inside = cast(dict[str, Any], schema)
+    kinds = {each.get("type") for each in inside.get("anyOf", ()) if isinstance(each, dict)}
+    return kinds >= {"number", "string"} or any(map(_takes_either, inside.values()))
 
 
 def word(schema: Mapping[str, Any]) -> str:
