@@ -11,6 +11,7 @@ from inspect import isroutine
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._json import dumps
+from antiphon._shape import arr, obj
 from antiphon.errors import ContentError, OptionError
 from antiphon.tools.annotations import readable
 from antiphon.tools.signature import without_titles
@@ -144,7 +145,7 @@ def _takes_either(schema: object) -> bool:
     if not isinstance(schema, dict):
         return False
     inside = cast(dict[str, Any], schema)
-    kinds = {each.get("type") for each in inside.get("anyOf", ()) if isinstance(each, dict)}
+    kinds = {obj(each).get("type") for each in arr(inside.get("anyOf"))}
     return kinds >= {"number", "string"} or any(map(_takes_either, inside.values()))
 
 
