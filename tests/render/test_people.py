@@ -9,10 +9,13 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import Said
 from antiphon.render import Person
 from antiphon.session import Question
+from antiphon.tools import as_tool
+from antiphon.tools.approval import standing
 
 
 def about(call: ToolCall, who: str = "") -> Question:
-    return Question("c", "approval", f"May `{call.name}` run?", who=who, call=call)
+    tool = as_tool(lambda: None, name=call.name, destructive=True)
+    return Question("c", "approval", f"May `{call.name}` run?", who=who, call=call, always=standing(call, tool))
 
 
 def answered(question: Question, typed: str, monkeypatch: pytest.MonkeyPatch) -> Said:

@@ -91,6 +91,15 @@ def test_a_long_loop_goes_on(settings: dict[str, bool], stream: bool):
         assert model.largest <= model.room
 
 
+def test_what_a_turn_remembers_does_not_grow_with_each_shortening():
+    model = Small(*looking(40))
+    here = Session(model, [look])
+    here.vibe("Read all of it.")
+    assert len(model.summaries) > 1
+    sizes = [[key for key in turn.memo if key[0] == "tokens"] for turn in here.conversation.turns]
+    assert all(len(each) <= 1 for each in sizes), sizes
+
+
 def test_the_summary_is_asked_for_told_and_counted():
     model = Small(*looking(20))
     here = Session(model, [look])

@@ -26,7 +26,7 @@ from antiphon.session import (
     clock,
 )
 from antiphon.tools import Finish, Pause, Policy, requiring_approval, tool
-from antiphon.tools.builtin import ask_user_tool
+from antiphon.tools.builtin import ask_user_tool, file_tools
 from antiphon.wire import Options, rules, wire
 from tests.session.scripted import Scripted, calls, within
 from tests.strategies import TARGETS
@@ -186,6 +186,31 @@ class TestAlways:
         policy.revoke(decided)
         Session(Scripted(calls("remove", n=1), "Done."), [remove], people=answers, policy=policy).vibe("Go.")
         assert len(asked) == 2
+
+    @pytest.mark.parametrize("is_later", [False, True])
+    def test_of_a_file_that_looks_like_a_secret_it_holds_for_that_file_alone(self, tmp_path: Path, is_later: bool):
+        for name in (".env", "server.pem"):
+            (tmp_path / name).write_text("s3cret")
+        asked: list[Question] = []
+
+        def answers(question: Question) -> Said:
+            asked.append(question)
+            return Said(always=True)
+
+        names = (".env", ".env", "server.pem")
+        reader = next(each for each in file_tools([tmp_path]) if each.name == "read_file")
+        script = [each for name in names for each in (calls("read_file", path=name), "Done.")]
+        here = Session(Scripted(*script), [reader], people=None if is_later else answers)
+        for _ in names:
+            try:
+                here.vibe("Read.")
+            except Waiting as waiting:
+                asked += here.waiting
+                here.allow(waiting.run.waiting[0].id, always=True)
+                here.go_on()
+        assert [each.call.arguments["path"] for each in asked if each.call] == [".env", "server.pem"]
+        assert [str(each.always) for each in asked] == [str(each) for each in here.policy.decided]
+        assert all(each.arguments is not None for each in here.policy.decided)
 
     @pytest.mark.parametrize("allowed", [True, False])
     def test_also_when_it_is_said_later(self, allowed: bool):

@@ -349,6 +349,73 @@ class TestEnding:
 
         asyncio.run(main())
 
+    @pytest.mark.parametrize("parent", ["goes on", "is over"])
+    def test_cancelling_reaches_the_runs_that_tools_have_started(self, parent: str):
+        begun, stopped = threading.Event(), threading.Event()
+        inner: list[Run[Any]] = []
+
+        async def forever() -> str:
+            begun.set()
+            try:
+                await asyncio.sleep(600)
+            finally:
+                stopped.set()
+            return ""
+
+        def delegate() -> str:
+            inner.append(Session(Scripted(calls("forever")), [forever]).start("Work."))
+            assert begun.wait(60)
+            return "started"
+
+        gate = Gate()
+        script = [calls("delegate"), *([calls("hold")] if parent == "goes on" else []), "Done."]
+        run = Session(Scripted(*script), [delegate, gate.hold]).start("Go.")
+        if parent == "is over":
+            assert within(60, run.wait) == "Done."
+        else:
+            assert gate.begun.wait(60)
+        run.cancel()
+        with pytest.raises(Cancelled):
+            within(60, inner[0].wait)
+        assert stopped.is_set()
+        gate.over.set()
+        within(60, lambda: run.wait(raises=False))
+        assert run.state == ("cancelled" if parent == "goes on" else "done")
+
+    def test_cancelling_reaches_the_runs_inside_that_wait_for_a_person(self):
+        inner: list[Run[Any]] = []
+
+        def delegate() -> str:
+            inner.append(Session(Scripted(calls("remove", n=1)), [remove]).start("Work."))
+            inner[0].wait(raises=False)
+            return "started"
+
+        run = Session(Scripted(calls("delegate"), "Done."), [delegate]).start("Go.")
+        assert within(60, run.wait) == "Done."
+        assert inner[0].state == "waiting"
+        run.cancel()
+        assert (inner[0].state, inner[0].waiting) == ("cancelled", ())
+
+    def test_what_a_tool_starts_after_the_run_was_cancelled_ends_too(self):
+        gate, model = Gate(), Scripted("Never said.")
+        late: list[Run[Any]] = []
+        started = threading.Event()
+
+        def delegate() -> str:
+            gate.hold()
+            late.append(Session(model).start("Work."))
+            started.set()
+            return ""
+
+        run = Session(Scripted(calls("delegate")), [delegate]).start("Go.")
+        assert gate.begun.wait(60)
+        run.cancel()
+        gate.over.set()
+        assert started.wait(60)
+        with pytest.raises(Cancelled):
+            within(60, late[0].wait)
+        assert model.seen == []
+
     def test_cancelling_twice_or_after_the_end_does_nothing(self):
         run = Session(Scripted("Done.")).start("Go.")
         within(60, run.wait)

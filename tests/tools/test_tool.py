@@ -295,9 +295,14 @@ class TestWrappers:
 
 
 class TestPolicies:
+    def made(self, name: str) -> Tool:
+        return as_tool(lambda: None, name=name, destructive=True)
+
     def decide(self, policy: Policy, name: str = "run", **arguments: Any) -> str:
-        made = as_tool(lambda: None, name=name, destructive=True)
-        return policy.decide(ToolCall("c", name, arguments), made)
+        return policy.decide(ToolCall("c", name, arguments), self.made(name))
+
+    def always(self, policy: Policy, name: str, arguments: dict[str, Any], allowed: bool = True) -> None:
+        policy.always(standing(ToolCall("c", name, arguments), self.made(name), allowed))
 
     def test_the_first_rule_that_matches_decides(self):
         policy = Policy((Rule("allow", "run", {"command": "git *"}), Rule("deny", "r*"), Rule("ask")))
@@ -313,21 +318,37 @@ class TestPolicies:
 
     def test_what_was_decided_of_a_shell_holds_for_the_same_command_alone(self):
         policy = Policy()
-        policy.always(standing(ToolCall("c", "run_shell", {"command": "ls *[a]?"})))
+        self.always(policy, "run_shell", {"command": "ls *[a]?"})
         assert self.decide(policy, "run_shell", command="ls *[a]?") == "allow"
         assert self.decide(policy, "run_shell", command="ls xa?") == "ask"
         assert self.decide(policy, "other", command="ls *[a]?") == "ask"
 
     def test_what_was_decided_of_another_tool_holds_for_all_its_calls(self):
         policy = Policy((Rule("deny", "run"),))
-        policy.always(standing(ToolCall("c", "run", {"command": "ls"})))
+        self.always(policy, "run", {"command": "ls"})
         assert self.decide(policy, command="rm") == "allow"
         assert self.decide(policy, "runner") == "ask"
 
+    @pytest.mark.parametrize("allowed", [True, False])
+    def test_what_was_decided_of_a_tool_that_asks_about_some_calls_holds_for_the_same_call_alone(self, allowed: bool):
+        reads = as_tool(lambda path: path, name="read", asks_about=lambda given: given["path"].startswith("."))
+        policy = Policy()
+        policy.always(standing(ToolCall("c", "read", {"path": ".env"}), reads, allowed))
+        decided = [policy.decide(ToolCall("c", "read", {"path": path}), reads) for path in (".env", ".pem", "a.txt")]
+        assert decided == ["allow" if allowed else "deny", "ask", "allow"]
+
+    def test_what_was_decided_of_a_tool_that_always_asks_holds_for_all_its_calls(self):
+        reads = as_tool(lambda path: path, name="read", asks_about=lambda _: False)
+        [asks] = requiring_approval([reads])
+        assert str(standing(ToolCall("c", "read", {"path": ".env"}), asks)) == "read"
+
+    def test_what_was_decided_of_a_tool_that_is_gone_holds_for_the_same_call_alone(self):
+        assert str(standing(ToolCall("c", "gone", {"n": 1}), None)) == 'gone({"n": 1})'
+
     def test_what_was_decided_is_listed_and_can_be_revoked(self):
         policy = Policy()
-        policy.always(standing(ToolCall("c", "run", {}), allowed=False))
-        policy.always(standing(ToolCall("c", "run_shell", {"command": "ls"})))
+        self.always(policy, "run", {}, False)
+        self.always(policy, "run_shell", {"command": "ls"})
         assert [str(each) for each in policy.decided] == ["run", 'run_shell({"command": "ls"})']
         assert [each.allowed for each in policy.decided] == [False, True]
         assert self.decide(policy) == "deny"
@@ -338,6 +359,6 @@ class TestPolicies:
     def test_the_last_decision_holds(self):
         policy = Policy()
         for allowed in (True, False):
-            policy.always(standing(ToolCall("c", "run", {}), allowed))
+            self.always(policy, "run", {}, allowed)
         assert self.decide(policy) == "deny"
         assert len(policy.decided) == 1

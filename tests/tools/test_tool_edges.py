@@ -159,13 +159,14 @@ class TestSignatures:
 class TestDecidedOnceForAll:
     """Of a shell, which can do anything, only the very same call."""
 
+    shell = as_tool(lambda: None, name="run_shell", destructive=True)
+
     def decide(self, policy: Policy, **arguments: Any) -> str:
-        made = as_tool(lambda: None, name="run_shell", destructive=True)
-        return policy.decide(ToolCall("c", "run_shell", arguments), made)
+        return policy.decide(ToolCall("c", "run_shell", arguments), self.shell)
 
     def decided(self, allowed: bool = True, **arguments: Any) -> Policy:
         policy = Policy()
-        policy.always(standing(ToolCall("c", "run_shell", arguments), allowed))
+        policy.always(standing(ToolCall("c", "run_shell", arguments), self.shell, allowed))
         return policy
 
     def test_a_decision_does_not_cover_further_arguments(self):

@@ -21,7 +21,6 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import Said
 from antiphon.render.safe import safe, safe_line
 from antiphon.session import Question
-from antiphon.tools.approval import standing
 
 #: Lines of a call that are shown at once, and of each page of one that is longer.
 MOST_LINES = 30
@@ -66,7 +65,8 @@ class Person:
         short, hidden = shortened(lines)
         for_whom = f" (for: {safe_line(question.who)[:120]})" if question.who else ""
         self._show("\n".join([f"\nMay `{safe_line(call.name)}` run?{for_whom}", *short]))
-        always = "this very call" if standing(call).arguments is not None else safe_line(call.name)
+        is_tool = question.always is not None and question.always.arguments is None
+        always = safe_line(call.name) if is_tool else "this very call"
         said = settled(self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})")
         if said.lower() in (*_YES, *_ALWAYS):
             return Said(allowed=True, always=said.lower() in _ALWAYS)

@@ -13,7 +13,7 @@ from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.people import Question
 from antiphon.session.run import Spent
 from antiphon.tools import Finish, Pause, Tool, ToolCallRecord, execute
-from antiphon.tools.approval import standing
+from antiphon.tools.approval import Standing, standing
 from antiphon.tools.execution import failure, record
 
 if TYPE_CHECKING:
@@ -71,24 +71,24 @@ class Calls:
         action = "allow" if asked is not None and asked.allowed else self.loop.settings.policy.decide(call, tool)
         if action == "allow":
             return True
-        said = Said("a policy forbids it", allowed=False) if action == "deny" else await self._approval(call)
+        said = Said("a policy forbids it", allowed=False) if action == "deny" else await self._approval(call, tool)
         if said is None or said.allowed:
             return said is not None
         reason = said.text if action == "deny" else denial(said)
         self.results[call.id] = failure(call, f"not run: {reason}")
         return False
 
-    async def _approval(self, call: ToolCall) -> Said | None:
+    async def _approval(self, call: ToolCall, tool: Tool) -> Said | None:
         text = f"May `{call.name}` run with {call.arguments_json}?"
-        said = await self._consulted(call, "approval", text)
+        said = await self._consulted(call, "approval", text, standing(call, tool))
         if said is not None and said.always:
-            self.loop.settings.policy.always(standing(call, said.allowed))
+            self.loop.settings.policy.always(standing(call, tool, said.allowed))
         return said
 
-    async def _consulted(self, call: ToolCall, kind: Any, text: str) -> Said | None:
+    async def _consulted(self, call: ToolCall, kind: Any, text: str, always: Standing | None = None) -> Said | None:
         """What a person says; nothing, where nobody is there: then the conversation keeps the question."""
         loop, run = self.loop, self.loop.run
-        question = Question(call.id, kind, text, run.id, run.title, call)
+        question = Question(call.id, kind, text, run.id, run.title, call, always)
         run.ask(question)
 
         async def ask() -> Said:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from math import ceil
 from typing import Any
 
 from antiphon.conversation import Conversation, Turn, estimate_tokens
@@ -19,6 +17,8 @@ SUMMARIZE = (
     "Sum it up for yourself: what was wanted, what was found out, decided and done, with every name, path, number and "
     "open question that may be needed later. Answer with the summary alone."
 )
+#: Tokens of a result, as its provider counts them, beyond which it is cut before turns are left out.
+_RESULT_LIMIT = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,31 +66,36 @@ def readable(model: Any) -> int | None:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How short a conversation must become, and how its tokens are counted: providers count otherwise than we guess."""
+    """How short a conversation and each of its results must become, in tokens as we guess them."""
 
     budget: int
-    ratio: float = 1.0
+    result_limit: int
 
     def dropped(self, conversation: Conversation) -> tuple[Turn, ...]:
         """The turns that would have to go."""
-        return conversation.compaction(self.budget, count=partial(_count, self.ratio)).dropped
+        return conversation.compaction(self.budget, result_limit=self.result_limit).dropped
 
     def made(self, conversation: Conversation, summary: str | None) -> Conversation:
         """The conversation within the budget; a CompactionError says that it cannot be done."""
-        return conversation.compact(self.budget, summary=summary, count=partial(_count, self.ratio))
+        return conversation.compact(self.budget, summary=summary, result_limit=self.result_limit)
+
+
+def room(conversation: Conversation, budget: float, tokens: int | None) -> Room:
+    """What a budget leaves, for a conversation that is so many tokens to its provider, who counts in his own way.
+
+    The budget is put in tokens as we guess them, since each turn keeps its size for each way of counting.
+    """
+    guessed = max(conversation.compaction(1 << 60).before, 1)
+    ratio = max(tokens / guessed, 0.25) if tokens else 1.0
+    return Room(int(budget / ratio), int(_RESULT_LIMIT / ratio))
 
 
 def room_for(conversation: Conversation, error: ContextOverflow, known: int | None, leave: float) -> Room:
     """What must be done after a provider has said that a conversation is too long."""
-    guessed = max(conversation.compaction(1 << 60).before, 1)
-    real = error.tokens or guessed
-    return Room(int((error.limit or known or real) * leave), max(real / guessed, 0.25))
+    most = error.limit or known or error.tokens or conversation.compaction(1 << 60).before
+    return room(conversation, most * leave, error.tokens)
 
 
 def summary_request(dropped: Sequence[Turn]) -> Conversation:
     """The conversation in which a model is asked to sum up turns."""
     return Conversation(SUMMARIZE).add_user(transcript(dropped))
-
-
-def _count(ratio: float, text: str) -> int:
-    return ceil(estimate_tokens(text) * ratio)

@@ -16,7 +16,7 @@ from antiphon.errors import AntiphonError, CompactionError, ContextOverflow, Not
 from antiphon.session.breaker import Breaker
 from antiphon.session.calls import Calls, asked_result, denial, is_asked_more_than_once, spoken
 from antiphon.session.clock import Clock
-from antiphon.session.context import Room, Size, readable, room_for, summary_request
+from antiphon.session.context import Room, Size, readable, room, room_for, summary_request
 from antiphon.session.endings import ENDINGS, ReturnError, Waiting
 from antiphon.session.events import CallFinished, Compacted, RequestEnded, RequestStarted
 from antiphon.session.people import Question
@@ -26,7 +26,7 @@ from antiphon.session.run import Run, check_kind
 from antiphon.session.settings import Settings
 from antiphon.session.trimming import Machinery
 from antiphon.tools import ToolCallRecord
-from antiphon.tools.approval import standing
+from antiphon.tools.approval import Standing, standing
 from antiphon.tools.execution import as_text, failure, record
 from antiphon.wire import CallDelta, Reply, Target, Usage
 from antiphon.wire.schema import strict_fits
@@ -267,8 +267,8 @@ class Loop:
             context = self.settings.context
             if context is None:
                 raise
-            room = room_for(self.conversation, error, readable(self.settings.model), context.leave)
-            if not await self._make_room(room):
+            shorter = room_for(self.conversation, error, readable(self.settings.model), context.leave)
+            if not await self._make_room(shorter):
                 raise
         return await self._asked()
 
@@ -281,8 +281,7 @@ class Loop:
         if context is not None and (most := readable(model)):
             size = self.size.of(self.conversation)
             if size > most * context.fill:
-                guessed = max(self.conversation.compaction(1 << 60).before, 1)
-                await self._make_room(Room(int(most * context.leave), size / guessed))
+                await self._make_room(room(self.conversation, most * context.leave, size))
 
     async def _make_room(self, room: Room) -> bool:
         """Make the conversation shorter; whether that could be done."""
@@ -600,18 +599,24 @@ def take_said(conversation: Conversation, settings: Settings, call_id: str, said
         conversation.add_user(spoken([(question.text, said.text)], is_one_of_several))
         return
     if said.always:
-        settings.policy.always(standing(call, said.allowed))
+        settings.policy.always(standing(call, settings.tools.get(call.name), said.allowed))
     if said.allowed:
         conversation.ask(call_id, OpenQuestion("approval", question.text, allowed=True))
     else:
         conversation.add_tool_results([failure(call, f"not run: {denial(said)}")])
 
 
-def open_questions(conversation: Conversation) -> tuple[Question, ...]:
+def open_questions(conversation: Conversation, settings: Settings) -> tuple[Question, ...]:
     """What people are asked about the open calls of a conversation."""
     calls = {call.id: call for call in conversation.open_calls}
-    asked = conversation.questions.items()
-    return tuple(Question(id, each.kind, each.text, call=calls[id]) for id, each in asked if not each.allowed)
+    asked = [(calls[id], each) for id, each in conversation.questions.items() if not each.allowed]
+    return tuple(
+        Question(call.id, each.kind, each.text, call=call, always=_always(call, each, settings)) for call, each in asked
+    )
+
+
+def _always(call: ToolCall, asked: OpenQuestion, settings: Settings) -> Standing | None:
+    return standing(call, settings.tools.get(call.name)) if asked.kind == "approval" else None
 
 
 def expected(settings: Settings, returns: Any, has_tools: bool) -> Expected:

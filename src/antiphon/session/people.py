@@ -13,6 +13,7 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError
 from antiphon.session.portal import portal
+from antiphon.tools.approval import Standing
 from antiphon.tools.threads import called
 
 
@@ -20,7 +21,8 @@ from antiphon.tools.threads import called
 class Question:
     """Something a person is asked: whether a call may run, or what a tool or a program wants to know.
 
-    `who` says whose question it is. `call` is there in full for who has to allow it.
+    `who` says whose question it is. `call` is there in full for who has to allow it, and `always` is what a decision
+    once for all would cover.
     """
 
     id: str
@@ -29,6 +31,7 @@ class Question:
     run: str = ""
     who: str = ""
     call: ToolCall | None = None
+    always: Standing | None = None
 
 
 #: How a person answers: text to a question, yes or no to an approval, or a `Said`; `None` where nobody is there.

@@ -149,7 +149,8 @@ class Run(Generic[T]):
         self._resume: Callable[[], object] | None = None
         #: The number of the event with which it ended, or since which nothing goes on.
         self._last: int | None = None
-        self.is_to_end = False
+        # What a run begins after it was cancelled ends too.
+        self.is_to_end = self.parent is not None and self.parent.is_to_end
         if self.parent is not None:
             self.parent._adopt(self)
         self.tell(RunStarted(kind, title, model, self.parent.id if self.parent is not None else None))
@@ -259,9 +260,13 @@ class Run(Generic[T]):
     # Acting
 
     def cancel(self) -> None:
-        """End the run: what is under way is interrupted, and the conversation can go on."""
+        """End the run and those inside it: what is under way is interrupted, and the conversations can go on."""
+        for run in list(self._all()):
+            run._cancel_alone()
+
+    def _cancel_alone(self) -> None:
         with self._log.lock:
-            self.is_to_end = self._last is None
+            self.is_to_end = self.is_to_end or self._last is None
             cancel, waits = self._cancel, self._end.exception() if self._end.done() else None
             if isinstance(waits, Waiting) and self._last is not None:
                 why = "the run was cancelled"

@@ -257,7 +257,7 @@ class Session(Generic[Deps]):
     @property
     def waiting(self) -> tuple[Question, ...]:
         """What people are asked about open calls of the conversation, and have not answered."""
-        return open_questions(self.conversation)
+        return open_questions(self.conversation, self._settings)
 
     def answer(self, id: str, text: str) -> None:
         """Answer a question that a run was left with; `go_on` goes on."""

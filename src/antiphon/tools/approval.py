@@ -50,9 +50,15 @@ class Standing:
         return f"{self.tool}({self.arguments})" if self.arguments is not None else self.tool
 
 
-def standing(call: ToolCall, allowed: bool = True) -> Standing:
-    """What an *always* covers: the tool; of a shell, which can do anything, only the very same command."""
-    return Standing(allowed, call.name, identity(call)[1] if call.name == _SHELL else None)
+def standing(call: ToolCall, tool: Tool | None, allowed: bool = True) -> Standing:
+    """What an *always* covers: the tool, where it is one that asks whatever it is given.
+
+    Of a shell, which can do anything, of a tool that asks about some arguments only, and of one that is not known, it
+    covers the very same call.
+    """
+    asks_anyway = tool is not None and (tool.asks_about is None or tool.needs_approval or tool.destructive)
+    is_tool = asks_anyway and call.name != _SHELL
+    return Standing(allowed, call.name, None if is_tool else identity(call)[1])
 
 
 _SHELL = "run_shell"

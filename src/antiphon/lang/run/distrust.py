@@ -57,9 +57,9 @@ class Distrust:
             raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal")
         if action == "ask" and self._people is not None:
             text = f"May `{call.name}` run with {call.arguments_json}?"
-            said = self._people.ask_now(Question(path, "approval", text, call=call))
+            said = self._people.ask_now(Question(path, "approval", text, call=call, always=standing(call, tool)))
             if said is not None and said.always:
-                self._policy.always(standing(call, said.allowed))
+                self._policy.always(standing(call, tool, said.allowed))
             if said is not None and said.allowed:
                 return
         raise VibeError("V0923", f"`{tool.name}` was not allowed")
