@@ -25,10 +25,12 @@ if TYPE_CHECKING:
     )
     from antiphon.session.events import (
         Asked,
+        AsyncEvents,
         CallFinished,
         CallStarted,
         Compacted,
         Event,
+        Events,
         RequestEnded,
         RequestStarted,
         RunEnded,
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from antiphon.session.result import AIResult, Outcome, RunRecord
     from antiphon.session.returns import Refusal
     from antiphon.session.run import Run, current_run
-    from antiphon.session.session import AsyncEvents, Events, Session
+    from antiphon.session.session import Session
     from antiphon.session.settings import Asks, BeforeRequest, Limits
 
 _HOMES = {
@@ -50,7 +52,7 @@ _HOMES = {
     "Answers": "people",
     "Asked": "events",
     "Asks": "settings",
-    "AsyncEvents": "session",
+    "AsyncEvents": "events",
     "BeforeRequest": "settings",
     "CallFinished": "events",
     "CallStarted": "events",
@@ -59,7 +61,7 @@ _HOMES = {
     "Context": "context",
     "Empty": "endings",
     "Event": "events",
-    "Events": "session",
+    "Events": "events",
     "LimitReached": "endings",
     "Limits": "settings",
     "NoAnswer": "endings",

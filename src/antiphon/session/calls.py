@@ -1,31 +1,31 @@
-"""The calls of one reply: decided about, run side by side, each with a result, or open where a person is waited for."""
+"""The calls of a run: decided about, run side by side, each with a result, or open where a person is waited for."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from antiphon.conversation import AssistantTurn, Conversation, OpenQuestion, ToolCall, ToolResult
-from antiphon.effects import HalfDone, Returned, Unsettled, at, below
-from antiphon.effects.values import AskPerson, CallTool, Effect, Said
+from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
+from antiphon.conversation.repair import interrupted
+from antiphon.effects import Place, Unsettled, at, below
+from antiphon.effects.values import AskPerson, CallTool, Effect, Returned, Said
+from antiphon.session.answers import asked_result, denial, is_asked_more_than_once, spoken
+from antiphon.session.breaker import Breaker
+from antiphon.session.clock import Clock
+from antiphon.session.endings import End
 from antiphon.session.events import CallFinished, CallStarted
+from antiphon.session.goal import Goal
 from antiphon.session.people import Question
-from antiphon.session.run import Spent
+from antiphon.session.run import Run
+from antiphon.session.settings import Settings
+from antiphon.session.spent import Spent
 from antiphon.tools import Finish, Pause, Tool, ToolCallRecord, execute
 from antiphon.tools.approval import Standing, standing
 from antiphon.tools.execution import failure, record
 
-if TYPE_CHECKING:
-    from antiphon.session.loop import Loop
-
-
 #: How the path of what a person is asked ends: a call may be asked about, and then ask itself.
 _MARKS = {"approval": "!", "question": "?"}
-
-
-#: What a model reads as the result of a call that asked a person.
-_ASKED = "asked; the answer follows"
 
 
 class Nobody(Unsettled):
@@ -33,153 +33,119 @@ class Nobody(Unsettled):
 
 
 class Calls:
-    """Calls to known tools, and what has become of them. Those that have no result wait for a person."""
+    """What becomes of the calls of one run. `records` tells of those that have their results, in order."""
 
-    def __init__(self, loop: Loop, calls: Sequence[ToolCall]) -> None:
-        self.loop = loop
-        self.calls = [(call, loop.settings.tools[call.name]) for call in calls]
-        self.results: dict[str, ToolResult] = {}
-        self.records: dict[str, ToolCallRecord] = {}
-        self.kept: dict[str, str] = {}
+    def __init__(
+        self, settings: Settings, conversation: Conversation, goal: Goal, run: Run[Any], place: Place, clock: Clock
+    ) -> None:
+        self._settings = settings
+        self._conversation = conversation
+        self._goal = goal
+        self._run = run
+        self._place = place
+        self._clock = clock
+        self._breaker = Breaker()
+        self.records: list[ToolCallRecord] = []
+        # By call id: what came of calls that the conversation still has open.
+        self._results: dict[str, ToolResult] = {}
+        self._told: dict[str, ToolCallRecord] = {}
         self._said: dict[str, tuple[str, str]] = {}
         self._finish: dict[str, tuple[Any]] = {}
+        #: Calls that came when no more were allowed: refused, and none of the run's.
+        self._late: set[str] = set()
 
-    @property
-    def said(self) -> list[tuple[str, str]]:
-        """What people said to tools that asked, the question and the answer: in call order, whoever was first."""
-        return [self._said[call.id] for call, _ in self.calls if call.id in self._said]
+    async def answer(self, calls: Sequence[ToolCall]) -> None:
+        """Answer every call of a reply, in call order, whatever becomes of each; those that wait stay open."""
+        self._results.update(self._goal.take_calls(calls))
+        await self._run_all(self._to_run(calls))
+        told = set(self._told)
+        for call, result, kept in self.close([call for call in calls if call.id in self._results]):
+            if call.id not in told:
+                self._run.tell(CallFinished(call, result, kept))
+        if said := [self._said.pop(call.id) for call in calls if call.id in self._said]:
+            self._conversation.add_user(spoken(said, is_asked_more_than_once(self._conversation)))
+        self._look_at(calls)
 
-    @property
-    def finish(self) -> tuple[Any] | None:
-        """The value with which a tool has ended the run; of several, the first in call order counts."""
-        return next((self._finish[call.id] for call, _ in self.calls if call.id in self._finish), None)
+    def close(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, ToolResult, ToolCallRecord]]:
+        """Give each call its result, or that of an interruption; says so of those that are not internal."""
+        if not calls:
+            return []
+        results = [(call, self._results.pop(call.id, None) or interrupted(call)) for call in calls]
+        outside = [each for each in results if each[0].id not in self._late and not self._goal.is_internal(each[0])]
+        self._breaker.count(outside)
+        self._conversation.add_tool_results([self._breaker.noted(call, result) for call, result in results])
+        told = [(call, result, self._told.pop(call.id, None) or record(call, result)) for call, result in outside]
+        self.records += [kept for _, _, kept in told]
+        return told
 
-    async def run(self) -> None:
-        """First all decisions, one at a time; then the calls that may run."""
-        allowed = [(call, tool) for call, tool in self.calls if await self._may_run(call, tool)]
-        if len(allowed) == 1:
-            # The usual case, which needs neither a group nor turns.
-            await self._run(*allowed[0])
-        elif allowed:
-            await self._run_all(allowed)
+    def _look_at(self, calls: Sequence[ToolCall]) -> None:
+        """What the calls mean for the run: a tool has ended it, a person is needed, it goes in circles."""
+        for call in calls if self._finish else ():
+            if call.id in self._finish:
+                # Of several, the first in call order counts.
+                raise self._goal.ended_by_tool(self._finish[call.id][0])
+        if self._conversation.open_calls:
+            names = "; ".join(f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call)
+            raise End("waiting", f"a person is needed: {names}")
+        if reason := self._breaker.reason:
+            raise End("stuck", reason)
+        limit = self._settings.limits.calls
+        if limit is not None and len(self.records) > limit:
+            raise End("limit", f"the limit of {limit} calls is reached")
+
+    # Which run
+
+    def _to_run(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, Tool]]:
+        """Those that may be considered; the others have their results."""
+        to_run: list[tuple[ToolCall, Tool]] = []
+        for call in calls:
+            if self._goal.is_internal(call):
+                continue
+            refusal = self._refusal(call, len(to_run))
+            if refusal is not None:
+                self._results[call.id] = refusal
+            else:
+                to_run.append((call, self._settings.tools[call.name]))
+        return to_run
+
+    def _refusal(self, call: ToolCall, before: int) -> ToolResult | None:
+        """Why a call is not even considered, after so many others of its reply that are."""
+        if call.problem:
+            return failure(call, f"not run: {call.problem}")
+        if call.name not in self._settings.tools:
+            known = ", ".join(self._settings.tools) or "none"
+            return failure(call, f"there is no tool `{call.name}`; there are: {known}")
+        if self._goal.is_last_round:
+            self._late.add(call.id)
+            return failure(call, "not run: no more tool calls are allowed now; answer with what you have")
+        limit = self._settings.limits.calls
+        if limit is not None and len(self.records) + before >= limit:
+            return failure(call, f"not run: the limit of {limit:g} calls is reached")
+        return None
 
     async def _may_run(self, call: ToolCall, tool: Tool) -> bool:
-        asked = self.loop.conversation.questions.get(call.id)
+        asked = self._conversation.questions.get(call.id)
         if asked is not None and asked.kind == "question":
             await self._ask(call, asked.text)
             return False
-        action = "allow" if asked is not None and asked.allowed else self.loop.settings.policy.decide(call, tool)
+        action = "allow" if asked is not None and asked.allowed else self._settings.policy.decide(call, tool)
         if action == "allow":
             return True
         said = Said("a policy forbids it", allowed=False) if action == "deny" else await self._approval(call, tool)
         if said is None or said.allowed:
             return said is not None
         reason = said.text if action == "deny" else denial(said)
-        self.results[call.id] = failure(call, f"not run: {reason}")
+        self._results[call.id] = failure(call, f"not run: {reason}")
         return False
+
+    # People
 
     async def _approval(self, call: ToolCall, tool: Tool) -> Said | None:
         text = f"May `{call.name}` run with {call.arguments_json}?"
         said = await self._consulted(call, "approval", text, standing(call, tool))
         if said is not None and said.always:
-            self.loop.settings.policy.always(standing(call, tool, said.allowed))
+            self._settings.policy.always(standing(call, tool, said.allowed))
         return said
-
-    async def _consulted(self, call: ToolCall, kind: Any, text: str, always: Standing | None = None) -> Said | None:
-        """What a person says; nothing, where nobody is there: then the conversation keeps the question."""
-        loop, run = self.loop, self.loop.run
-        question = Question(call.id, kind, text, run.id, run.title, call, always)
-        run.ask(question)
-
-        async def ask() -> Said:
-            if (known := run.said(call.id)) is not None:
-                return known
-            if run.people is None:
-                raise Nobody
-            with loop.clock.paused():
-                said = await run.people.ask(question)
-            if said is None:
-                raise Nobody
-            return said
-
-        try:
-            said: Said = await loop.perform(f"{call.id}{_MARKS[kind]}", lambda: AskPerson(kind, text, call), ask)
-        except Nobody:
-            loop.conversation.ask(call.id, OpenQuestion(kind, text))
-            return None
-        run.settled(question, said)
-        return said
-
-    async def _run_all(self, calls: list[tuple[ToolCall, Tool]]) -> None:
-        """Calls that say they may run side by side, the others one after the other among them."""
-        alone = asyncio.Lock()
-
-        async def run(call: ToolCall, tool: Tool) -> None:
-            if tool.concurrent:
-                await self._run(call, tool)
-                return
-            async with alone:
-                await self._run(call, tool)
-
-        try:
-            async with asyncio.TaskGroup() as group:
-                for call, tool in calls:
-                    group.create_task(run(call, tool))
-        except BaseExceptionGroup as errors:
-            # Tools raise their bugs, if so wanted; the rest is of those who were asked.
-            raise errors.exceptions[0] from None
-
-    async def _run(self, call: ToolCall, tool: Tool) -> None:
-        self.loop.run.tell(CallStarted(call))
-        again = "harmless" if tool.read_only or tool.idempotent else "inside" if tool.is_transparent else "unsure"
-
-        def effect() -> Effect:
-            return CallTool(tool.name, call.arguments, again)
-
-        spent = Spent()
-        try:
-            returned: Returned = await self.loop.perform(call.id, effect, self._executed(call, tool, spent))
-        except HalfDone as error:
-            result = failure(call, str(error))
-            self._take(call, result, record(call, result))
-            return
-        if returned.requests and not spent.requests:
-            # It was done before, and counts as if it were done now.
-            self.loop.run.requested(returned.requests)
-            if returned.usage is not None:
-                self.loop.run.count(returned.usage, returned.cost)
-        self.kept.update(returned.kept)
-        if returned.asks:
-            await self._ask(call, returned.asks)
-            return
-        if returned.finish is not None:
-            self._finish[call.id] = returned.finish
-        assert returned.result is not None
-        assert returned.record is not None
-        self._take(call, returned.result, returned.record)
-
-    def _executed(self, call: ToolCall, tool: Tool, spent: Spent) -> Callable[[], Awaitable[Returned]]:
-        loop = self.loop
-        settings = loop.settings
-
-        async def executed() -> Returned:
-            work = execute(tool, call, loop.conversation, settings.deps, raise_bugs=settings.raise_tool_bugs)
-            try:
-                if not loop.performers:
-                    # Nobody looks where its own effects belong, or what they cost.
-                    done = await work
-                else:
-                    with at(below(f"{loop.path}/{call.id}/")), spent.counting():
-                        done = await work
-            except Pause as needed:
-                return Returned(asks=str(needed), usage=spent.usage, cost=spent.cost, requests=spent.requests)
-            except Finish as end:
-                result = ToolResult(call.id, end.text)
-                used = spent.usage, spent.cost, spent.requests
-                return Returned(result, record(call, result), {}, "", (end.value,), *used)
-            return Returned(done.result, done.record, done.kept, "", None, spent.usage, spent.cost, spent.requests)
-
-        return executed
 
     async def _ask(self, call: ToolCall, text: str) -> None:
         """Put a tool's question to a person: the call's result is short, and the answer is what the person says."""
@@ -189,34 +155,107 @@ class Calls:
             result = asked_result(call, text, said.text)
             self._take(call, result, record(call, result))
 
+    async def _consulted(self, call: ToolCall, kind: Any, text: str, always: Standing | None = None) -> Said | None:
+        """What a person says; nothing, where nobody is there: then the conversation keeps the question."""
+        run = self._run
+        question = Question(call.id, kind, text, run.id, run.title, call, always)
+        run.ask(question)
+
+        async def ask() -> Said:
+            if (known := run.said(call.id)) is not None:
+                return known
+            if run.people is None:
+                raise Nobody
+            with self._clock.paused():
+                said = await run.people.ask(question)
+            if said is None:
+                raise Nobody
+            return said
+
+        try:
+            name = f"{call.id}{_MARKS[kind]}"
+            said: Said = await self._place.perform(name, lambda: AskPerson(kind, text, call), ask)
+        except Nobody:
+            self._conversation.ask(call.id, OpenQuestion(kind, text))
+            return None
+        run.settled(question, said)
+        return said
+
+    # Running them
+
+    async def _run_all(self, calls: list[tuple[ToolCall, Tool]]) -> None:
+        """First all decisions, one at a time; then the calls that may run."""
+        allowed = [(call, tool) for call, tool in calls if await self._may_run(call, tool)]
+        if len(allowed) == 1:
+            # The usual case, which needs neither a group nor turns.
+            await self._run_one(*allowed[0])
+        elif allowed:
+            await self._run_together(allowed)
+
+    async def _run_together(self, calls: list[tuple[ToolCall, Tool]]) -> None:
+        """Calls that say they may run side by side, the others one after the other among them."""
+        alone = asyncio.Lock()
+
+        async def run(call: ToolCall, tool: Tool) -> None:
+            if tool.concurrent:
+                await self._run_one(call, tool)
+                return
+            async with alone:
+                await self._run_one(call, tool)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call, tool in calls:
+                    group.create_task(run(call, tool))
+        except BaseExceptionGroup as errors:
+            # Tools raise their bugs, if so wanted; the rest is of those who were asked.
+            raise errors.exceptions[0] from None
+
+    async def _run_one(self, call: ToolCall, tool: Tool) -> None:
+        self._run.tell(CallStarted(call))
+        spent = Spent()
+        returned: Returned = await self._place.perform(
+            call.id, lambda: _effect(call, tool), lambda: self._executed(call, tool, spent)
+        )
+        if returned.requests and not spent.requests:
+            # It was done before, and counts as if it were done now.
+            self._run.requested(returned.requests)
+            if returned.usage is not None:
+                self._run.count(returned.usage, returned.cost)
+        for handle, text in returned.kept.items():
+            self._conversation.keep(handle, text)
+        if returned.asks:
+            await self._ask(call, returned.asks)
+            return
+        if returned.finish is not None:
+            self._finish[call.id] = returned.finish
+        assert returned.result is not None
+        assert returned.record is not None
+        self._take(call, returned.result, returned.record)
+
+    async def _executed(self, call: ToolCall, tool: Tool, spent: Spent) -> Returned:
+        settings = self._settings
+        work = execute(tool, call, self._conversation, settings.deps, raise_bugs=settings.raise_tool_bugs)
+        try:
+            if not self._place.performers:
+                # Nobody looks where its own effects belong, or what they cost.
+                done = await work
+            else:
+                with at(below(f"{self._place.node.prefix}{call.id}/")), spent.counting():
+                    done = await work
+        except Pause as needed:
+            return Returned(asks=str(needed), usage=spent.usage, cost=spent.cost, requests=spent.requests)
+        except Finish as end:
+            result = ToolResult(call.id, end.text)
+            used = spent.usage, spent.cost, spent.requests
+            return Returned(result, record(call, result), {}, "", (end.value,), *used)
+        return Returned(done.result, done.record, done.kept, "", None, spent.usage, spent.cost, spent.requests)
+
     def _take(self, call: ToolCall, result: ToolResult, kept: ToolCallRecord) -> None:
-        self.results[call.id], self.records[call.id] = result, kept
-        self.loop.run.tell(CallFinished(call, result, kept))
+        self._results[call.id], self._told[call.id] = result, kept
+        self._run.tell(CallFinished(call, result, kept))
 
 
-def asked_result(call: ToolCall, question: str, answer: str) -> ToolResult:
-    """The result of a call that asked a person; people are shown both, the model reads the answer as theirs."""
-    from antiphon.results import question as shown
-
-    return ToolResult(call.id, _ASKED, semantic=shown(question, answer=answer))
-
-
-def is_asked_more_than_once(conversation: Conversation) -> bool:
-    """Whether several of the calls that wait, or have waited with them, ask a person something."""
-    turn = next(turn for turn in reversed(conversation.turns) if isinstance(turn, AssistantTurn))
-    asked = [each for each in conversation.questions.values() if each.kind == "question"]
-    answered = [each for each in turn.results if each.semantic is not None and each.text == _ASKED]
-    return len(asked) + len(answered) > 1
-
-
-def spoken(said: Sequence[tuple[str, str]], is_one_of_several: bool) -> list[str]:
-    """What people said, in their own words; of several answers, each names its question."""
-    answers = [(question, text if text.strip() else "(no answer)") for question, text in said]
-    if not is_one_of_several:
-        return [text for _, text in answers]
-    return [f"To the question {question!r}: {text}" for question, text in answers]
-
-
-def denial(said: Said) -> str:
-    """Why a call was not run, as the model is told."""
-    return f"the call was denied: {said.text}" if said.text else "the call was denied"
+def _effect(call: ToolCall, tool: Tool) -> Effect:
+    again = "harmless" if tool.read_only or tool.idempotent else "inside" if tool.is_transparent else "unsure"
+    return CallTool(tool.name, call.arguments, again)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from antiphon.effects import Unsettled
 from antiphon.errors import AntiphonError
@@ -11,6 +11,16 @@ from antiphon.errors import AntiphonError
 if TYPE_CHECKING:
     from antiphon.session.result import Outcome, RunRecord
     from antiphon.session.returns import Refusal
+
+
+class End(Exception):
+    """Raised inside a run to end it here, with this outcome; whoever began the run sees an answer, or a `NoAnswer`."""
+
+    def __init__(self, outcome: Outcome, detail: str, value: Any = None) -> None:
+        super().__init__(detail)
+        self.outcome: Outcome = outcome
+        self.detail = detail
+        self.value = value
 
 
 class NoAnswer(AntiphonError):

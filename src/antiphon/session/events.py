@@ -5,8 +5,11 @@ The pieces of an answer are the wire's own `TextDelta`, `ReasoningDelta` and `Ca
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from antiphon.conversation import Conversation, ToolCall, ToolResult
 from antiphon.effects.values import Said
@@ -14,6 +17,9 @@ from antiphon.session.people import Question
 from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
+
+if TYPE_CHECKING:
+    from antiphon.session.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +139,78 @@ class Event(NamedTuple):
     seq: int
     at: float
     body: Body
+
+
+class Events:
+    """What happens in a run, while it happens. `run` is the run itself, which goes on when nobody looks any more."""
+
+    def __init__(self, run: Run[Any], cancel: bool = False) -> None:
+        self.run = run
+        self._cancels = cancel
+        self._events = run.events()
+
+    @property
+    def result(self) -> AIResult[Any]:
+        """The result, once it is there; what ended the run without one is raised."""
+        return self.run.wait()
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._events
+
+    def close(self) -> None:
+        """Stop looking; the run ends only if it was told to."""
+        self._events.close()
+        if self._cancels:
+            self.run.cancel()
+            self.run.wait(raises=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class AsyncEvents:
+    """The same, asynchronously."""
+
+    run: Run[Any]
+
+    def __init__(self, start: Callable[[], Awaitable[Run[Any]]], cancel: bool = False) -> None:
+        self._start = start
+        self._cancels = cancel
+
+    async def aresult(self) -> AIResult[Any]:
+        """The result, once it is there; what ended the run without one is raised."""
+        await self._begin()
+        return await self.run
+
+    def __aiter__(self) -> AsyncIterator[Event]:
+        return self._events if hasattr(self, "run") else self._begun_events()
+
+    async def _begun_events(self) -> AsyncIterator[Event]:
+        await self._begin()
+        async for event in self._events:
+            yield event
+
+    async def _begin(self) -> None:
+        if not hasattr(self, "run"):
+            self.run = await self._start()
+            self._events = self.run.aevents()
+
+    async def aclose(self) -> None:
+        """Stop looking; the run ends only if it was told to."""
+        if not hasattr(self, "run"):
+            return
+        await self._events.aclose()
+        if self._cancels:
+            self.run.cancel()
+            with suppress(Exception, asyncio.CancelledError):
+                await self.run
+
+    async def __aenter__(self) -> Self:
+        await self._begin()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()

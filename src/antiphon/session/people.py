@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal
 
-from antiphon.conversation import ToolCall
+from antiphon.conversation import OpenQuestion, ToolCall
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError
 from antiphon.session.portal import portal
@@ -129,3 +129,10 @@ def as_said(question: Question, answer: Said | str | bool | None) -> Said | None
     if isinstance(answer, bool):
         return Said(allowed=answer)
     raise TypeError(f"an approval is answered by True, False or a Said, not by {answer!r:.60}")
+
+
+def check_kind(question: Question | OpenQuestion, kind: str) -> None:
+    """An approval is given or refused, a question is answered: the one is never taken for the other."""
+    if question.kind != kind:
+        how = "answer" if question.kind == "question" else "allow` or `deny"
+        raise NotReadyError(f"this is what is asked, so use `{how}`: {question.text}")

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from contextvars import ContextVar, copy_context
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from antiphon.errors import NotReadyError
@@ -201,6 +202,28 @@ class _Work(Generic[T]):
             self.outcome.set_exception(error)
         else:
             self.outcome.set_result(task.result())
+
+
+def start_task(home: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> Callable[[], object]:
+    """Begin a coroutine on an event loop of somebody else's; gives the function that cancels it, for any thread."""
+    begun: list[asyncio.Task[Any]] = []
+
+    def begin() -> None:
+        task = home.create_task(work)
+        begun.append(task)
+        _tasks.add(task)
+        task.add_done_callback(_tasks.discard)
+
+    def cancel() -> None:
+        # Not before its first step: what never began could not say how it ended.
+        home.call_soon(begun[0].cancel)
+
+    home.call_soon_threadsafe(begin)
+    return partial(home.call_soon_threadsafe, cancel)
+
+
+#: The event loop alone does not keep them from being collected.
+_tasks: set[asyncio.Task[Any]] = set()
 
 
 def _cancelled() -> concurrent.futures.CancelledError:

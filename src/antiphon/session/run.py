@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
-import threading
-import time
-from collections import deque
 from collections.abc import AsyncGenerator, Callable, Generator, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from queue import SimpleQueue
+from functools import partial
 from typing import Any, Generic, Literal
 
 from antiphon.effects.values import Said
@@ -23,92 +19,26 @@ from antiphon.session.events import (
     Asked,
     Body,
     Event,
-    RequestEnded,
     RunEnded,
     RunStarted,
     RunWaits,
     Settled,
     UsageChanged,
 )
-from antiphon.session.people import People, Question
+from antiphon.session.log import Log
+from antiphon.session.people import People, Question, check_kind
 from antiphon.session.portal import check_no_loop
 from antiphon.session.result import AIResult, T
-from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
-from antiphon.wire.shape import total
+from antiphon.session.spent import current_spent, sum_of
+from antiphon.wire import Usage
 
 State = Literal["running", "waiting", "done", "failed", "cancelled"]
-log = logging.getLogger("antiphon.session")
 _current: ContextVar[Run[Any] | None] = ContextVar("antiphon_run", default=None)
-
-
-class Spent:
-    """What the runs inside a call have used."""
-
-    __slots__ = ("cost", "requests", "usage")
-
-    def __init__(self) -> None:
-        self.requests = 0
-        self.usage: Usage | None = None
-        self.cost: float | None = 0.0
-
-    def add(self, usage: Usage, cost: float | None) -> None:
-        """Some of them has used this."""
-        self.usage = usage if self.usage is None else sum_of(self.usage, usage)
-        self.cost = None if cost is None or self.cost is None else self.cost + cost
-
-    @contextmanager
-    def counting(self) -> Generator[None]:
-        """Runs that are begun meanwhile are inside the call."""
-        token = _spent.set(self)
-        try:
-            yield
-        finally:
-            _spent.reset(token)
-
-
-_spent: ContextVar[Spent | None] = ContextVar("antiphon_spent", default=None)
 
 
 def current_run() -> Run[Any] | None:
     """The run that this code is part of."""
     return _current.get()
-
-
-#: What there are thousands of.
-_PIECES = frozenset({TextDelta, ReasoningDelta, CallDelta})
-
-
-class _Log:
-    """The events of a run and of all runs inside it, in one order.
-
-    The pieces of an answer are kept while it comes; then the end of its request says all of it.
-    """
-
-    __slots__ = ("count", "facts", "listeners", "lock", "pieces")
-
-    def __init__(self) -> None:
-        self.facts: list[Event] = []
-        self.pieces: dict[str, list[Event]] = {}
-        self.count = 0
-        self.listeners: list[Callable[[Event], object]] = []
-        self.lock = threading.RLock()
-
-    def add(self, run: str, body: Body) -> None:
-        with self.lock:
-            event = Event(run, self.count, time.time(), body)
-            self.count += 1
-            if type(body) in _PIECES:
-                self.pieces.setdefault(run, []).append(event)
-            else:
-                self.facts.append(event)
-                if isinstance(body, RequestEnded):
-                    self.pieces.pop(run, None)
-            for listener in self.listeners:
-                listener(event)
-
-    def since(self, number: int) -> list[Event]:
-        events = [*self.facts, *(event for pieces in self.pieces.values() for event in pieces)]
-        return sorted((event for event in events if event.seq >= number), key=lambda event: event.seq)
 
 
 class Run(Generic[T]):
@@ -140,9 +70,11 @@ class Run(Generic[T]):
         self.children: list[Run[Any]] = []
         #: What it waits for.
         self.waiting: tuple[Question, ...] = ()
-        self._spent = _spent.get()
+        self._spent = current_spent()
         self._family = {self.id}
-        self._log = self.parent._log if self.parent is not None else _Log()
+        self._log = self.parent._log if self.parent is not None else Log()
+        #: Something happened: for whoever makes it go on.
+        self.tell: Callable[[Body], None] = partial(self._log.add, self.id)
         self._end: Future[AIResult[T]] = Future()
         self._said: dict[str, Said] = {}
         self._cancel: Callable[[], object] | None = None
@@ -183,49 +115,11 @@ class Run(Generic[T]):
         Leaving the iteration ends nothing. Whoever answers what was `Asked` sees how it goes on.
         """
         check_no_loop("events", "aevents")
-        queue: SimpleQueue[Event] = SimpleQueue()
-        # Whoever looks now misses nothing, whenever he begins to read.
-        return self._read(queue, self.subscribe(queue.put, since), self._is_past(since))
-
-    def _read(self, queue: SimpleQueue[Event], leave: Callable[[], None], is_past: bool) -> Generator[Event]:
-        try:
-            while not is_past:
-                event = queue.get()
-                yield event
-                is_past = event.seq == self._last
-        finally:
-            leave()
+        return self._log.read(self._family, since, self._is_past)
 
     def aevents(self, since: int = 0) -> AsyncGenerator[Event]:
         """`events`, asynchronously."""
-        loop, home = asyncio.get_running_loop(), threading.get_ident()
-        queue, more = deque[Event](), asyncio.Event()
-
-        def put(event: Event) -> None:
-            # The queue keeps the order, wherever the events happen.
-            queue.append(event)
-            if threading.get_ident() == home:
-                more.set()
-            elif not loop.is_closed():
-                loop.call_soon_threadsafe(more.set)
-
-        return self._aread(queue, more, self.subscribe(put, since), self._is_past(since))
-
-    async def _aread(
-        self, queue: deque[Event], more: asyncio.Event, leave: Callable[[], None], is_past: bool
-    ) -> AsyncGenerator[Event]:
-        try:
-            while not is_past:
-                if not queue:
-                    more.clear()
-                    if not queue:
-                        await more.wait()
-                    continue
-                event = queue.popleft()
-                yield event
-                is_past = event.seq == self._last
-        finally:
-            leave()
+        return self._log.aread(self._family, since, self._is_past)
 
     def _is_past(self, number: int) -> bool:
         last = self._last
@@ -236,26 +130,7 @@ class Run(Generic[T]):
 
         It is called where the event happens, in order, and should be quick. One that raises is not called again.
         """
-        family, log = self._family, self._log
-
-        def heard(event: Event) -> None:
-            if event.run in family:
-                try:
-                    listener(event)
-                except Exception:
-                    leave()
-                    _failed(listener)
-
-        def leave() -> None:
-            with log.lock:
-                log.listeners = [each for each in log.listeners if each is not heard]
-
-        with log.lock:
-            log.listeners = [*log.listeners, heard]
-            for event in log.since(since):
-                if heard in log.listeners:
-                    heard(event)
-        return leave
+        return self._log.subscribe(self._family, listener, since)
 
     # Acting
 
@@ -321,10 +196,6 @@ class Run(Generic[T]):
             resume()
 
     # Telling: for whoever makes it go on
-
-    def tell(self, body: Body) -> None:
-        """Something happened."""
-        self._log.add(self.id, body)
 
     def can_be_cancelled(self, cancel: Callable[[], object]) -> None:
         """This is how; unless it is over by now."""
@@ -438,25 +309,3 @@ class Run(Generic[T]):
         while run is not None:
             run._family.add(child.id)
             run = run.parent
-
-
-def sum_of(first: Usage, second: Usage) -> Usage:
-    """What two have used together."""
-    return Usage(
-        total(first.input_tokens, second.input_tokens),
-        total(first.output_tokens, second.output_tokens),
-        total(first.cache_read_tokens, second.cache_read_tokens),
-        total(first.cache_write_tokens, second.cache_write_tokens),
-        total(first.reasoning_tokens, second.reasoning_tokens),
-    )
-
-
-def check_kind(question: Any, kind: str) -> None:
-    """An approval is given or refused, a question is answered: the one is never taken for the other."""
-    if question.kind != kind:
-        how = "answer" if question.kind == "question" else "allow` or `deny"
-        raise NotReadyError(f"this is what is asked, so use `{how}`: {question.text}")
-
-
-def _failed(listener: object) -> None:
-    log.exception("a listener of a run failed, and is not called any more: %r", listener)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import suppress
-from contextvars import copy_context
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
@@ -13,11 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 from antiphon.conversation import Conversation
 from antiphon.effects.values import Said
 from antiphon.errors import NotReadyError, OptionError
+from antiphon.session.answers import open_questions, take_said
 from antiphon.session.context import Context
-from antiphon.session.events import Event
-from antiphon.session.loop import Loop, Mode, Prompt, open_questions, take_said
+from antiphon.session.events import AsyncEvents, Events
+from antiphon.session.goal import Mode
+from antiphon.session.loop import Loop, Prompt
 from antiphon.session.people import Answers, People, Question
-from antiphon.session.portal import check_no_loop, portal
+from antiphon.session.portal import check_no_loop, portal, start_task
 from antiphon.session.result import AIResult
 from antiphon.session.returns import Strategy
 from antiphon.session.run import Run
@@ -156,7 +156,7 @@ class Session(Generic[Deps]):
     async def ado(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]: ...
     async def ado(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]:
         """`do`, asynchronously."""
-        return await self._finished("do", prompt, returns)
+        return await self._begun("do", prompt, returns, stream=False).drive()
 
     @overload
     async def avibe(self, prompt: Prompt) -> AIResult[Any]: ...
@@ -168,11 +168,11 @@ class Session(Generic[Deps]):
     async def avibe(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]: ...
     async def avibe(self, prompt: Prompt, *, returns: Any = None) -> AIResult[Any]:
         """`vibe`, asynchronously."""
-        return await self._finished("vibe", prompt, returns)
+        return await self._begun("vibe", prompt, returns, stream=False).drive()
 
     async def achat(self, text: Prompt) -> AIResult[str]:
         """`chat`, asynchronously."""
-        return await self._finished("chat", text, None)
+        return await self._begun("chat", text, None, stream=False).drive()
 
     @overload
     def go_on(self) -> AIResult[Any]: ...
@@ -195,7 +195,7 @@ class Session(Generic[Deps]):
     async def ago_on(self, *, returns: Any = None) -> AIResult[Any]: ...
     async def ago_on(self, *, returns: Any = None) -> AIResult[Any]:
         """`go_on`, asynchronously."""
-        return await self._finished("vibe", None, returns)
+        return await self._begun("vibe", None, returns, stream=False).drive()
 
     # Watching
 
@@ -208,7 +208,7 @@ class Session(Generic[Deps]):
     def start(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None) -> Run[Any]:
         """Begin, and return at once; without a prompt it is `go_on` that begins. The run needs nobody to watch it."""
         loop = self._begun(mode, prompt, returns)
-        _set_going(loop, portal().start)
+        loop.set_going(portal().start)
         return loop.run
 
     @overload
@@ -219,13 +219,13 @@ class Session(Generic[Deps]):
     async def astart(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None) -> Run[Any]: ...
     async def astart(self, prompt: Prompt | None = None, *, mode: Mode = "vibe", returns: Any = None) -> Run[Any]:
         """`start`, on the running event loop."""
-        loop, home = self._begun(mode, prompt, returns), asyncio.get_running_loop()
-        _set_going(loop, partial(_task, home))
+        loop = self._begun(mode, prompt, returns)
+        loop.set_going(partial(start_task, asyncio.get_running_loop()))
         return loop.run
 
-    def _begun(self, mode: Mode, prompt: Prompt | None, returns: Any) -> Loop:
-        loop = Loop(self._settings, self.conversation, mode, prompt, returns, stream=True)
-        loop.begin(_kind(mode, prompt))
+    def _begun(self, mode: Mode, prompt: Prompt | None, returns: Any, *, stream: bool = True) -> Loop:
+        loop = Loop(self._settings, self.conversation, mode, prompt, returns, stream)
+        loop.begin()
         return loop
 
     def stream(
@@ -238,7 +238,7 @@ class Session(Generic[Deps]):
         check_no_loop("stream")
         loop = self._begun(mode, prompt, returns)
         events = Events(loop.run, cancel)
-        _set_going(loop, portal().start)
+        loop.set_going(portal().start)
         return events
 
     def astream(
@@ -300,132 +300,8 @@ class Session(Generic[Deps]):
 
     def request(self, prompt: Prompt, *, mode: Mode = "vibe", returns: Any = None) -> bytes:
         """The body of the request that asking would send first; nothing is sent, and nothing changes."""
-        return Loop(self._settings, self.conversation, mode, prompt, returns, stream=True).request()
-
-    async def _finished(self, mode: Mode, prompt: Prompt | None, returns: Any) -> AIResult[Any]:
-        loop = Loop(self._settings, self.conversation, mode, prompt, returns, stream=False)
-        loop.begin(_kind(mode, prompt))
-        return await loop.drive()
-
-
-class Events:
-    """What happens in a run, while it happens. `run` is the run itself, which goes on when nobody looks any more."""
-
-    def __init__(self, run: Run[Any], cancel: bool = False) -> None:
-        self.run = run
-        self._cancels = cancel
-        self._events = run.events()
-
-    @property
-    def result(self) -> AIResult[Any]:
-        """The result, once it is there; what ended the run without one is raised."""
-        return self.run.wait()
-
-    def __iter__(self) -> Iterator[Event]:
-        return self._events
-
-    def close(self) -> None:
-        """Stop looking; the run ends only if it was told to."""
-        self._events.close()
-        if self._cancels:
-            self.run.cancel()
-            self.run.wait(raises=False)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class AsyncEvents:
-    """The same, asynchronously."""
-
-    run: Run[Any]
-
-    def __init__(self, start: Callable[[], Awaitable[Run[Any]]], cancel: bool = False) -> None:
-        self._start = start
-        self._cancels = cancel
-
-    async def aresult(self) -> AIResult[Any]:
-        """The result, once it is there; what ended the run without one is raised."""
-        await self._begin()
-        return await self.run
-
-    def __aiter__(self) -> AsyncIterator[Event]:
-        return self._events if hasattr(self, "run") else self._begun_events()
-
-    async def _begun_events(self) -> AsyncIterator[Event]:
-        await self._begin()
-        async for event in self._events:
-            yield event
-
-    async def _begin(self) -> None:
-        if not hasattr(self, "run"):
-            self.run = await self._start()
-            self._events = self.run.aevents()
-
-    async def aclose(self) -> None:
-        """Stop looking; the run ends only if it was told to."""
-        if not hasattr(self, "run"):
-            return
-        await self._events.aclose()
-        if self._cancels:
-            self.run.cancel()
-            with suppress(Exception, asyncio.CancelledError):
-                await self.run
-
-    async def __aenter__(self) -> Self:
-        await self._begin()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
-
-
-def _set_going(loop: Loop, start: Callable[[Coroutine[Any, Any, Any]], Callable[[], object]]) -> None:
-    """Have a run go on by itself, and again when what it waits for is there: as part of what began it."""
-    context = copy_context()
-
-    def begin() -> None:
-        try:
-            loop.run.can_be_cancelled(context.run(start, _left_alone(loop, begin)))
-        except BaseException:
-            loop.abandon()
-            raise
-
-    begin()
-
-
-async def _left_alone(loop: Loop, resume: Callable[[], object]) -> None:
-    # Whoever waits for the run is told how it ended.
-    with suppress(Exception):
-        await loop.drive(resume)
-
-
-def _task(home: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, Any]) -> Callable[[], object]:
-    begun: list[asyncio.Task[Any]] = []
-
-    def begin() -> None:
-        task = home.create_task(work)
-        begun.append(task)
-        _tasks.add(task)
-        task.add_done_callback(_tasks.discard)
-
-    def cancel() -> None:
-        # Not before its first step: what never began could not say how it ended.
-        home.call_soon(begun[0].cancel)
-
-    home.call_soon_threadsafe(begin)
-    return partial(home.call_soon_threadsafe, cancel)
-
-
-#: The event loop alone does not keep them from being collected.
-_tasks: set[asyncio.Task[Any]] = set()
-
-
-def _kind(mode: Mode, prompt: Prompt | None) -> str:
-    return "go_on" if prompt is None else mode
+        conversation, _ = self.conversation.repair()
+        return Loop(self._settings, conversation, mode, prompt, returns, stream=True).request()
 
 
 def _connected(
