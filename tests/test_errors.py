@@ -15,6 +15,7 @@ from antiphon.errors import AntiphonError
 CONTROL_FLOW = {
     "RoundStopped",  # ends a round of a program because another failed
     "Finish",  # ends a run, from a tool
+    "End",  # ends a run, from inside
     "Unsettled",  # an effect that has no outcome yet
     "Nobody",  # no person to ask
     "Leave",  # ends a talk
@@ -24,7 +25,6 @@ CONTROL_FLOW = {
     "Unreadable",  # ends the parsing of a statement
     "BadNumber",  # ends the reading of a number
     "_Cut",
-    "_End",
     "_Failed",
     "_Odd",
 }

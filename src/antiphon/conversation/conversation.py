@@ -96,8 +96,11 @@ class Conversation:
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that wait for a result, in call order."""
-        turn = self._calling_turn()
-        return turn.open_calls if turn else ()
+        # As `_calling_turn`, here because it is asked for at every step.
+        for turn in self._turns[:-3:-1]:
+            if isinstance(turn, AssistantTurn):
+                return turn.open_calls
+        return ()
 
     @property
     def questions(self) -> dict[str, OpenQuestion]:

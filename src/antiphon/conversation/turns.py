@@ -49,18 +49,21 @@ class AssistantTurn:
 
     parts: tuple[AssistantPart, ...]
     results: tuple[ToolResult, ...] = ()
+    #: The tool calls, answered or not.
+    calls: tuple[ToolCall, ...] = field(init=False, compare=False, repr=False)
     memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
 
-    @property
-    def calls(self) -> tuple[ToolCall, ...]:
-        """The tool calls, answered or not."""
-        return tuple(part for part in self.parts if isinstance(part, ToolCall))
+    def __post_init__(self) -> None:
+        # Asked for at every step, and a turn never changes.
+        object.__setattr__(self, "calls", tuple([part for part in self.parts if isinstance(part, ToolCall)]))
 
     @property
     def open_calls(self) -> tuple[ToolCall, ...]:
         """The calls that have no result yet."""
+        if not self.results:
+            return self.calls
         answered = {result.call_id for result in self.results}
-        return tuple(call for call in self.calls if call.id not in answered)
+        return tuple([call for call in self.calls if call.id not in answered])
 
     @property
     def text(self) -> str:

@@ -56,7 +56,8 @@ class Calls:
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Answer every call of a reply, in call order, whatever becomes of each; those that wait stay open."""
-        self._results.update(self._goal.take_calls(calls))
+        if self._goal.expected is not None:
+            self._results |= self._goal.expected.take_calls([call for call in calls if self._goal.is_internal(call)])
         await self._run_all(self._to_run(calls))
         told = set(self._told)
         for call, result, kept in self.close([call for call in calls if call.id in self._results]):
@@ -99,7 +100,7 @@ class Calls:
         """Those that may be considered; the others have their results."""
         to_run: list[tuple[ToolCall, Tool]] = []
         for call in calls:
-            if self._goal.is_internal(call):
+            if call.id in self._results:
                 continue
             refusal = self._refusal(call, len(to_run))
             if refusal is not None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from antiphon.conversation import Conversation, Text, ToolCall, ToolResult, ToolSpec
+from antiphon.conversation import Conversation, Text, ToolCall, ToolSpec
 from antiphon.session.endings import End
 from antiphon.session.returns import PREFIX, Expected, parsed
 from antiphon.session.settings import Settings
@@ -36,7 +36,8 @@ class Goal:
         self._has_tools = bool(settings.tools or self._provided or conversation.kept or settings.options.get("extra"))
         self.expected = self._wanted()
         self.machinery = Machinery(conversation, PREFIX)
-        self._rounds = 0
+        #: `do` allows one set of tool calls; what follows must be the answer.
+        self.is_last_round = False
         self._refused = 0
         self._most_values = 0
         self._is_nudged = False
@@ -91,11 +92,6 @@ class Goal:
             options["tool_choice"] = "none"
         return options
 
-    @property
-    def is_last_round(self) -> bool:
-        """`do` allows one set of tool calls; what follows must be the answer."""
-        return self._mode == "do" and self._rounds >= 1
-
     # What comes
 
     def is_internal(self, call: ToolCall) -> bool:
@@ -112,18 +108,19 @@ class Goal:
 
     def take_answer(self, reply: Reply) -> None:
         """An answer without calls: the end, or a reason to ask again."""
+        text = reply.text
         if reply.stop == "pause":
             self._conversation.add_user(GO_ON)
             return
         if reply.stop == "refusal":
-            if self.expected and reply.text:
-                self.expected.received.append(reply.text)
-            raise End("refused", reply.text or "the model refused to answer", reply.text)
+            if self.expected and text:
+                self.expected.received.append(text)
+            raise End("refused", text or "the model refused to answer", text)
         if self.expected:
             self._take_typed(self.expected, reply)
             return
-        if reply.text.strip():
-            value = reply.text if self._mode == "chat" else parsed(reply.text)
+        if text.strip():
+            value = text if self._mode == "chat" else parsed(text)
             cut = reply.stop == "length"
             raise End("truncated" if cut else "done", "cut off by the token limit" if cut else "", value)
         if self._is_nudged:
@@ -143,10 +140,6 @@ class Goal:
         self._try_again()
         self._conversation.add_user(self.machinery.text(expected.reminder()))
 
-    def take_calls(self, calls: Sequence[ToolCall]) -> Mapping[str, ToolResult]:
-        """Take what is returned by calls of one reply; their results."""
-        return self.expected.take_calls([call for call in calls if self.is_internal(call)]) if self.expected else {}
-
     def look_at(self, calls: Sequence[ToolCall], is_late: bool) -> None:
         """After the calls of a reply: the end, where they complete what is wanted; else a round is used up, or a try.
 
@@ -157,7 +150,7 @@ class Goal:
             raise self._returned(expected)
         returned = sum(map(self.is_internal, calls)) if expected else 0
         if returned < len(calls):
-            self._rounds += 1
+            self.is_last_round = self._mode == "do"
         if returned or is_late:
             self._try_again()
         if expected and returned == len(calls) and not expected.faults:
