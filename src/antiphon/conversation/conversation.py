@@ -141,7 +141,7 @@ class Conversation:
                 if part.id in self._ids or part.id in fresh:
                     raise PairingError(f"call id {part.id!r} (`{part.name}`) is already in use here", part.id)
                 fresh[part.id] = None
-        self._append_assistant(parts, fresh)
+        self._append_assistant(AssistantTurn(parts), fresh)
         return self
 
     def add_reply(self, parts: Iterable[AssistantPart], seen: tuple[Turn, ...] | None = None) -> AssistantTurn:
@@ -162,10 +162,11 @@ class Conversation:
             renamed.append(part)
         if seen is not None:
             self._turns = seen
-        self._append_assistant(tuple(renamed), fresh)
+        turn = AssistantTurn(tuple(renamed))
+        self._append_assistant(turn, fresh)
         if late:
             self._turns = (*self._turns, UserTurn(late))
-        return AssistantTurn(tuple(renamed))
+        return turn
 
     def add_assistant_tool_calls(self, calls: Iterable[ToolCall], content: str = "") -> Self:
         """Add the assistant turn that makes these calls. Calls that are open already are not added twice."""
@@ -381,12 +382,12 @@ class Conversation:
             names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in calls)
             raise PairingError(f"the model cannot speak yet: no result for call {names}", calls[0].id)
 
-    def _append_assistant(self, parts: tuple[AssistantPart, ...], ids: dict[str, None]) -> None:
+    def _append_assistant(self, turn: AssistantTurn, ids: dict[str, None]) -> None:
         last = self._turns[-1] if self._turns else None
         if isinstance(last, AssistantTurn) and not last.calls:
-            self._turns = (*self._turns[:-1], AssistantTurn(last.parts + parts))
+            self._turns = (*self._turns[:-1], AssistantTurn(last.parts + turn.parts))
         else:
-            self._turns = (*self._turns, AssistantTurn(parts))
+            self._turns = (*self._turns, turn)
         self._ids.update(ids)
 
     def _said_since(self, seen: tuple[Turn, ...]) -> tuple[UserPart, ...]:

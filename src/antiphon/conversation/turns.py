@@ -62,6 +62,8 @@ class AssistantTurn:
         """The calls that have no result yet."""
         if not self.results:
             return self.calls
+        if len(self.results) == len(self.calls):
+            return ()
         answered = {result.call_id for result in self.results}
         return tuple([call for call in self.calls if call.id not in answered])
 

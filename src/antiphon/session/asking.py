@@ -11,7 +11,7 @@ from antiphon.effects import Place
 from antiphon.effects.budget import OverBudget
 from antiphon.effects.values import Answered, AskModel
 from antiphon.errors import AntiphonError, CompactionError, ContextOverflow, OptionError
-from antiphon.session.context import Room, Size, readable, room, room_for, summary_request
+from antiphon.session.context import Counted, Room, readable, room, room_for, size_of, summary_request
 from antiphon.session.endings import End
 from antiphon.session.events import Compacted, RequestEnded, RequestStarted
 from antiphon.session.goal import Goal
@@ -32,7 +32,7 @@ class Asking:
         self._run = run
         self._place = place
         self._stream = stream
-        self._size = Size()
+        self._counted: Counted | None = None
         self.requests = 0
         self.said = ""
 
@@ -52,7 +52,8 @@ class Asking:
                 is_shortened = True
         turn = conversation.add_reply(reply.parts, seen)
         self.said = reply.text or self.said
-        self._size.count(conversation.turns, (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0))
+        if tokens := (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0):
+            self._counted = conversation.turns, tokens
         return reply, turn.calls
 
     # One request
@@ -104,7 +105,7 @@ class Asking:
             if isawaitable(done):
                 await done
         if context is not None and (most := readable(self._settings.model)):
-            size = self._size.of(self._conversation)
+            size = size_of(self._conversation, self._counted)
             if size > most * context.fill:
                 await self._make_room(room(self._conversation, most * context.leave, size))
 
@@ -127,7 +128,7 @@ class Asking:
             return False
         self._goal.machinery.moved(len(before.turns) - len(shorter.turns))
         self._conversation.take_over(shorter)
-        self._size = Size()
+        self._counted = None
         self._run.tell(Compacted(len(dropped), before))
         return True
 

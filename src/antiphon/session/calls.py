@@ -63,7 +63,9 @@ class Calls:
         for call, result, kept in self.close([call for call in calls if call.id in self._results]):
             if call.id not in told:
                 self._run.tell(CallFinished(call, result, kept))
-        if said := [self._said.pop(call.id) for call in calls if call.id in self._said]:
+        if self._said:
+            # In call order, whoever was first.
+            said = [self._said.pop(call.id) for call in calls if call.id in self._said]
             self._conversation.add_user(spoken(said, is_asked_more_than_once(self._conversation)))
         self._look_at(calls)
 

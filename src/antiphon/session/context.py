@@ -35,27 +35,20 @@ class Context:
     summarize: bool = True
 
 
-class Size:
+#: Turns of which the last is an answer, and how many tokens its provider counted with it.
+Counted = tuple[tuple[Turn, ...], int]
+
+
+def size_of(conversation: Conversation, counted: Counted | None) -> int:
     """How many tokens a conversation is: what the provider last counted, and a guess of what has been added."""
-
-    def __init__(self) -> None:
-        self._known = 0
-        self._turns: tuple[Turn, ...] = ()
-
-    def count(self, turns: tuple[Turn, ...], tokens: int | None) -> None:
-        """The provider counted these turns, the last of which is its answer."""
-        if tokens:
-            self._known, self._turns = tokens, turns
-
-    def of(self, conversation: Conversation) -> int:
-        """The tokens of all of it."""
-        turns, known = conversation.turns, len(self._turns)
-        if known and len(turns) >= known and turns[known - 1].parts == self._turns[-1].parts:
-            # The answer that was counted has its results by now.
-            last = turns[known - 1]
-            results = turn_tokens(last, estimate_tokens) - turn_tokens(self._turns[-1], estimate_tokens)
-            return self._known + results + sum(turn_tokens(turn, estimate_tokens) for turn in turns[known:])
-        return sum(turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
+    turns, (before, tokens) = conversation.turns, counted or ((), 0)
+    known = len(before)
+    if known and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
+        # The answer that was counted has its results by now.
+        last = turns[known - 1]
+        results = turn_tokens(last, estimate_tokens) - turn_tokens(before[-1], estimate_tokens)
+        return tokens + results + sum(turn_tokens(turn, estimate_tokens) for turn in turns[known:])
+    return sum(turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
 
 
 def readable(model: Any) -> int | None:
