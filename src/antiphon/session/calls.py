@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
 from antiphon.conversation.repair import interrupted
-from antiphon.effects import Place, Unsettled, at, below
+from antiphon.effects import HalfDone, Place, Unsettled, at, below
 from antiphon.effects.values import AskPerson, CallTool, Effect, Returned, Said
 from antiphon.session.answers import asked_result, denial, is_asked_more_than_once, spoken
 from antiphon.session.breaker import Breaker
@@ -217,9 +217,14 @@ class Calls:
     async def _run_one(self, call: ToolCall, tool: Tool) -> None:
         self._run.tell(CallStarted(call))
         spent = Spent()
-        returned: Returned = await self._place.perform(
-            call.id, lambda: _effect(call, tool), lambda: self._executed(call, tool, spent)
-        )
+        try:
+            returned: Returned = await self._place.perform(
+                call.id, lambda: _effect(call, tool), lambda: self._executed(call, tool, spent)
+            )
+        except HalfDone as error:
+            result = failure(call, str(error))
+            self._take(call, result, record(call, result))
+            return
         if returned.requests and not spent.requests:
             # It was done before, and counts as if it were done now.
             self._run.requested(returned.requests)
