@@ -5,12 +5,13 @@ import json
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
 
-from antiphon.conversation import Conversation, ToolResult, UserTurn
+from antiphon.conversation import Conversation, ToolCall, ToolResult, UserTurn
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Fake, call
@@ -27,7 +28,7 @@ from antiphon.session import (
 )
 from antiphon.tools import Finish, Pause, Policy, requiring_approval, tool
 from antiphon.tools.builtin import ask_user_tool, file_tools
-from antiphon.wire import Options, rules, wire
+from antiphon.wire import Options, Reply, rules, wire
 from tests.session.scripted import Scripted, calls, within
 from tests.strategies import TARGETS
 
@@ -66,6 +67,16 @@ class Desk:
             self._answers.append(said)
             self._more.notify_all()
             return self.shown[number]
+
+
+class SameIds(Scripted):
+    """Counts its calls anew in each conversation, as some servers do."""
+
+    def _reply(self, conversation: Conversation) -> Reply:
+        reply = super()._reply(Conversation())
+        parts = [replace(part, id="call_1") if isinstance(part, ToolCall) else part for part in reply.parts]
+        conversation.add_reply(parts)
+        return replace(reply, parts=tuple(parts))
 
 
 class TestQueue:
@@ -121,6 +132,33 @@ class TestQueue:
         for each in (first, second):
             within(60, each.wait)
         assert len(desk.shown) == 1
+
+    def test_of_questions_with_the_same_id_none_is_guessed(self):
+        desk = Desk()
+        people = People(desk)
+        runs = [Session(SameIds(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in (1, 2)]
+        within(60, lambda: _until(lambda: len(people.open) == 2 and desk.shown))
+        with pytest.raises(NotReadyError, match="2 questions"):
+            people.settle("call_1", Said("which?"))
+        said = {question.run: question.text for question in people.open}
+        for question in people.open:
+            people.settle(question, Said(question.text))
+        for run in runs:
+            assert within(60, run.wait).run.conversation.turns[-2].text == said[run.id]
+
+    @pytest.mark.xfail(strict=True, reason="`Run._settle` names the question by its id alone")
+    def test_calls_of_several_runs_may_have_the_same_id(self):
+        desk = Desk()
+        people = People(desk)
+        first, second = (
+            Session(SameIds(calls("consult", n=n), "Done."), [consult], people=people).start("Go.") for n in (1, 2)
+        )
+        within(60, lambda: _until(lambda: len(people.open) == 2 and desk.shown))
+        shown, hidden = (first, second) if people.open[0].run == first.id else (second, first)
+        hidden.answer("call_1", "that one")
+        assert within(60, hidden.wait).run.conversation.turns[-2].text == "that one"
+        desk.answer(0, "this one")
+        assert within(60, shown.wait).run.conversation.turns[-2].text == "this one"
 
     def test_who_stops_waiting_gives_way_to_the_next(self):
         desk = Desk()
@@ -211,6 +249,20 @@ class TestAlways:
         assert [each.call.arguments["path"] for each in asked if each.call] == [".env", "server.pem"]
         assert [str(each.always) for each in asked] == [str(each) for each in here.policy.decided]
         assert all(each.arguments is not None for each in here.policy.decided)
+
+    @pytest.mark.parametrize("allowed", [True, False])
+    def test_it_answers_those_who_wait_for_their_turn(self, allowed: bool):
+        desk = Desk()
+        people, policy = People(desk), Policy()
+        runs = [
+            Session(Scripted(calls("remove", n=n), "Done."), [remove], people=people, policy=policy).start("Go.")
+            for n in range(4)
+        ]
+        within(60, lambda: _until(lambda: len(people.open) == 4 and desk.shown))
+        desk.answer(0, Said(allowed=allowed, always=True))
+        records = [within(60, run.wait).tool_calls[0] for run in runs]
+        assert [each.error is None for each in records] == [allowed] * 4
+        assert len(desk.shown) == 1
 
     @pytest.mark.parametrize("allowed", [True, False])
     def test_also_when_it_is_said_later(self, allowed: bool):

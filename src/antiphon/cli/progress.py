@@ -35,6 +35,9 @@ class Progress:
         self._speeches: dict[str, Blocks] = {}
         self._live: Live | None = None
         self._held = 0
+        #: Lines that stay, and wait until a person has answered: what is typed belongs under the question.
+        self._later: list[lines.StateLine] = []
+        self._is_closed = False
 
     @contextmanager
     def quiet(self) -> Generator[None]:
@@ -47,6 +50,7 @@ class Progress:
         finally:
             with self._lock:
                 self._held -= 1
+                self._print_later()
                 if self._asking():
                     self._move()
 
@@ -54,7 +58,9 @@ class Progress:
         """Give the terminal back, whatever threads may still be at."""
         with self._lock:
             self._held += 1
+            self._is_closed = True
             self._stop()
+            self._print_later()
 
     def show(self, event: Event) -> None:
         """Take in what happens."""
@@ -84,7 +90,7 @@ class Progress:
     def _tell_call(self, body: CallFinished) -> None:
         state = "failed" if lines.has_failed(body.result) else "done"
         taken = lines.duration(body.record.duration / 1000)
-        self._page.line(lines.StateLine(state, lines.call_head(body.call), lines.summary(body.result), taken, 2))
+        self._line(lines.StateLine(state, lines.call_head(body.call), lines.summary(body.result), taken, 2))
 
     def _tell(self, run: RunView) -> None:
         """The line that stays."""
@@ -93,7 +99,17 @@ class Progress:
         used = lines.spent(run.usage, run.cost) if run.requests else []
         taken = lines.duration((run.ended or run.began) - run.began)
         state = "done" if run.state == "done" else "stopped"
-        self._page.line(lines.StateLine(state, f"{run.kind} {shown}", " · ".join([run.model, *used]), taken))
+        self._line(lines.StateLine(state, f"{run.kind} {shown}", " · ".join([run.model, *used]), taken))
+
+    def _line(self, line: lines.StateLine) -> None:
+        self._later.append(line)
+        if not self._held or self._is_closed:
+            self._print_later()
+
+    def _print_later(self) -> None:
+        for line in self._later:
+            self._page.line(line)
+        self._later.clear()
 
     # The moving lines
 

@@ -45,7 +45,7 @@ class Person:
     def answer(self, question: Question) -> Said:
         """Show the question, and take the answer. Anything but a yes to an approval is a no, and its words are told."""
         self._forget_typed()
-        who = f"{safe_line(question.who)[:120]}: " if question.who and question.call is None else ""
+        who = f"{safe_line(question.who)[:120]}: " if question.who else ""
         if question.kind == "question":
             self._show(f"\n{who}{_bounded(safe(question.text))}")
             return Said(self._line("> "))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
 from antiphon.conversation.repair import interrupted
@@ -16,7 +16,7 @@ from antiphon.session.clock import Clock
 from antiphon.session.endings import End
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.goal import Goal
-from antiphon.session.people import Question
+from antiphon.session.people import FORBIDDEN, Once, Question, decided, once
 from antiphon.session.run import Run
 from antiphon.session.settings import Settings
 from antiphon.session.spent import Spent
@@ -131,23 +131,22 @@ class Calls:
         if asked is not None and asked.kind == "question":
             await self._ask(call, asked.text)
             return False
-        action = "allow" if asked is not None and asked.allowed else self._settings.policy.decide(call, tool)
-        if action == "allow":
-            return True
-        said = Said("a policy forbids it", allowed=False) if action == "deny" else await self._approval(call, tool)
+        known = Said() if asked is not None and asked.allowed else decided(self._settings.policy, call, tool)
+        said = known or await self._approval(call, tool)
         if said is None or said.allowed:
             return said is not None
-        reason = said.text if action == "deny" else denial(said)
-        self._results[call.id] = failure(call, f"not run: {reason}")
+        self._results[call.id] = failure(call, f"not run: {said.text if said == FORBIDDEN else denial(said)}")
         return False
 
     # People
 
     async def _approval(self, call: ToolCall, tool: Tool) -> Said | None:
         text = f"May `{call.name}` run with {call.arguments_json}?"
-        said = await self._consulted(call, "approval", text, standing(call, tool))
-        if said is not None and said.always:
-            self._settings.policy.always(standing(call, tool, said.allowed))
+        ask_once = once(self._settings.policy, call, tool)
+        said = await self._consulted(call, "approval", text, standing(call, tool), ask_once)
+        if said is not None:
+            # Also where it was said before, and is only heard now.
+            ask_once.keep(said)
         return said
 
     async def _ask(self, call: ToolCall, text: str) -> None:
@@ -158,7 +157,14 @@ class Calls:
             result = asked_result(call, text, said.text)
             self._take(call, result, record(call, result))
 
-    async def _consulted(self, call: ToolCall, kind: Any, text: str, always: Standing | None = None) -> Said | None:
+    async def _consulted(
+        self,
+        call: ToolCall,
+        kind: Literal["approval", "question"],
+        text: str,
+        always: Standing | None = None,
+        ask_once: Once | None = None,
+    ) -> Said | None:
         """What a person says; nothing, where nobody is there: then the conversation keeps the question."""
         run = self._run
         question = Question(call.id, kind, text, run.id, run.title, call, always)
@@ -170,7 +176,7 @@ class Calls:
             if run.people is None:
                 raise Nobody
             with self._clock.paused():
-                said = await run.people.ask(question)
+                said = await run.people.ask(question, ask_once)
             if said is None:
                 raise Nobody
             return said

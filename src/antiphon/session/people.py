@@ -13,8 +13,11 @@ from antiphon.conversation import OpenQuestion, ToolCall
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError
 from antiphon.session.portal import portal
-from antiphon.tools.approval import Standing
+from antiphon.tools import Policy, Tool
+from antiphon.tools.approval import Standing, standing
 from antiphon.tools.threads import called
+
+FORBIDDEN = Said("a policy forbids it", allowed=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,16 @@ class Question:
 
 #: How a person answers: text to a question, yes or no to an approval, or a `Said`; `None` where nobody is there.
 Answers = Callable[[Question], Said | str | bool | Awaitable[Said | str | bool | None] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """How a question is asked no more than needed: `known` is looked at when its turn comes, because what was said to
+    those before it may have settled it too; `keep` is told of its answer, before the next has its turn.
+    """
+
+    known: Callable[[], Said | None]
+    keep: Callable[[Said], object]
 
 
 @dataclass(slots=True)
@@ -70,8 +83,8 @@ class People:
         """What waits for an answer, oldest first."""
         return tuple(each.question for each in self._queue)
 
-    async def ask(self, question: Question) -> Said | None:
-        """The answer; nothing, where nobody is there."""
+    async def ask(self, question: Question, once: Once | None = None) -> Said | None:
+        """The answer; nothing, where nobody is there. With `once`, what was said to others may be the answer."""
         mine = _Open(question, asyncio.get_running_loop())
         with self._lock:
             self._queue.append(mine)
@@ -79,7 +92,12 @@ class People:
         try:
             if not mine.has_turn:
                 await mine.changed.wait()
-            return mine.said or await self._asked(mine)
+            if once is not None and mine.said is None and (known := once.known()) is not None:
+                return known
+            said = mine.said or await self._asked(mine)
+            if once is not None and said is not None:
+                once.keep(said)
+            return said
         finally:
             self._leave(mine)
 
@@ -95,18 +113,22 @@ class People:
             asked.cancel()
             other.cancel()
 
-    def ask_now(self, question: Question) -> Said | None:
+    def ask_now(self, question: Question, once: Once | None = None) -> Said | None:
         """`ask`, for ordinary code, which waits."""
-        return portal().run(self.ask(question))
+        return portal().run(self.ask(question, once))
 
-    def settle(self, id: str, said: Said) -> None:
-        """Answer a question that is open, in place of whoever is asked."""
+    def settle(self, question: Question | str, said: Said) -> None:
+        """Answer a question that is open, in place of whoever is asked: the question itself, or the one with this id."""
         with self._lock:
-            found = next((each for each in self._queue if each.question.id == id and each.said is None), None)
-            if found is None:
-                raise NotReadyError(f"no question {id!r} is open")
-            found.said = said
-        found.poke()
+            found = [
+                each for each in self._queue if each.said is None and question in (each.question, each.question.id)
+            ]
+            if not found:
+                raise NotReadyError(f"no question {getattr(question, 'id', question)!r} is open")
+            if len(found) > 1:
+                raise NotReadyError(f"{len(found)} questions have the id {question!r}; settle one of `open` itself")
+            found[0].said = said
+        found[0].poke()
 
     def _leave(self, mine: _Open) -> None:
         with self._lock:
@@ -116,6 +138,22 @@ class People:
                 following.has_turn = True
         if following is not None:
             following.poke()
+
+
+def decided(policy: Policy, call: ToolCall, tool: Tool) -> Said | None:
+    """What a policy says of a call; nothing, where a person is to be asked."""
+    action = policy.decide(call, tool)
+    return None if action == "ask" else Said() if action == "allow" else FORBIDDEN
+
+
+def once(policy: Policy, call: ToolCall, tool: Tool) -> Once:
+    """Ask about a call unless the policy has it by now; an *always* is kept there."""
+
+    def keep(said: Said) -> None:
+        if said.always:
+            policy.always(standing(call, tool, said.allowed))
+
+    return Once(lambda: decided(policy, call, tool), keep)
 
 
 def as_said(question: Question, answer: Said | str | bool | None) -> Said | None:

@@ -9,7 +9,8 @@ from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.questions import answered, named
 
 if TYPE_CHECKING:
-    from antiphon.session import People
+    from antiphon.effects import Said
+    from antiphon.session.people import Once, People
     from antiphon.tools import Policy, Tool
 
 
@@ -39,27 +40,33 @@ class Distrust:
         if what not in self._decided:
             text = f"The program wants to {what}{details}. Allow it?"
             refused = f"a human must allow the program to {what}"
-            self._decided[what] = answered(self._people, what, "approval", text, "", refused=refused).allowed
+            answered(self._people, what, "approval", text, "", refused=refused, once=self._once(what))
         if not self._decided[what]:
             raise VibeError("V0923", f"the program was not allowed to {what}")
+
+    def _once(self, what: str) -> Once:
+        """Rounds side by side come to the same question at once."""
+        from antiphon.effects import Said
+        from antiphon.session.people import Once
+
+        def known() -> Said | None:
+            return Said(allowed=self._decided[what]) if what in self._decided else None
+
+        return Once(known, lambda said: self._decided.setdefault(what, said.allowed))
 
     def _allow_call(self, path: str, tool: Tool, effect: CallTool) -> None:
         """Whoever wrote a program may call what he likes; but one that is not trusted asks first."""
         from antiphon.conversation import ToolCall
         from antiphon.session import Question
+        from antiphon.session.people import decided, once
         from antiphon.tools.approval import standing
 
         call = ToolCall.read("call", tool.name, effect.arguments)
-        action = self._policy.decide(call, tool)
-        if action == "allow":
-            return
-        if action == "ask" and self._people is None:
-            raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal")
-        if action == "ask" and self._people is not None:
+        if (said := decided(self._policy, call, tool)) is None:
+            if self._people is None:
+                raise VibeError("V0923", f"`{tool.name}` waits for a human to allow it", "run it in a terminal")
             text = f"May `{call.name}` run with {call.arguments_json}?"
-            said = self._people.ask_now(Question(path, "approval", text, call=call, always=standing(call, tool)))
-            if said is not None and said.always:
-                self._policy.always(standing(call, tool, said.allowed))
-            if said is not None and said.allowed:
-                return
-        raise VibeError("V0923", f"`{tool.name}` was not allowed")
+            question = Question(path, "approval", text, who="the program", call=call, always=standing(call, tool))
+            said = self._people.ask_now(question, once(self._policy, call, tool))
+        if said is None or not said.allowed:
+            raise VibeError("V0923", f"`{tool.name}` was not allowed")

@@ -10,15 +10,17 @@ from antiphon.lang.run.errors import Stopped, VibeError
 
 if TYPE_CHECKING:
     from antiphon.effects import Said
-    from antiphon.session import People
+    from antiphon.session.people import Once, People
 
 
-def answered(people: People | None, id: str, kind: Any, text: str, who: str, *, refused: str = "") -> Said:
+def answered(
+    people: People | None, id: str, kind: Any, text: str, who: str, *, refused: str = "", once: Once | None = None
+) -> Said:
     """What a person says; a V0923 where nobody is there."""
     if people is not None:
         from antiphon.session import Question
 
-        said = people.ask_now(Question(id, kind, text, who=who))
+        said = people.ask_now(Question(id, kind, text, who=who), once)
         if said is not None:
             return said
     raise waits(refused or f"nobody is here to answer: {text}", "run it in a terminal")
