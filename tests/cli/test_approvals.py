@@ -109,3 +109,14 @@ def test_ctrl_c_at_a_question_ends_all_rounds_and_runs_nothing(terminal: Termina
     assert terminal.ends() == 130
     assert "Traceback" not in terminal.seen
     assert _made(tmp_path) == set()
+
+
+def test_rounds_of_a_program_that_is_not_trusted_ask_once_for_the_same_thing(tmp_path: Path) -> None:
+    (tmp_path / "p.vibe").write_text('print((async for n in 4 { yield env("COLOUR") }).join(" "))')
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm-256color", "COLOUR": "blue"}
+    with Terminal("run", "p.vibe", "--untrusted", env=env, cwd=tmp_path) as terminal:
+        terminal.expect("[y]es, [n]o: ")
+        terminal.send("y\n")
+        terminal.expect("blue blue blue blue")
+        assert terminal.ends() == 0
+    assert terminal.seen.count("wants to read") == 1

@@ -95,3 +95,9 @@ def test_it_says_what_always_would_cover(
 ):
     answered(about(ToolCall("1", name, {"a": 1})), "n\n", monkeypatch)
     assert f"[a]lways ({scope})" in capsys.readouterr().err
+
+
+def test_a_question_of_a_tool_says_whose_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    question = Question("c", "question", "Which colour?", who="painter", call=ToolCall("c", "ask_user", {}))
+    assert answered(question, "blue\n", monkeypatch) == Said("blue")
+    assert "painter: Which colour?" in capsys.readouterr().err

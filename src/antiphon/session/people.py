@@ -118,11 +118,10 @@ class People:
         return portal().run(self.ask(question, once))
 
     def settle(self, question: Question | str, said: Said) -> None:
-        """Answer a question that is open, in place of whoever is asked: the question itself, or the one with this id."""
+        """Answer a question that is open, or the one with this id, in place of whoever is asked."""
         with self._lock:
-            found = [
-                each for each in self._queue if each.said is None and question in (each.question, each.question.id)
-            ]
+            unsaid = [each for each in self._queue if each.said is None]
+            found = [each for each in unsaid if question in (each.question, each.question.id)]
             if not found:
                 raise NotReadyError(f"no question {getattr(question, 'id', question)!r} is open")
             if len(found) > 1:
