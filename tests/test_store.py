@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Chat, Conversation, Image, Native, Origin, Reasoning, Text, ToolCall
+from antiphon.conversation import Chat, Conversation, Image, Native, OpenQuestion, Origin, Reasoning, Text, ToolCall
 from antiphon.conversation.storage import from_json, to_json
 from antiphon.conversation.turns import AssistantTurn
 from antiphon.errors import ContentError, FormatError, NotSavedError
@@ -516,3 +516,20 @@ def test_threads_share_a_store(store: Store):
         ids = list(pool.map(lambda number: save(store, talk(f"number {number}")), range(40)))
     assert len(set(ids)) == 40
     assert {store.load(id).turns[0].text for id in ids} == {f"number {number}" for number in range(40)}
+
+
+def test_what_people_are_asked_is_kept_and_so_is_what_they_allowed(store: Store):
+    conversation = talk("Clean up.")
+    conversation.add_reply([ToolCall("c1", "delete", {"path": "a"}), ToolCall("c2", "delete", {"path": "b"})])
+    id = save(store, conversation)
+    for allowed in (False, True):
+        conversation.ask("c1", OpenQuestion("approval", "May it?", allowed=allowed))
+        save(store, conversation, id)
+        loaded = store.load(id)
+        assert loaded == conversation
+        assert loaded.questions == {"c1": OpenQuestion("approval", "May it?", allowed=allowed)}
+    assert store.load(store.fork(id)).questions == conversation.questions
+    assert store.load(store.fork(id, 1)).questions == {}
+    conversation.add_tool_result("c1", "gone")
+    save(store, conversation, id)
+    assert store.load(id).questions == {}

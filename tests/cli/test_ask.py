@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -292,3 +293,33 @@ def test_ctrl_c_ends_it_at_once(fake: Fake, tmp_path: Path) -> None:
         terminal.send("\x03")
         assert terminal.ends() == 130
         assert "Traceback" not in terminal.seen
+
+
+def test_what_waits_is_asked_about_by_the_chat_that_it_names(fake: Fake, tmp_path: Path) -> None:
+    fake.play(call("write_file", path="a.txt", content="x"), "Written.")
+    done = ask("Write.", "--tools", "all")
+    assert done.exit_code == 3
+    (command,) = re.findall("`antiphon (chat .*?)` asks you", done.stderr)
+    env = os.environ | {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLUMNS": "", "HOME": str(tmp_path)}
+    with Terminal(*command.split(), env=env, cwd=tmp_path) as terminal:
+        terminal.expect("May `write_file` run?")
+        terminal.expect("[a]lways (write_file):")
+        terminal.send("y\n")
+        terminal.expect("Written.")
+        assert (tmp_path / "a.txt").read_text() == "x"
+
+
+def test_what_waits_is_not_given_up_because_its_tools_are_not_chosen(fake: Fake, tmp_path: Path) -> None:
+    fake.play(call("write_file", path="a.txt", content="x"), "Written.")
+    ask("Write.", "--tools", "all")
+    env = os.environ | {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLUMNS": "", "HOME": str(tmp_path)}
+    with Terminal("chat", "--resume", "last", env=env, cwd=tmp_path) as terminal:
+        terminal.expect("what is open needs `write_file`")
+        terminal.expect("gpt-5")
+        terminal.send("/tools all\n")
+        terminal.expect("gpt-5")
+        terminal.send("/go\n")
+        terminal.expect("[a]lways (write_file):")
+        terminal.send("\x03")
+        terminal.expect("stopped")
+        terminal.expect("gpt-5")

@@ -161,7 +161,8 @@ def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted) -> int:
     if isinstance(error, NoAnswer) and not isinstance(error, ReturnError):
         said = f"{error.run.outcome}: {said}"
     if isinstance(error, Waiting) and talk.id:
-        said = f"{said} (`antiphon chat --resume {talk.id}` asks you, and goes on)"
+        tools = f" --tools {wanted.tools}" if wanted.tools != "none" else ""
+        said = f"{said} (`antiphon chat{tools} --resume {talk.id}` asks you, and goes on)"
     tell(said)
     if wanted.as_json:
         print_json(_failed(str(error), talk, error))

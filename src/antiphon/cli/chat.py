@@ -64,11 +64,10 @@ def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
     talk = Chat(opened.talk, display, reader, toolbox)
     _greet(talk, opened)
     talk.use_tools(tools)
-    if opened.talk.session.waiting and display.person is not None:
-        talk.go_on()
-    elif opened.talk.conversation.open_calls:
+    is_asked = bool(opened.talk.session.waiting) and display.person is not None
+    if opened.talk.conversation.open_calls and not is_asked:
         display.note("calls of the last answer were not run; /go runs them, /retry asks again")
-    talk.run()
+    talk.run("/go" if is_asked else None)
     if opened.talk.id:
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Conversation, ToolSpec
+from antiphon.conversation import Conversation, OpenQuestion, ToolSpec
 from antiphon.conversation.storage import from_json, to_json, turn_json
 from antiphon.conversation.turns import Turn
 from antiphon.errors import ContentError, FormatError, VersionError
@@ -29,12 +29,13 @@ class Written:
     system: str
     tools: tuple[ToolSpec, ...]
     kept: dict[str, str]
+    questions: dict[str, OpenQuestion]
 
     @classmethod
     def note(cls, conversation: Conversation, path: Path, id: str, revision: int) -> None:
         """Remember that all of a conversation is in the store now."""
         parts = conversation.turns, conversation.system, conversation.tools, conversation.kept
-        conversation.memo[_MEMO] = cls(path, id, revision, *parts)
+        conversation.memo[_MEMO] = cls(path, id, revision, *parts, conversation.questions)
 
     @classmethod
     def of(cls, conversation: Conversation, path: Path, id: str | None) -> Written | None:
@@ -94,10 +95,14 @@ def copy(connection: sqlite3.Connection, source: str, target: str, turns: int, *
 
 
 def write_head(connection: sqlite3.Connection, id: str, conversation: Conversation, written: Written | None) -> None:
-    """Write the system text, the tools and the like where they changed."""
-    if written and (written.system, written.tools) == (conversation.system, conversation.tools):
+    """Write the system text, the tools, what people are asked, and the like where they changed."""
+    asked = conversation.questions
+    known = written and (written.system, written.tools, written.questions)
+    if known == (conversation.system, conversation.tools, asked):
         return
     head = {key: value for key, value in to_json(conversation.fork(0)).items() if key not in ("turns", "kept")}
+    if asked:
+        head["questions"] = {id: asdict(each) for id, each in asked.items()}
     connection.execute("REPLACE INTO heads VALUES (?, ?)", (id, dumps(head, "the system text and the tools")))
 
 

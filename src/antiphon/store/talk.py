@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.conversation import AssistantTurn, Conversation, UserTurn
 from antiphon.errors import ContentError, ContextOverflow, StoreError
-from antiphon.session import AIResult, Compacted, Event, Run, Session, UsageChanged
+from antiphon.session import AIResult, Asked, Compacted, Event, Run, Session, UsageChanged
 from antiphon.store.store import Store
 
 
@@ -102,6 +102,9 @@ class Talk:
             for event in run.events():
                 if isinstance(event.body, UsageChanged) and event.run == run.id:
                     spent = event.body
+                    self._save()
+                elif isinstance(event.body, Asked):
+                    # Whoever is asked may take long: what is asked about is there, whatever happens meanwhile.
                     self._save()
                 elif isinstance(event.body, Compacted):
                     self._keep_whole(event.body)

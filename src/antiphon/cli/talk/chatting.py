@@ -11,7 +11,7 @@ from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.reader import Reader
 from antiphon.cli.talk.toolbox import Toolbox
 from antiphon.conversation import UserTurn
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Asks, Event, NoAnswer, ReturnError
 from antiphon.store.talk import Talk
@@ -35,19 +35,20 @@ class Chat:
         self._is_answering = False
         self._was_interrupted = False
 
-    def run(self) -> None:
-        """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt."""
+    def run(self, first: str | None = None) -> None:
+        """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt; `first` is as if typed."""
         is_over = False
         while not is_over:
             try:
-                is_over = self._take_turn()
+                said, first = first, None
+                is_over = self._take_turn(said)
             except KeyboardInterrupt:
                 is_over = self._interrupt()
 
-    def _take_turn(self) -> bool:
+    def _take_turn(self, said: str | None = None) -> bool:
         """A message and what comes of it. Whether it was the last."""
         self._is_answering = False
-        said = self.reader.message(self._prompt())
+        said = said or self.reader.message(self._prompt())
         self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
         if said is None:
             if self.reader.is_terminal:
@@ -89,6 +90,14 @@ class Chat:
 
     def go_on(self) -> None:
         """Go on with what was left open: people are asked again, calls are run, the model answers."""
+        conversation = self.talk.conversation
+        there = {tool.name for tool in self.talk.session.tools}
+        if conversation.kept:
+            there.add("read_result")
+        missing = dict.fromkeys(call.name for call in conversation.open_calls if call.name not in there)
+        if missing:
+            names = ", ".join(f"`{name}`" for name in missing)
+            raise NotReadyError(f"what is open needs {names}: choose with /tools, then /go; or /retry asks again")
         self._follow(self.talk.go_on)
 
     def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
