@@ -39,10 +39,29 @@ def _answer(received: Received) -> Answer:
     return Answer(calls=[Call("__vibe_return_value", {"value": f"told {name}"}, id=f"answer_{name}")])
 
 
+_GIVEN_UP = """
+import { touch } from "./tools.py"
+model m = { name: "openai/gpt-5", tools: [touch] }
+try {
+  async for name in ["a", "b"] {
+    if name == "b" { sleep(2); throw "b failed" }
+    yield vibe "make job-{name}" m none
+  }
+} catch e { print("caught: {e}") }
+const said = ask "who are you?"
+print("hello {said}")
+"""
+
+
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
+def program() -> str:
+    return _PROGRAM
+
+
+@pytest.fixture
+def terminal(tmp_path: Path, program: str) -> Iterator[Terminal]:
     (tmp_path / "tools.py").write_text(_TOOL)
-    (tmp_path / "p.vibe").write_text(_PROGRAM)
+    (tmp_path / "p.vibe").write_text(program)
     with Fake(repeat(_answer)) as fake:
         env = {
             "PATH": os.environ["PATH"],
@@ -101,6 +120,17 @@ def test_always_answers_the_rounds_that_wait_for_their_turn(terminal: Terminal, 
     assert terminal.ends() == 0
     assert _made(tmp_path) == set("abcd")
     assert terminal.seen.count("May `touch` run?") == 1
+
+
+@pytest.mark.parametrize("program", [_GIVEN_UP])
+def test_a_question_that_was_given_up_takes_no_answer_of_the_next(terminal: Terminal, tmp_path: Path) -> None:
+    _asked(terminal)
+    terminal.expect("who are you?")
+    terminal.send("Ada\n")
+    terminal.expect("hello Ada")
+    assert terminal.ends() == 0
+    assert "(no longer asked)" in terminal.seen
+    assert _made(tmp_path) == set()
 
 
 def test_ctrl_c_at_a_question_ends_all_rounds_and_runs_nothing(terminal: Terminal, tmp_path: Path) -> None:

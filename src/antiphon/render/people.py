@@ -21,6 +21,7 @@ from antiphon.conversation import ToolCall
 from antiphon.effects import Said
 from antiphon.render.safe import safe, safe_line
 from antiphon.session import Question
+from antiphon.session.people import is_asked_no_more
 
 #: Lines of a call that are shown at once, and of each page of one that is longer.
 MOST_LINES = 30
@@ -154,4 +155,20 @@ def _print(text: str) -> None:
 
 def _typed(prompt: str) -> str:
     print(prompt, end="", file=sys.stderr, flush=True)
+    if not _is_answered():
+        _print("(no longer asked)")
+        return ""
     return sys.stdin.readline().strip()
+
+
+def _is_answered() -> bool:
+    """Wait for a line, but not for one that belongs to the next question; false where this one is asked no more."""
+    if os.name != "posix" or not sys.stdin.isatty():
+        return True
+    import select
+
+    is_typed = False
+    while not is_typed and not is_asked_no_more():
+        is_typed = bool(select.select([sys.stdin], [], [], 0.1)[0])
+    # In this order: what was typed after it was given up is for the next.
+    return not is_asked_no_more()

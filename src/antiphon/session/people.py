@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -66,6 +67,15 @@ class _Open:
             self.loop.call_soon_threadsafe(self.changed.set)
 
 
+_over: ContextVar[threading.Event | None] = ContextVar("antiphon_question_over", default=None)
+
+
+def is_asked_no_more() -> bool:
+    """For whoever shows a question and waits for a key: whether it has its answer from elsewhere, or was given up."""
+    over = _over.get()
+    return over is not None and over.is_set()
+
+
 class People:
     """One person, who is asked one thing at a time, in the order in which things come up.
 
@@ -104,12 +114,16 @@ class People:
     async def _asked(self, mine: _Open) -> Said | None:
         """The answer of whoever is asked, or of somebody else who was quicker."""
         mine.changed.clear()
+        over = threading.Event()
+        token = _over.set(over)
         asked = asyncio.ensure_future(called(self._answers, mine.question))
+        _over.reset(token)
         other = asyncio.ensure_future(mine.changed.wait())
         try:
             await asyncio.wait({asked, other}, return_when=asyncio.FIRST_COMPLETED)
             return mine.said or as_said(mine.question, await asked)
         finally:
+            over.set()
             asked.cancel()
             other.cancel()
 
