@@ -105,6 +105,8 @@ class Conversation:
     @property
     def questions(self) -> dict[str, OpenQuestion]:
         """What people are asked about open calls, by call id. A question goes when its call is answered."""
+        if not self._questions:
+            return {}
         return {call.id: self._questions[call.id] for call in self.open_calls if call.id in self._questions}
 
     def ask(self, call_id: str, question: OpenQuestion) -> None:

@@ -310,7 +310,7 @@ AssistantPart = Text | Reasoning | ToolCall | Foreign
 
 def text_of(parts: Iterable[AssistantPart]) -> str:
     """The text of an answer, without reasoning and calls."""
-    return "".join(part.text for part in parts if isinstance(part, Text))
+    return "".join([part.text for part in parts if isinstance(part, Text)])
 
 
 def reasoning_of(parts: Iterable[AssistantPart]) -> str:

@@ -80,7 +80,7 @@ class AssistantTurn:
     def answered(self, results: Iterable[ToolResult]) -> AssistantTurn:
         """The turn with these results added; the caller has checked that they belong here."""
         by_id = {result.call_id: result for result in (*self.results, *results)}
-        return AssistantTurn(self.parts, tuple(by_id[call.id] for call in self.calls if call.id in by_id))
+        return AssistantTurn(self.parts, tuple([by_id[call.id] for call in self.calls if call.id in by_id]))
 
 
 Turn = UserTurn | AssistantTurn

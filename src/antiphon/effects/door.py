@@ -69,13 +69,13 @@ class Place:
     node: Node = field(default_factory=Node)
     performers: tuple[Performer, ...] = ()
 
-    async def perform(
+    def perform(
         self, name: str, effect: Callable[[], Effect], do: Callable[[], Awaitable[Any]], **more: Any
-    ) -> Any:
+    ) -> Awaitable[Any]:
         """What comes of an effect that has a name of its own here; where nobody stands in the door, it is just done."""
         if not self.performers:
-            return await do()
-        return await aperform(Step(f"{self.node.prefix}{name}", effect(), **more), do)
+            return do()
+        return aperform(Step(f"{self.node.prefix}{name}", effect(), **more), do)
 
 
 _nowhere = Place()

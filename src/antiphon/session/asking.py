@@ -11,7 +11,7 @@ from antiphon.effects import Place
 from antiphon.effects.budget import OverBudget
 from antiphon.effects.values import Answered, AskModel
 from antiphon.errors import AntiphonError, CompactionError, ContextOverflow, OptionError
-from antiphon.session.context import Counted, Room, readable, room, room_for, size_of, summary_request
+from antiphon.session.context import Counted, Room, room, room_for, size_of, summary_request
 from antiphon.session.endings import End
 from antiphon.session.events import Compacted, RequestEnded, RequestStarted
 from antiphon.session.goal import Goal
@@ -104,7 +104,7 @@ class Asking:
             done = before(self._conversation)
             if isawaitable(done):
                 await done
-        if context is not None and (most := readable(self._settings.model)):
+        if context is not None and (most := _readable(self._settings.model)):
             size = size_of(self._conversation, self._counted)
             if size > most * context.fill:
                 await self._make_room(room(self._conversation, most * context.leave, size))
@@ -113,7 +113,7 @@ class Asking:
         context = self._settings.context
         if context is None:
             return False
-        known = readable(self._settings.model)
+        known = _readable(self._settings.model)
         return await self._make_room(room_for(self._conversation, error, known, context.leave))
 
     async def _make_room(self, room: Room) -> bool:
@@ -159,3 +159,9 @@ def _shortened(before: Conversation, room: Room, summary: str | None) -> Convers
         if summary is None:
             raise
         return room.made(before, None)
+
+
+def _readable(model: Asks) -> int | None:
+    """How many tokens a model can read, where that is known."""
+    known = getattr(model, "capabilities", None)
+    return getattr(known, "context_tokens", None)

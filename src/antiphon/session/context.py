@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from antiphon.conversation import Conversation, Turn, estimate_tokens
 from antiphon.conversation.compact import turn_tokens
@@ -41,7 +40,8 @@ Counted = tuple[tuple[Turn, ...], int]
 
 def size_of(conversation: Conversation, counted: Counted | None) -> int:
     """How many tokens a conversation is: what the provider last counted, and a guess of what has been added."""
-    turns, (before, tokens) = conversation.turns, counted or ((), 0)
+    turns = conversation.turns
+    before, tokens = counted or (turns[:0], 0)
     known = len(before)
     if known and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
         # The answer that was counted has its results by now.
@@ -49,12 +49,6 @@ def size_of(conversation: Conversation, counted: Counted | None) -> int:
         results = turn_tokens(last, estimate_tokens) - turn_tokens(before[-1], estimate_tokens)
         return tokens + results + sum(turn_tokens(turn, estimate_tokens) for turn in turns[known:])
     return sum(turn_tokens(turn, estimate_tokens) for turn in turns) + estimate_tokens(conversation.system)
-
-
-def readable(model: Any) -> int | None:
-    """How many tokens a model can read, where that is known."""
-    known = getattr(model, "capabilities", None)
-    return getattr(known, "context_tokens", None)
 
 
 @dataclass(frozen=True, slots=True)
