@@ -41,9 +41,9 @@ Counted = tuple[tuple[Turn, ...], int]
 def size_of(conversation: Conversation, counted: Counted | None) -> int:
     """How many tokens a conversation is: what the provider last counted, and a guess of what has been added."""
     turns = conversation.turns
-    before, tokens = counted or (turns[:0], 0)
-    known = len(before)
-    if known and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
+    before, tokens = counted if counted is not None else (None, 0)
+    known = len(before) if before else 0
+    if before and len(turns) >= known and turns[known - 1].parts == before[-1].parts:
         # The answer that was counted has its results by now.
         last = turns[known - 1]
         results = turn_tokens(last, estimate_tokens) - turn_tokens(before[-1], estimate_tokens)
