@@ -155,10 +155,7 @@ def _print(text: str) -> None:
 
 def _typed(prompt: str) -> str:
     print(prompt, end="", file=sys.stderr, flush=True)
-    if not _is_answered():
-        _print("(no longer asked)")
-        return ""
-    return sys.stdin.readline().strip()
+    return sys.stdin.readline().strip() if _is_answered() else ""
 
 
 def _is_answered() -> bool:
