@@ -146,7 +146,6 @@ class TestQueue:
         for run in runs:
             assert within(60, run.wait).run.conversation.turns[-2].text == said[run.id]
 
-    @pytest.mark.xfail(strict=True, reason="`Run._settle` names the question by its id alone")
     def test_calls_of_several_runs_may_have_the_same_id(self):
         desk = Desk()
         people = People(desk)
@@ -159,6 +158,33 @@ class TestQueue:
         assert within(60, hidden.wait).run.conversation.turns[-2].text == "that one"
         desk.answer(0, "this one")
         assert within(60, shown.wait).run.conversation.turns[-2].text == "this one"
+
+    def test_of_runs_inside_that_ask_by_the_same_id_none_is_guessed(self):
+        ran: list[int] = []
+
+        @tool(needs_approval=True)
+        def drop(n: int) -> str:
+            """Drop."""
+            ran.append(n)
+            return "gone"
+
+        inner: list[Any] = []
+
+        async def both() -> str:
+            """Ask two others."""
+            sessions = [Session(SameIds(calls("drop", n=n), "Done."), [drop]) for n in (1, 2)]
+            inner.extend([await each.astart("Go.") for each in sessions])
+            return str([await _ended(each) for each in inner])
+
+        outer = Session(Scripted(calls("both"), "Done."), [both]).start("Go.")
+        within(60, lambda: _until(lambda: len(inner) == 2 and all(each.state == "waiting" for each in inner)))
+        with pytest.raises(NotReadyError, match="2 runs have an open question 'call_1'"):
+            outer.allow("call_1")
+        outer.allow(inner[1].waiting[0])
+        within(60, lambda: _until(lambda: ran == [2]))
+        outer.cancel()
+        within(60, lambda: outer.wait(raises=False))
+        assert ran == [2]
 
     def test_who_stops_waiting_gives_way_to_the_next(self):
         desk = Desk()
@@ -537,3 +563,9 @@ def test_an_approver_may_be_asynchronous_and_wait():
     ret = Session(Scripted(calls("remove", n=1), "Done."), requiring_approval([remove]), people=answers).vibe("Go.")
     assert ret.tool_calls[0].result == "removed 1"
     assert isinstance(ret.run.conversation.turns[1].results[0], ToolResult)  # type: ignore[union-attr]
+
+
+async def _ended(run: Any) -> Any:
+    while run.state in ("running", "waiting"):
+        await asyncio.sleep(0.01)
+    return run.state

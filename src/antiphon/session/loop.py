@@ -47,7 +47,7 @@ class Loop:
         self._kind = "go_on" if prompt is None else mode
         #: What is still to be said.
         self._prompt = None if prompt is None else user_parts(prompt, None)
-        self._question = UserTurn(self._prompt).text if self._prompt else ""
+        self._question = UserTurn(self._prompt).text if self._prompt else _last_said(conversation)
         self._stream = stream
         self._goal = Goal(settings, conversation, mode, returns)
         self._clock = Clock(settings.limits.seconds)
@@ -253,3 +253,8 @@ class Loop:
             return ENDINGS[outcome](detail or outcome, record)
         reason = "; ".join(dict.fromkeys(text for text in (detail, expected.lack()) if text))
         return ReturnError(self._question, reason, expected.received, expected.refused, record)
+
+
+def _last_said(conversation: Conversation) -> str:
+    """What a run without a prompt goes on with: the last that was said to the model."""
+    return next((turn.text for turn in reversed(conversation.turns) if isinstance(turn, UserTurn)), "")

@@ -149,35 +149,42 @@ class Run(Generic[T]):
         if cancel is not None:
             cancel()
 
-    def answer(self, id: str, text: str) -> None:
-        """Answer a question; the run goes on once nothing else is open."""
-        self._settle(id, Said(text), "question")
+    def answer(self, question: Question | str, text: str) -> None:
+        """Answer a question, which may be named by its id; the run goes on once nothing else is open."""
+        self._settle(question, Said(text), "question")
 
-    def allow(self, id: str, *, always: bool = False) -> None:
+    def allow(self, question: Question | str, *, always: bool = False) -> None:
         """Let a call run; `always` holds for such calls from now on, as the session's `policy` says."""
-        self._settle(id, Said(allowed=True, always=always), "approval")
+        self._settle(question, Said(allowed=True, always=always), "approval")
 
-    def deny(self, id: str, why: str = "", *, always: bool = False) -> None:
+    def deny(self, question: Question | str, why: str = "", *, always: bool = False) -> None:
         """Do not let it run; the model is told why."""
-        self._settle(id, Said(why, allowed=False, always=always), "approval")
+        self._settle(question, Said(why, allowed=False, always=always), "approval")
 
-    def settle(self, id: str, said: Said) -> None:
+    def settle(self, question: Question | str, said: Said) -> None:
         """What a person said to a question of either kind; the run goes on once nothing else is open."""
-        self._settle(id, said, None)
+        self._settle(question, said, None)
 
-    def _settle(self, id: str, said: Said, kind: str | None) -> None:
-        for run in self._all():
-            found = next((each for each in run.waiting if each.id == id), None)
-            if found is None:
-                continue
-            if kind is not None:
-                check_kind(found, kind)
-            if run.people is not None and any(each.id == id for each in run.people.open):
-                run.people.settle(id, said)
-            else:
-                run.take(found, said)
-            return
-        open_ids = ", ".join(each.id for run in self._all() for each in run.waiting) or "none"
+    def _settle(self, question: Question | str, said: Said, kind: str | None) -> None:
+        run, found = self._asked(question)
+        if kind is not None:
+            check_kind(found, kind)
+        if run.people is not None and found in run.people.open:
+            run.people.settle(found, said)
+        else:
+            run.take(found, said)
+
+    def _asked(self, question: Question | str) -> tuple[Run[Any], Question]:
+        """The open question that is meant, and the run that asks it: models may number their calls alike."""
+        open_now = [(run, each) for run in self._all() for each in run.waiting]
+        named = isinstance(question, str)
+        meant = [(run, each) for run, each in open_now if (each.id == question if named else each == question)]
+        if len(meant) == 1:
+            return meant[0]
+        id = question if isinstance(question, str) else question.id
+        if meant:
+            raise NotReadyError(f"{len(meant)} runs have an open question {id!r}; give the question, not its id")
+        open_ids = ", ".join(each.id for _, each in open_now) or "none"
         raise NotReadyError(f"no question {id!r} is open in this run; open: {open_ids}")
 
     def take(self, question: Question, said: Said) -> None:

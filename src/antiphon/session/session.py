@@ -76,8 +76,8 @@ class Session(Generic[Deps]):
             raise OptionError("a conversation has its own system text; set `conversation.system` instead of `system`")
         self.conversation = conversation if conversation is not None else Conversation(system)
         self._configuration = configuration
-        asked = _connected(model, configuration, record, replay)
         _check_options(options)
+        asked = _connected(model, configuration, record, replay)
         #: Whether the model was made here, and so is closed here.
         self._owns_model = asked is not model
         given = {tool.name: tool for tool in as_tools(tools)}
@@ -235,7 +235,7 @@ class Session(Generic[Deps]):
 
         Leaving does not end the run; with `cancel` it does.
         """
-        check_no_loop("stream")
+        check_no_loop("stream", "async with …astream(…)")
         loop = self._begun(mode, prompt, returns)
         events = Events(loop.run, cancel)
         loop.set_going(portal().start)

@@ -72,7 +72,7 @@ class Display:
         view.pause()
         with echoing(True):
             try:
-                talk.run.settle(question.id, self.person.answer(question))
+                talk.run.settle(question, self.person.answer(question))
             except KeyboardInterrupt:
                 # The question's line has no end yet.
                 self.console.print()
