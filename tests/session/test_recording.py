@@ -41,7 +41,7 @@ def replaying(path: Path) -> Model:
 
 def test_a_place_that_cannot_be_written_is_told_at_once(tmp_path: Path):
     with pytest.raises(FormatError, match=r"cannot write .*nowhere"):
-        Session(MODEL, record=tmp_path / "nowhere" / "run.jsonl", key="k")
+        Session(MODEL, record=tmp_path / "nowhere" / "run.jsonl")
 
 
 @pytest.mark.parametrize(
