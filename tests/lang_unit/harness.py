@@ -14,7 +14,7 @@ import pytest
 from antiphon.effects import Said
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.program import Host, Outcome, Program, load, loads
+from antiphon.lang.run.program import Host, Program, Report, load, loads
 from antiphon.providers import NO_RETRY, Model, connect, resolve
 from antiphon.session import Question
 
@@ -33,7 +33,7 @@ _PATHS = {"anthropic": "", "gemini": ""}
 class Ran:
     """How a program went, and what its models and its human were sent."""
 
-    outcome: Outcome
+    outcome: Report
     fake: Fake
     questions: list[str] = field(default_factory=list)
 

@@ -171,19 +171,19 @@ def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted) -> int:
 
 def _followed(talk: Talk, wanted: _Wanted, person: Person | None) -> AIResult:
     """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
-    from antiphon.cli.talk.display import Display
+    from antiphon.cli.talk.screen import Screen
     from antiphon.render import console
 
     events = talk.send(wanted.text, wanted.returns)
     is_text = wanted.returns is None and not wanted.as_json
     in_terminal = is_terminal(sys.stdout)
     if is_text and in_terminal and wanted.stream is not False:
-        Display(console(), person).follow(talk, events)
+        Screen(console(), person).follow(talk, events)
         return talk.result()
     write = Written() if is_text and wanted.stream else None
     if write is not None:
         events = write.through(events)
-    display = Display(console(sys.stderr), person) if is_terminal(sys.stderr) else None
+    display = Screen(console(sys.stderr), person) if is_terminal(sys.stderr) else None
     try:
         if display:
             display.follow(talk, events, with_text=False)

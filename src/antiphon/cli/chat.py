@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from antiphon.cli.talk.chatting import Chat
+    from antiphon.cli.talk.chatting import Chatting
     from antiphon.cli.talk.opening import Opened, Wishes
 
 
@@ -45,15 +45,15 @@ def chat(
 
 
 def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
-    from antiphon.cli.talk.chatting import Chat
+    from antiphon.cli.talk.chatting import Chatting
     from antiphon.cli.talk.commands import COMMANDS
-    from antiphon.cli.talk.display import Display
     from antiphon.cli.talk.opening import open_talk
     from antiphon.cli.talk.reader import Reader
+    from antiphon.cli.talk.screen import Screen
     from antiphon.cli.talk.toolbox import Toolbox
     from antiphon.render import Person, console
 
-    display = Display(console(), None)
+    display = Screen(console(), None)
     opened = open_talk(wishes, stack, display.note)
     saves = opened.store is not None and opened.store.saves
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
@@ -61,7 +61,7 @@ def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
     # Lines that come from a file are messages; nobody is there who could be asked.
     display.person = Person(reader.line, lambda text: display.note(text, ""), sys.stdin) if reader.is_terminal else None
     toolbox = Toolbox(stack, display.note)
-    talk = Chat(opened.talk, display, reader, toolbox)
+    talk = Chatting(opened.talk, display, reader, toolbox)
     _greet(talk, opened)
     talk.use_tools(tools)
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
@@ -72,7 +72,7 @@ def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
 
 
-def _greet(chat: Chat, opened: Opened) -> None:
+def _greet(chat: Chatting, opened: Opened) -> None:
     note, conversation = chat.display.note, chat.talk.conversation
     note(f"model: {chat.talk.session.model.name} ({opened.why})")
     note("/help lists commands, Ctrl-D leaves")
@@ -82,7 +82,7 @@ def _greet(chat: Chat, opened: Opened) -> None:
         _recall(chat)
 
 
-def _recall(chat: Chat) -> None:
+def _recall(chat: Chatting) -> None:
     """Show where the conversation stood: the last message and what came of it."""
     from antiphon.conversation import Conversation, UserTurn
     from antiphon.render.show import Show

@@ -17,7 +17,7 @@ from antiphon.lang.syntax.diagnostics import ProgramErrors
 
 if TYPE_CHECKING:
     from antiphon.lang.run.host import PromptShown
-    from antiphon.lang.run.program import Outcome, Program
+    from antiphon.lang.run.program import Program, Report
 
 #: The exit code of each way a run can end.
 EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "interrupted": 130}
@@ -146,7 +146,7 @@ def _run(
     as_json: bool,
     has_human: bool,
     settings: dict[str, Any],
-) -> Outcome | None:
+) -> Report | None:
     """How it went; nothing, where it was only to show a prompt and has done so."""
     from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, terminal_host, write_line
     from antiphon.lang.run.host import PromptShown
@@ -219,14 +219,14 @@ def _print_prompt(shown: PromptShown, as_json: bool) -> None:
     click.echo(f"provider: {printable(provider)}\nmodel: {printable(model)}\n{json_text(body, indent=2)}")
 
 
-def _print_json(program: Program, outcome: Outcome, ending: str) -> None:
+def _print_json(program: Program, outcome: Report, ending: str) -> None:
     diagnostics = [each.to_json(program.source) for each in program.warnings]
     if outcome.error:
         diagnostics.append(outcome.error.to_json())
     _print_report(ending, diagnostics, outcome)
 
 
-def _print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Outcome | None = None) -> None:
+def _print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Report | None = None) -> None:
     from antiphon.results import plain
     from antiphon.views.stream import json_text
 

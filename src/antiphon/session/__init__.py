@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
     from antiphon.session.people import Answers, People, Question
     from antiphon.session.portal import entered
-    from antiphon.session.result import AIResult, Outcome, RunRecord
+    from antiphon.session.result import AIResult, Ending, RunRecord
     from antiphon.session.returns import Refusal
     from antiphon.session.run import Run, current_run
     from antiphon.session.session import Session
@@ -65,7 +65,7 @@ _HOMES = {
     "LimitReached": "endings",
     "Limits": "settings",
     "NoAnswer": "endings",
-    "Outcome": "result",
+    "Ending": "result",
     "People": "people",
     "Question": "people",
     "Refusal": "returns",
@@ -101,12 +101,12 @@ __all__ = [
     "Compacted",
     "Context",
     "Empty",
+    "Ending",
     "Event",
     "Events",
     "LimitReached",
     "Limits",
     "NoAnswer",
-    "Outcome",
     "People",
     "Question",
     "Refusal",

@@ -9,16 +9,16 @@ from antiphon.effects import Unsettled
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.session.result import Outcome, RunRecord
+    from antiphon.session.result import Ending, RunRecord
     from antiphon.session.returns import Refusal
 
 
 class End(Exception):
     """Raised inside a run to end it here, with this outcome; whoever began the run sees an answer, or a `NoAnswer`."""
 
-    def __init__(self, outcome: Outcome, detail: str, value: Any = None) -> None:
+    def __init__(self, outcome: Ending, detail: str, value: Any = None) -> None:
         super().__init__(detail)
-        self.outcome: Outcome = outcome
+        self.outcome: Ending = outcome
         self.detail = detail
         self.value = value
 
@@ -88,7 +88,7 @@ def _short(text: str, most: int) -> str:
 
 
 #: The exception for each outcome but `done`, a value of the wrong type, and an error of the provider's.
-ENDINGS: dict[Outcome, type[NoAnswer]] = {
+ENDINGS: dict[Ending, type[NoAnswer]] = {
     "waiting": Waiting,
     "limit": LimitReached,
     "refused": Refused,

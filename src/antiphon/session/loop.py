@@ -17,7 +17,7 @@ from antiphon.session.calls import Calls
 from antiphon.session.clock import Clock
 from antiphon.session.endings import ENDINGS, End, ReturnError, Waiting
 from antiphon.session.goal import GO_ON, Goal, Mode
-from antiphon.session.result import AIResult, Outcome, RunRecord
+from antiphon.session.result import AIResult, Ending, RunRecord
 from antiphon.session.run import Run
 from antiphon.session.settings import Settings
 
@@ -231,7 +231,7 @@ class Loop:
             self._calls.close(self._conversation.open_calls)
         self._goal.settle()
 
-    def _record(self, outcome: Outcome, detail: str) -> RunRecord:
+    def _record(self, outcome: Ending, detail: str) -> RunRecord:
         run, asking = self.run, self._asking
         return RunRecord(
             run.usage,
@@ -246,7 +246,7 @@ class Loop:
             run.waiting,
         )
 
-    def _error(self, outcome: Outcome, detail: str) -> AntiphonError:
+    def _error(self, outcome: Ending, detail: str) -> AntiphonError:
         """What is raised in place of an answer."""
         record, expected = self._record(outcome, detail), self._goal.expected
         if expected is None or outcome not in ("wrong", "truncated", "empty"):

@@ -23,7 +23,7 @@ else:
     T = TypeVar("T")
 
 #: How a run ended. Only `done` has what was asked for; each of the others is an exception.
-Outcome = Literal["done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "wrong", "failed", "cancelled"]
+Ending = Literal["done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "wrong", "failed", "cancelled"]
 
 
 def value_of(thing: Any) -> Any:
@@ -42,7 +42,7 @@ class RunRecord:
     usage: Usage = field(default_factory=Usage)
     cost: float | None = None
     model: str = ""
-    outcome: Outcome = "done"
+    outcome: Ending = "done"
     detail: str = ""
     conversation: Conversation = field(default_factory=Conversation, repr=False)
     id: str = ""

@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable, Generator
 
 from antiphon.cli.talk.commands import Leave, run_command
-from antiphon.cli.talk.display import Display
 from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.reader import Reader
+from antiphon.cli.talk.screen import Screen
 from antiphon.cli.talk.toolbox import Toolbox
 from antiphon.conversation import UserTurn
 from antiphon.errors import AntiphonError, NotReadyError
@@ -20,10 +20,10 @@ from antiphon.store.talk import Talk
 _IMPATIENT_SECONDS = 2.0
 
 
-class Chat:
+class Chatting:
     """A talk at a terminal. `tools` is the name of those in use."""
 
-    def __init__(self, talk: Talk, display: Display, reader: Reader, toolbox: Toolbox) -> None:
+    def __init__(self, talk: Talk, display: Screen, reader: Reader, toolbox: Toolbox) -> None:
         self.talk = talk
         self.display = display
         self.reader = reader

@@ -12,7 +12,7 @@ from antiphon.cli.talk.toolbox import NAMES
 from antiphon.errors import OptionError
 
 if TYPE_CHECKING:
-    from antiphon.cli.talk.chatting import Chat
+    from antiphon.cli.talk.chatting import Chatting
 
 
 class Leave(Exception):
@@ -25,10 +25,10 @@ class Command:
 
     usage: str
     help: str
-    run: Callable[[Chat, str], None]
+    run: Callable[[Chatting, str], None]
 
 
-def run_command(chat: Chat, line: str) -> None:
+def run_command(chat: Chatting, line: str) -> None:
     """Do what a line that begins with a slash says."""
     name, _, argument = line.strip().partition(" ")
     command = COMMANDS.get(name)
@@ -41,7 +41,7 @@ def run_command(chat: Chat, line: str) -> None:
     command.run(chat, argument.strip())
 
 
-def _model(chat: Chat, name: str) -> None:
+def _model(chat: Chatting, name: str) -> None:
     session = chat.talk.session
     if not name:
         chat.display.note(f"model: {session.model.name}", "")
@@ -70,7 +70,7 @@ def _others() -> list[tuple[str, str]]:
     return found + [(f"local/{name}", "on this machine") for name in weights.known() if weights.status(name).path]
 
 
-def _tools(chat: Chat, name: str) -> None:
+def _tools(chat: Chatting, name: str) -> None:
     if name:
         if name not in NAMES:
             raise OptionError(f"tools are {', '.join(NAMES)}, not {name!r}")
@@ -79,7 +79,7 @@ def _tools(chat: Chat, name: str) -> None:
     chat.display.note(f"tools: {chat.tools}" + (f" ({there})" if there else ""))
 
 
-def _undo(chat: Chat, argument: str) -> None:
+def _undo(chat: Chatting, argument: str) -> None:
     taken = chat.talk.undo(_number(argument, 1))
     if not taken:
         raise OptionError("there is nothing to take back")
@@ -89,18 +89,18 @@ def _undo(chat: Chat, argument: str) -> None:
     chat.display.note(f"took back {what}, from: {shown}")
 
 
-def _retry(chat: Chat, _: str) -> None:
+def _retry(chat: Chatting, _: str) -> None:
     taken = chat.talk.undo()
     if not taken:
         raise OptionError("there is nothing to ask again")
     chat.say(taken[0])
 
 
-def _go(chat: Chat, _: str) -> None:
+def _go(chat: Chatting, _: str) -> None:
     chat.go_on()
 
 
-def _policy(chat: Chat, argument: str) -> None:
+def _policy(chat: Chatting, argument: str) -> None:
     policy = chat.talk.session.policy
     if argument:
         number = _number(argument, 1)
@@ -116,14 +116,14 @@ def _policy(chat: Chat, argument: str) -> None:
         chat.display.note("nothing is decided once for all")
 
 
-def _fork(chat: Chat, _: str) -> None:
+def _fork(chat: Chatting, _: str) -> None:
     old = chat.talk.fork()
     if not old:
         raise OptionError("nothing of this chat is saved, so there is nothing to fork")
     chat.display.note(f"this is {chat.talk.id} now; {old} stays as it is")
 
 
-def _save(chat: Chat, argument: str) -> None:
+def _save(chat: Chatting, argument: str) -> None:
     if not argument:
         raise OptionError("`/save` needs the name of a file")
     path = Path(argument).expanduser()
@@ -136,7 +136,7 @@ def _save(chat: Chat, argument: str) -> None:
     chat.display.note(f"saved to {path}; `antiphon show` shows it")
 
 
-def _show(chat: Chat, argument: str) -> None:
+def _show(chat: Chatting, argument: str) -> None:
     from antiphon.render.lines import call_head
     from antiphon.render.show import Show, calls_with_results
 
@@ -152,7 +152,7 @@ def _show(chat: Chat, argument: str) -> None:
     page.results(results)
 
 
-def _cost(chat: Chat, _: str) -> None:
+def _cost(chat: Chatting, _: str) -> None:
     from antiphon.render.lines import spent
     from antiphon.render.status import total
 
@@ -162,13 +162,13 @@ def _cost(chat: Chat, _: str) -> None:
     chat.display.note(f"since the start: {answers}, {told}" if used else "nothing was used since the start")
 
 
-def _system(chat: Chat, argument: str) -> None:
+def _system(chat: Chatting, argument: str) -> None:
     if argument:
         chat.talk.conversation.system = "" if argument == '""' else argument
     chat.display.note(f"system: {chat.talk.conversation.system or '(none)'}")
 
 
-def _help(chat: Chat, _: str) -> None:
+def _help(chat: Chatting, _: str) -> None:
     width = max(len(command.usage) for command in COMMANDS.values())
     for command in COMMANDS.values():
         chat.display.note(f"{command.usage:<{width}}  {command.help}", "")
@@ -176,7 +176,7 @@ def _help(chat: Chat, _: str) -> None:
     chat.display.note("Ctrl-C stops an answer; twice at the prompt, or Ctrl-D, leaves.")
 
 
-def _quit(_: Chat, __: str) -> None:
+def _quit(_: Chatting, __: str) -> None:
     raise Leave
 
 

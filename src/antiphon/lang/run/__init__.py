@@ -8,11 +8,11 @@ if TYPE_CHECKING:
     from antiphon.lang.run.errors import VibeError
     from antiphon.lang.run.host import Host, PromptShown
     from antiphon.lang.run.importer import install_importer
-    from antiphon.lang.run.program import Outcome, Program, load, loads, run
+    from antiphon.lang.run.program import Program, Report, load, loads, run
 
 _HOMES = {
     "Host": "host",
-    "Outcome": "program",
+    "Report": "program",
     "Program": "program",
     "PromptShown": "host",
     "VibeError": "errors",
@@ -24,9 +24,9 @@ _HOMES = {
 
 __all__ = [
     "Host",
-    "Outcome",
     "Program",
     "PromptShown",
+    "Report",
     "VibeError",
     "install_importer",
     "load",

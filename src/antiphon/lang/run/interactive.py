@@ -35,7 +35,7 @@ _ASKS = re.compile(r"\s*(do|vibe)\b")
 
 
 @dataclass(slots=True)
-class Reply:
+class PieceRun:
     """What came of a piece: its value, and whether it has one; what the checker warned of."""
 
     value: Any = None
@@ -70,13 +70,13 @@ class Interactive:
 
     is_incomplete: Callable[[str], bool] = staticmethod(is_incomplete)
 
-    def feed(self, text: str) -> Reply:
+    def feed(self, text: str) -> PieceRun:
         """Run a piece. `ProgramErrors` says why it cannot be run, `VibeError` why it failed."""
         program, warnings = self._checked(text, self._scope)
         self._compile(program)
         last = program.statements[-1] if program.statements else None
         value = self._performed()
-        return Reply(value, isinstance(last, n.ExprStatement), warnings)
+        return PieceRun(value, isinstance(last, n.ExprStatement), warnings)
 
     def _performed(self) -> Any:
         code = self._code.main

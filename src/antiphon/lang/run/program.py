@@ -25,7 +25,7 @@ from antiphon.lang.syntax.source import Source
 
 
 @dataclass(slots=True)
-class Outcome:
+class Report:
     """How a run went. `variables` are those of the top level that are not private; `error` says why it failed."""
 
     outcome: Literal["done", "failed", "interrupted"]
@@ -59,7 +59,7 @@ class Program:
 
     def run(
         self, host: Host | None = None, *, arguments: Iterable[str] = (), servers: Servers | None = None, **inputs: Any
-    ) -> Outcome:
+    ) -> Report:
         """Run it; `inputs` replace the initial values of variables of the top level.
 
         An error of the program is raised as a `VibeError`; Ctrl-C passes through.
@@ -78,14 +78,14 @@ class Program:
         arguments: Iterable[str] = (),
         servers: Servers | None = None,
         inputs: dict[str, Any] | None = None,
-    ) -> Outcome:
+    ) -> Report:
         """Run it, and tell how it went; errors of the program, and Ctrl-C, are part of the answer."""
         host = host or default_host()
         execution = Execution(host, inputs, arguments, Path(self.source.name).name)
         instances = Instances(self.modules, execution, servers)
         code = self.main.code
         assert code is not None
-        outcome = Outcome("done", prints=execution.prints)
+        outcome = Report("done", prints=execution.prints)
         try:
             with execution.active():
                 self._check_inputs(inputs or {})
@@ -236,7 +236,7 @@ def load(path: str | PathLike[str], *, untrusted: bool = False) -> Program:
     return Program(modules, main)
 
 
-def run(path: str | PathLike[str], **inputs: Any) -> Outcome:
+def run(path: str | PathLike[str], **inputs: Any) -> Report:
     """Load a program and run it; `inputs` replace the initial values of variables of the top level."""
     return load(path).run(**inputs)
 
@@ -249,4 +249,4 @@ def loads(text: str | bytes, name: str = "<program>", *, untrusted: bool = False
     return Program(modules, main)
 
 
-__all__ = ["Host", "Outcome", "Program", "ProgramErrors", "PromptShown", "load", "loads", "run"]
+__all__ = ["Host", "Program", "ProgramErrors", "PromptShown", "Report", "load", "loads", "run"]

@@ -29,7 +29,7 @@ _ENDINGS = {
 }
 
 
-class Display:
+class Screen:
     """Prints to a console. Without a `person` nobody is asked: a run that needs somebody waits."""
 
     def __init__(self, console: Console, person: Person | None) -> None:
