@@ -76,15 +76,24 @@ def test_the_code_of_the_documentation_runs(
     monkeypatch.chdir(tmp_path)
     # What an example registers is gone when it is over.
     import antiphon.render  # noqa: F401
+    from antiphon.providers import catalog
+    from antiphon.providers.registry import PROVIDERS
     from antiphon.render import registry
 
     for name in ("_renderers", "page_description"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
+    monkeypatch.setattr(catalog, "_overrides", dict(catalog._overrides))
+    for name in PROVIDERS:
+        # Whatever is added beside them is taken out below; these come back as they were.
+        monkeypatch.setitem(PROVIDERS, name, PROVIDERS[name])
+    known = set(PROVIDERS)
     names: dict[str, Any] = {"__name__": "example"}
     exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
     for name, test in names.items():
         if name.startswith("test_"):
             test(antiphon_fake)
+    for name in set(PROVIDERS) - known:
+        del PROVIDERS[name]
 
 
 @pytest.mark.parametrize("page", [each for each in PAGES if _COMMANDS.search(each.read_text(encoding="utf-8"))])
