@@ -125,6 +125,7 @@ _LINES = (
     "try {{\n  const w{n} = py() {{\n  raise KeyError('{n}')\n}}\n  print(w{n})\n}} catch e {{ print(e.message) }}",
     'async let l{n} = do "later {n}"\nprint(do "between {n}")\nprint(l{n})',
     'print(async for i in 1..3 {{ yield do "round {n} {{i}}" }})',
+    'async let s{n} = do "shared {n}"\nprint(async for i in 1..3 {{ print(s{n})\n  yield do "with {n} {{i}}" }})',
     'print(async for i in 1..3 {{ print("in", i)\n  const t = ask "which {n} {{i}}?"\n  yield twice(i) }})',
     'print(async for i in 1..2 {{ yield async for j in 1..2 {{ yield vibe "deep {n} {{i}} {{j}}" m }} }})',
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
+import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -56,6 +56,8 @@ class Entries:
         self._journal = journal
         self._run = run
         self._epoch = epoch
+        ((self._count,),) = journal.read("SELECT count(*) FROM effects WHERE run = ?", (run,))
+        self._lock = threading.Lock()
 
     def before(self, step: Step) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""
@@ -101,11 +103,13 @@ class Entries:
         # All that a model was shown is in the rows before; its hash says so.
         asked.pop("turns", None)
         body = '{"value":null}' if state == "done" else None
-        row = (self._run, step.path, step.effect.kind, hash, self._large(as_text(asked)), state, body, time.time())
+        with self._lock:
+            number, self._count = self._count, self._count + 1
+        asked_as, now = self._large(as_text(asked)), time.time()
         self._write(
-            "INSERT INTO effects (run, path, kind, hash, effect, state, outcome, began, attempt, seq)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, (SELECT count(*) FROM effects WHERE run = ?1))",
-            row,
+            "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, attempt)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            (self._run, step.path, number, step.effect.kind, hash, asked_as, state, body, now),
         )
 
     def _check(self, step: Step, hash: str, row: _Row) -> None:
@@ -121,17 +125,14 @@ class Entries:
 
     def _kept(self, effect: Effect, outcome: Outcome) -> str:
         if isinstance(effect, ReadEnvironment) and outcome.error is None:
-            # Whatever it is, it may be a secret: it is read again, and only compared.
-            return as_text({"hash": self._keyed(outcome.value)})
+            # Whatever it is, it may be a secret: it is read again.
+            return ""
         return self._large(as_text(outcome_json(outcome)))
 
     def _outcome(self, effect: Effect, row: _Row) -> Outcome | None:
         if isinstance(effect, ReadEnvironment) and row.state == "done":
             return None
         return outcome_from_json(json.loads(self._journal.text(row.outcome or "")))
-
-    def _keyed(self, value: Any) -> str:
-        return hmac.new(self._journal.key, repr(value).encode(), hashlib.sha256).hexdigest()
 
     def _large(self, text: str) -> str:
         """The text, or where it is kept."""

@@ -56,7 +56,6 @@ class Journal:
 
     def __init__(self, path: str | PathLike[str] | None = None) -> None:
         self._database = Database(Path(path) if path is not None else default_path())
-        self.key = self._own_key()
 
     @contextmanager
     def run(self, id: str) -> Generator[None]:
@@ -122,7 +121,9 @@ class Journal:
     # For the entries
 
     def read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        """Rows."""
+        """Rows; none, where nothing was ever written."""
+        if not self._database.path.exists():
+            return []
         with self._database.reading() as connection:
             return connection.execute(statement, values).fetchall()
 
@@ -173,13 +174,6 @@ class Journal:
     def _questions(self, id: str) -> tuple[tuple[str, str], ...]:
         rows = self.read("SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' ORDER BY seq", (id,))
         return tuple((path, json.loads(self.text(effect))["text"]) for path, effect in rows)
-
-    def _own_key(self) -> bytes:
-        """The key for what is only compared, made once."""
-        with self._database.writing() as connection:
-            connection.execute("INSERT OR IGNORE INTO texts VALUES ('key', ?)", (secrets.token_hex(32),))
-            ((key,),) = connection.execute("SELECT body FROM texts WHERE hash = 'key'").fetchall()
-        return bytes.fromhex(key)
 
 
 def _is_there(owner: str) -> bool:

@@ -74,7 +74,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (run, path)
         ) WITHOUT ROWID""",
         "CREATE INDEX effects_waiting ON effects (run, state) WHERE state = 'waiting'",
-        # What is large, once by its content; and the key for what is only compared.
+        # What is large, once by its content.
         "CREATE TABLE texts (hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
     ),
 )

@@ -12,11 +12,12 @@ from antiphon.lang.check.types import JSON, TEXT, Type
 from antiphon.lang.compile.code import Code
 from antiphon.lang.run import context
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.execution import Execution, Pending
+from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.library import as_type
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.people import read_answer, wanted_words
 from antiphon.lang.run.questions import answered
+from antiphon.lang.run.threads import Pending
 from antiphon.lang.run.tooling import VibeTool
 from antiphon.lang.run.values import described, from_python, kind_of, plain, text, unwrap
 from antiphon.session.result import AIResult

@@ -72,11 +72,11 @@ def _visible(known: Iterable[Variable], position: int) -> list[Variable]:
 
 def _known(value: Any) -> Any:
     """The value of an `async let` once it was used; before that, whether it is there depends on timing alone."""
-    from antiphon.lang.run.execution import Pending
+    from antiphon.lang.run.threads import Pending
 
     if not isinstance(value, Pending):
         return value
-    return value.value if value.seen and value.error is None else _MISSING
+    return value.value if value.is_known() else _MISSING
 
 
 def _is_hidden(value: Any) -> bool:

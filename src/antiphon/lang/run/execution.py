@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation
@@ -20,6 +20,7 @@ from antiphon.lang.run.history import ends_open, since, with_turns, without_priv
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.questions import waits
+from antiphon.lang.run.threads import Pending, Round, State
 from antiphon.lang.run.tooling import LEFT_OUT, VibeTool, python_type
 from antiphon.lang.run.traces import translated
 from antiphon.lang.run.values import plain, text
@@ -31,63 +32,6 @@ if TYPE_CHECKING:
     from antiphon.session.portal import CancelScope
 
 _SUMMARY = "Sum up what happened in this part of a conversation, in a few sentences that keep every fact needed later."
-
-
-@dataclass(slots=True)
-class State:
-    """Where a thread of the program is: what happened so far, and the model that is in force."""
-
-    history: Conversation = field(default_factory=Conversation)
-    #: What had happened when the current function was entered.
-    base: Conversation = field(default_factory=Conversation)
-    model: ModelValue | None = None
-    #: The variables of the functions around, where this is a thread of its own.
-    around: tuple[str, ...] = ()
-    #: The round of a loop that this is, and the run of it once a model is asked there.
-    round: Round | None = None
-
-    def fork(self, around: Iterable[str]) -> State:
-        """The same for a thread of its own."""
-        return State(self.history.fork(), self.base, self.model, tuple(around), self.round)
-
-
-@dataclass(slots=True)
-class Round:
-    """A round of an `async for`, which is a run of its own as soon as it asks somebody."""
-
-    number: int
-    outside: State
-    run: Run[Any] | None = None
-
-
-class Pending:
-    """The value of an `async let` that is still to come."""
-
-    def __init__(self) -> None:
-        self.done = threading.Event()
-        self.value: Any = None
-        self.error: BaseException | None = None
-        self.seen = False
-        #: What it waits for belongs to this, where it can be given up.
-        self.scope: CancelScope | None = None
-        #: Called when its value is first used, with what happened on the way to it.
-        self.join: Callable[[], None] | None = None
-
-    def result(self) -> Any:
-        """Wait for it. From its first use on it is part of what models are shown, whenever it was there."""
-        self.done.wait()
-        if not self.seen:
-            self.seen = True
-            if self.join is not None and self.error is None:
-                self.join()
-        if self.error is not None:
-            raise self.error
-        return self.value
-
-
-def wait(value: Any) -> Any:
-    """The value of a variable declared with `async`."""
-    return value.result() if type(value) is Pending else value
 
 
 class Execution:
@@ -330,13 +274,17 @@ class Execution:
         own = self.state.fork(around)
         before = own.history
         pending = self._spawn(inside, own, _numbered("."))
-        pending.scope, pending.join = scope, lambda: self._join(own, before)
+        pending.scope, pending.join = scope, lambda: self._join(pending, own, before)
+        pending.is_known = lambda: pending in self.state.joined
         self.pending.append(pending)
         return pending
 
-    def _join(self, other: State, before: Conversation) -> None:
-        """What happened in work that was begun with `async`, and is used now, happened here too."""
+    def _join(self, pending: Pending, other: State, before: Conversation) -> None:
+        """What happened in work that was begun with `async`, and is first used here now, happened here too."""
         state = self.state
+        if pending in state.joined:
+            return
+        state.joined |= {pending}
         state.history = with_turns(state.history, since(other.history, before), None, "", other.history.kept)
 
     def _spawn(self, work: Callable[[], Any], own: State, where: Place) -> Pending:
@@ -408,7 +356,7 @@ class Execution:
     def _isolated(self, scope: CancelScope, body: Callable[[Any], list[Any]], item: Any, number: int, path: str) -> Any:
         state = self.state
         own = Round(number, state)
-        self._states.set(State(state.history.fork(), state.base, state.model, state.around, own))
+        self._states.set(replace(state.fork(state.around), round=own))
         try:
             with scope.active(), at(below(f"{path}[{number}].")) if path else at(place()):
                 values = body(item)

@@ -35,8 +35,10 @@ class DryRun:
 
     def before(self, step: Step) -> None:
         """The end, where a model is about to be asked."""
-        if step.preview is not None:
-            raise PromptShown(step.effect.model, step.preview())  # type: ignore[union-attr]
+        from antiphon.effects import AskModel
+
+        if isinstance(step.effect, AskModel) and step.preview is not None:
+            raise PromptShown(step.effect.model, step.preview())
 
     def after(self, step: Step, outcome: Outcome) -> None:
         """Whatever else happens, happens."""

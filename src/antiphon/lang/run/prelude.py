@@ -9,7 +9,7 @@ from antiphon.lang.compile.code import Code
 from antiphon.lang.run import library, receivers, values
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.execution import wait
+from antiphon.lang.run.threads import wait
 from antiphon.lang.run.traces import CODE
 
 #: Stands for an argument that was left out.
