@@ -125,7 +125,7 @@ _LINES = (
     "try {{\n  const w{n} = py() {{\n  raise KeyError('{n}')\n}}\n  print(w{n})\n}} catch e {{ print(e.message) }}",
     'async let l{n} = do "later {n}"\nprint(do "between {n}")\nprint(l{n})',
     'print(async for i in 1..3 {{ yield do "round {n} {{i}}" }})',
-    'async let s{n} = do "shared {n}"\nprint(async for i in 1..3 {{ print(s{n})\n  yield do "with {n} {{i}}" }})',
+    'async let s{n} = do "shared"\nprint(async for i in 1..3 {{ if i > 1 {{ print(s{n}) }}\n  yield do "with {{i}}" }})',
     'print(async for i in 1..3 {{ print("in", i)\n  const t = ask "which {n} {{i}}?"\n  yield twice(i) }})',
     'print(async for i in 1..2 {{ yield async for j in 1..2 {{ yield vibe "deep {n} {{i}} {{j}}" m }} }})',
 )
@@ -184,6 +184,14 @@ def test_programs_come_to_the_same_end_from_their_effects(seed: int, timing: int
     again = run_once(text, nobody, _unreachable, nobody, (Delays(timing), playback))
     assert again == first, text
     assert_all_played(playback)
+
+
+def test_what_happened_is_part_of_every_round_that_uses_it_and_of_no_other() -> None:
+    text = 'async let s = do "shared"\nasync for i in 1..3 { if i > 1 { print(s) }\n  yield do "round {i}" }\n'
+    fake = Fake([answering for _ in range(9)])
+    run_once(text, lambda _: None, connecting(fake), human, (Recording(),))
+    shown = {each.splitlines()[-1]: "(shared)" in each for each in map(said, fake.requests)}
+    assert shown == {"shared": False, "round 1": False, "round 2": True, "round 3": True}
 
 
 def test_another_prompt_than_the_recorded_one_is_not_answered_by_it() -> None:
