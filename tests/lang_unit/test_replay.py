@@ -125,7 +125,7 @@ _LINES = (
     "try {{\n  const w{n} = py() {{\n  raise KeyError('{n}')\n}}\n  print(w{n})\n}} catch e {{ print(e.message) }}",
     'async let l{n} = do "later {n}"\nprint(do "between {n}")\nprint(l{n})',
     'print(async for i in 1..3 {{ yield do "round {n} {{i}}" }})',
-    'async let s{n} = do "shared"\nprint(async for i in 1..3 {{ if i > 1 {{ print(s{n}) }}\n  yield do "with {{i}}" }})',
+    'async let s{n} = do "shared"\nprint(async for i in 1..3 {{ if i > 1 {{ print(s{n}) }}\n  yield do "w {{i}}" }})',
     'print(async for i in 1..3 {{ print("in", i)\n  const t = ask "which {n} {{i}}?"\n  yield twice(i) }})',
     'print(async for i in 1..2 {{ yield async for j in 1..2 {{ yield vibe "deep {n} {{i}} {{j}}" m }} }})',
 )
