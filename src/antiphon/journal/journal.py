@@ -153,7 +153,11 @@ class Journal:
         with self._database.writing() as connection:
             found = connection.execute("SELECT epoch, owner FROM runs WHERE id = ?", (id,)).fetchone()
             if found is None:
-                connection.execute("INSERT INTO runs VALUES (?, 'running', ?, ?, 1, ?)", (id, now, now, me))
+                connection.execute(
+                    "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as)"
+                    " VALUES (?, 'running', ?, ?, 1, ?, 'python', ?, '{}')",
+                    (id, now, now, me, id),
+                )
                 return 1
             epoch, owner = found
             if owner and _is_there(owner):

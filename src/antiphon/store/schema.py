@@ -56,8 +56,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             created REAL NOT NULL,
             updated REAL NOT NULL,
             epoch INTEGER NOT NULL,
-            owner TEXT NOT NULL
+            owner TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            title TEXT NOT NULL,
+            begun_as TEXT NOT NULL,
+            parent TEXT,
+            number INTEGER,
+            wake_at REAL,
+            ending TEXT
         )""",
+        "CREATE INDEX runs_created ON runs (created)",
+        "CREATE INDEX runs_parent ON runs (parent, number)",
         """CREATE TABLE effects (
             run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
             path TEXT NOT NULL,
