@@ -24,8 +24,10 @@ AntiphonError
 ├── OverBudget               a request beyond what all together may use (antiphon.effects)
 ├── DifferentEffect          something else than was recorded at its place (antiphon.effects)
 ├── HalfDone                 an effect of which it is not known whether it took effect (antiphon.effects)
-├── Changed                  a run asks for something else than the last time (antiphon.journal)
-├── TakenOver                somebody else goes on with a run (antiphon.journal)
+├── Halted                   a run may do nothing more, whatever its code catches
+│   ├── Changed              it asks for something else than the last time (antiphon.journal)
+│   ├── TakenOver            somebody else goes on with it, or has ended it (antiphon.journal)
+│   └── JournalFailed        what it does can no longer be written down (antiphon.journal)
 ├── Unfinished               a run that somebody else is at (antiphon.journal)
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── Waiting              a person is needed, and nobody is there (antiphon.session)
@@ -128,6 +130,14 @@ class StoreError(AntiphonError):
 
 class NotSavedError(StoreError):
     """No saved conversation has this id, or several begin with it."""
+
+
+class Halted(AntiphonError):
+    """A run may do nothing more. Neither a program nor a tool turns this into something that it goes on with."""
+
+
+class Unsettled(Exception):
+    """Raised while performing an effect that has no outcome yet, because somebody, or a time, is waited for."""
 
 
 class ProviderError(AntiphonError):

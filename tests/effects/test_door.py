@@ -15,14 +15,15 @@ from antiphon.effects import (
     OverBudget,
     Place,
     Print,
+    Recording,
     Step,
-    Unsettled,
     aperform,
     at,
     below,
     perform,
     place,
 )
+from antiphon.errors import Unsettled
 from antiphon.wire import Reply
 
 
@@ -89,15 +90,16 @@ class TestPerforming:
             self.do(is_async, lambda: 1 / 0, notes)
         assert notes.seen == ["before 1", "after 1 division by zero"]
 
-    def test_what_is_not_settled_has_no_outcome(self, is_async: bool):
-        notes = Notes()
+    def test_what_is_not_settled_is_told_as_such(self, is_async: bool):
+        notes, recording = Notes(), Recording()
 
         def waits() -> None:
-            raise Unsettled
+            raise Unsettled("somebody is asked")
 
         with pytest.raises(Unsettled):
-            self.do(is_async, waits, notes)
-        assert notes.seen == ["before 1"]
+            self.do(is_async, waits, notes, recording)
+        assert notes.seen == ["before 1", "after 1 somebody is asked"]
+        assert recording.effects == {}
 
 
 ASK = AskModel("m", "", ())

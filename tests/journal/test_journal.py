@@ -16,7 +16,7 @@ import pytest
 
 from antiphon.effects import HalfDone, Said
 from antiphon.errors import NotReadyError, StoreError
-from antiphon.journal import Changed, Journal, TakenOver, Unfinished
+from antiphon.journal import Changed, Journal, QuestionEntry, TakenOver, Unfinished
 from antiphon.lang.run import Host, VibeError, loads
 from antiphon.session import Session, Waiting
 from antiphon.store import Store
@@ -232,7 +232,7 @@ def test_a_changed_program_stops_with_both_sides(tmp_path: Path) -> None:
     with (journal := Journal(path)).run("r"):
         journal.step(len, "abc")
     with (
-        pytest.raises(Changed, match=r"(?s)effect 1 of run r.*then:.*abc.*now:.*xyz"),
+        pytest.raises(Changed, match=r"(?s)step 1 of run r.*then:.*abc.*now:.*xyz"),
         (journal := Journal(path)).run("r"),
     ):
         journal.step(len, "xyz")
@@ -251,7 +251,7 @@ def test_a_question_waits_and_is_answered_later(tmp_path: Path) -> None:
         with pytest.raises(VibeError, match="nobody is here"), Journal(path).run("r"):
             work()
         (entry,) = Journal(path).runs()
-        assert (entry.state, entry.waiting) == ("waiting", (("1/1", "Who?"),))
+        assert (entry.state, entry.waiting) == ("waiting", (QuestionEntry("1/1", "question", "Who?"),))
     journal = Journal(path)
     with pytest.raises(NotReadyError, match=r"no open question '9'; open: 1/1"):
         journal.answer("r", "9", Said("x"))
@@ -277,9 +277,9 @@ def test_an_approval_waits_and_is_given_later(tmp_path: Path) -> None:
     with pytest.raises(Waiting), Journal(path).run("r"):
         work(calls("drop", table="t"))
     (entry,) = Journal(path).runs()
-    ((question, words),) = entry.waiting
-    assert (entry.state, "May `drop` run" in words) == ("waiting", True)
-    Journal(path).answer("r", question, Said(allowed=True))
+    (question,) = entry.waiting
+    assert (entry.state, "May `drop` run" in question.text) == ("waiting", True)
+    Journal(path).answer("r", question.path, Said(allowed=True))
     with Journal(path).run("r"):
         assert work("Tidy.") == "Tidy."
     assert ran == ["t"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from antiphon._public import lazy, publish
-from antiphon.effects.door import HalfDone, Node, Performer, Place, Step, Unsettled, aperform, at, below, perform, place
+from antiphon.effects.door import HalfDone, Node, Performer, Place, Step, aperform, at, below, perform, place
 
 if TYPE_CHECKING:
     from antiphon.effects.budget import Budget, OverBudget
@@ -87,7 +87,6 @@ __all__ = [
     "Said",
     "Sleep",
     "Step",
-    "Unsettled",
     "aperform",
     "at",
     "below",

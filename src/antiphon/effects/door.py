@@ -17,10 +17,6 @@ from antiphon.effects.values import Effect, Outcome
 from antiphon.errors import AntiphonError
 
 
-class Unsettled(Exception):
-    """Raised while performing an effect that has no outcome yet, because somebody is waited for."""
-
-
 class HalfDone(AntiphonError):
     """An effect was begun and never ended, and it is not known whether it took effect."""
 
@@ -43,7 +39,7 @@ class Performer(Protocol):
         ...
 
     def after(self, step: Step, outcome: Outcome) -> None:
-        """Told of what came of it, whoever gave it."""
+        """Told of what came of it, whoever gave it. `Unsettled` is no end: it waits for something inside."""
         ...
 
 
@@ -68,6 +64,11 @@ class Place:
 
     node: Node = field(default_factory=Node)
     performers: tuple[Performer, ...] = ()
+
+    @property
+    def waits(self) -> bool:
+        """Whether somebody in the door keeps what is done here, so that a run that needs a person can be left."""
+        return any(getattr(each, "waits", False) for each in self.performers)
 
     def perform(
         self, name: str, effect: Callable[[], Effect], do: Callable[[], Awaitable[Any]], **more: Any
@@ -109,8 +110,6 @@ def perform(step: Step, do: Callable[[], Any]) -> Any:
     if outcome is None:
         try:
             outcome = Outcome(do())
-        except Unsettled:
-            raise
         except Exception as error:
             outcome = Outcome(error=error)
     return _told(step, outcome, passed)
@@ -123,8 +122,6 @@ async def aperform(step: Step, do: Callable[[], Awaitable[Any]]) -> Any:
     if outcome is None:
         try:
             outcome = Outcome(await do())
-        except Unsettled:
-            raise
         except Exception as error:
             outcome = Outcome(error=error)
     return _told(step, outcome, passed)

@@ -10,7 +10,7 @@ from typing import Any
 from antiphon.effects.door import Step
 from antiphon.effects.values import Effect, Outcome
 from antiphon.effects.written import effect_json, fingerprint, outcome_from_json, outcome_json
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, Unsettled
 
 
 class DifferentEffect(AntiphonError):
@@ -29,6 +29,8 @@ class Recording:
 
     def after(self, step: Step, outcome: Outcome) -> None:
         """Write it down."""
+        if isinstance(outcome.error, Unsettled):
+            return
         row = {**_asked(step.effect), "outcome": outcome_json(outcome)}
         with self._lock:
             if step.path in self.effects:

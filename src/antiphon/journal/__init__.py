@@ -6,9 +6,20 @@ did before gives the outcomes of then.
 """
 
 from antiphon._public import publish
-from antiphon.journal.entries import Changed, Entries
-from antiphon.journal.journal import Journal, RunEntry, TakenOver, Unfinished
+from antiphon.journal.entries import Changed
+from antiphon.journal.journal import Journal, JournalFailed, Running, TakenOver, Unfinished
+from antiphon.journal.looking import EffectEntry, QuestionEntry, RunEntry
 
-__all__ = ["Changed", "Entries", "Journal", "RunEntry", "TakenOver", "Unfinished"]
+__all__ = [
+    "Changed",
+    "EffectEntry",
+    "Journal",
+    "JournalFailed",
+    "QuestionEntry",
+    "RunEntry",
+    "Running",
+    "TakenOver",
+    "Unfinished",
+]
 
 publish(globals())

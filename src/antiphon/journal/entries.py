@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol
 
 from antiphon.effects import (
     Answered,
@@ -21,29 +22,46 @@ from antiphon.effects import (
     ReadEnvironment,
     Returned,
     RunPython,
+    Sleep,
     Step,
 )
 from antiphon.effects.written import as_text, effect_json, fingerprint, outcome_from_json, outcome_json
-from antiphon.errors import AntiphonError
+from antiphon.errors import Halted, Unsettled
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
 
-#: Larger texts are kept once, by their content.
-LARGE = 8_192
+#: Whoever sleeps longer, in seconds, is not waited for: the run is gone on with when it is time.
+LONG_SLEEP = 60
+#: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
+_AHEAD, _KEPT = 256, 4_096
+_COLUMNS = "path, seq, kind, hash, state, effect, outcome, began"
 
 
-class Changed(AntiphonError):
+class Changed(Halted):
     """A run asks for something else than it did the last time: the program, or what it depends on, has changed."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class Row:
+    """An effect as it is written down; `effect` and `outcome` are JSON, or where that is kept."""
+
+    path: str
+    seq: int
     kind: str
     hash: str
     state: str
+    effect: str
     outcome: str | None
-    attempt: int
+    began: float
+
+
+class Shelf(Protocol):
+    """Where outcomes of an earlier text of the program may be found."""
+
+    def take(self, path: str, kind: str, hash: str) -> Row | None:
+        """A finished effect that is the same, once."""
+        ...
 
 
 class Entries:
@@ -52,75 +70,127 @@ class Entries:
     #: Whoever needs a person here need not have one: the run is gone on with when the answer is there.
     waits = True
 
-    def __init__(self, journal: Journal, run: str, epoch: int) -> None:
+    def __init__(self, journal: Journal, run: str, epoch: int, *, other_model: bool = False) -> None:
         self._journal = journal
         self._run = run
         self._epoch = epoch
-        ((self._count,),) = journal.read("SELECT count(*) FROM effects WHERE run = ?", (run,))
+        self._other_model = other_model
+        ((last,),) = journal.read("SELECT max(seq) FROM effects WHERE run = ?", (run,)) or [(None,)]
+        self._count = 0 if last is None else last + 1
+        self._rows: dict[str, Row] = {}
+        self._read_to = -1 if self._count else None
         self._lock = threading.Lock()
+        self.shelf: Shelf | None = None
 
     def before(self, step: Step) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""
         hash, row = fingerprint(step.effect), self._row(step.path)
         if row is None:
-            state = "waiting" if isinstance(step.effect, AskPerson) else "begun"
-            # A line that is printed twice is worse than one that is lost with the process that printed it.
-            self._begin(step, hash, "done" if isinstance(step.effect, Print) else state)
-            return None
+            return self._first_time(step, hash)
         self._check(step, hash, row)
         if row.state in ("done", "failed"):
             return self._outcome(step.effect, row)
-        if _is_unsure(step.effect):
+        if isinstance(step.effect, Sleep) and row.state == "waiting":
+            return self._slept(step, row.began + step.effect.seconds)
+        if row.state == "begun" and _is_unsure(step.effect):
             said = f"{_named(step.effect)} was interrupted: it is not known whether it took effect"
             outcome = Outcome(error=HalfDone(f"{said}; look before it is repeated"))
             self.after(step, outcome)
             return outcome
-        self._write("UPDATE effects SET attempt = attempt + 1 WHERE run = ? AND path = ?", (self._run, step.path))
+        self._write(
+            "UPDATE effects SET attempt = attempt + 1, state = ? WHERE run = ? AND path = ?",
+            (_first_state(step.effect), self._run, step.path),
+        )
         return None
 
     def after(self, step: Step, outcome: Outcome) -> None:
         """Note what came of it."""
         if isinstance(step.effect, Print) and outcome.error is None:
             return
+        if isinstance(outcome.error, Unsettled):
+            # Whatever waits inside of it is written down too: it is begun again to get there.
+            self._write("UPDATE effects SET state = 'waiting' WHERE run = ? AND path = ?", (self._run, step.path))
+            return
+        if isinstance(outcome.error, Halted):
+            return
         state = "failed" if outcome.error is not None else "done"
-        body = self._kept(step.effect, outcome)
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
         self._write(
             "UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? WHERE run = ? AND path = ?",
-            (state, body, time.time(), cost, self._run, step.path),
+            (state, self._kept(step.effect, outcome), time.time(), cost, self._run, step.path),
         )
 
-    # Inside
+    # What was written down
 
-    def _row(self, path: str) -> _Row | None:
-        found = self._journal.read(
-            "SELECT kind, hash, state, outcome, attempt FROM effects WHERE run = ? AND path = ?", (self._run, path)
-        )
-        return _Row(*found[0]) if found else None
-
-    def _begin(self, step: Step, hash: str, state: str) -> None:
-        asked = effect_json(step.effect)
-        # All that a model was shown is in the rows before; its hash says so.
-        asked.pop("turns", None)
-        body = '{"value":null}' if state == "done" else None
+    def _row(self, path: str) -> Row | None:
         with self._lock:
-            number, self._count = self._count, self._count + 1
-        asked_as, now = self._large(as_text(asked)), time.time()
-        self._write(
-            "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, attempt)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-            (self._run, step.path, number, step.effect.kind, hash, asked_as, state, body, now),
-        )
+            if path not in self._rows and self._read_to is not None and len(self._rows) < _KEPT:
+                self._read_ahead(self._read_to)
+            if (row := self._rows.pop(path, None)) is not None:
+                return row
+            if self._read_to is None:
+                # All there was is known; what was done since then was new.
+                return None
+        found = self._journal.read(f"SELECT {_COLUMNS} FROM effects WHERE run = ? AND path = ?", (self._run, path))
+        return Row(*found[0]) if found else None
 
-    def _check(self, step: Step, hash: str, row: _Row) -> None:
+    def _read_ahead(self, after: int) -> None:
+        found = self._journal.read(
+            f"SELECT {_COLUMNS} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_AHEAD}", (self._run, after)
+        )
+        self._rows |= {row[0]: Row(*row) for row in found}
+        self._read_to = found[-1][1] if len(found) == _AHEAD else None
+
+    def _check(self, step: Step, hash: str, row: Row) -> None:
         if (row.kind, row.hash) == (step.effect.kind, hash):
             return
-        (then,) = self._journal.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (self._run, step.path))
-        now = effect_json(step.effect)
-        now.pop("turns", None)
+        then = json.loads(self._journal.text(row.effect))
+        if self._other_model and isinstance(step.effect, AskModel) and then.get("kind") == "request":
+            # What was asked of another model, in its own way, was asked all the same.
+            same = replace(step.effect, model=then["model"], options=then["options"])
+            if fingerprint(same) == row.hash:
+                return
         raise Changed(
-            f"effect {step.path} of run {self._run} is not the one of the last time."
-            f"\n  then: {self._journal.text(then[0])[:400]}\n  now:  {as_text(now)[:400]}"
+            f"step {step.path} of run {self._run} is not the one of the last time.\n"
+            f"  then: {_shown(then)}\n  now:  {_shown(_asked(step.effect))}"
+        )
+
+    def _outcome(self, effect: Effect, row: Row) -> Outcome | None:
+        if isinstance(effect, ReadEnvironment) and row.state == "done":
+            return None
+        return outcome_from_json(json.loads(self._journal.text(row.outcome or "")))
+
+    # What is new
+
+    def _first_time(self, step: Step, hash: str) -> Outcome | None:
+        effect = step.effect
+        known = None if self.shelf is None else self.shelf.take(step.path, effect.kind, hash)
+        if known is not None:
+            self._insert(step, hash, known.state, known.outcome)
+            return self._outcome(effect, known)
+        state = _first_state(effect)
+        # A line that is printed twice is worse than one that is lost with the process that printed it.
+        self._insert(step, hash, state, '{"value":null}' if isinstance(effect, Print) else None)
+        if isinstance(effect, Sleep) and state == "waiting":
+            raise Unsettled(_until(time.time() + effect.seconds))
+        return None
+
+    def _slept(self, step: Step, until: float) -> Outcome:
+        if time.time() < until:
+            raise Unsettled(_until(until))
+        outcome = Outcome()
+        self.after(step, outcome)
+        return outcome
+
+    def _insert(self, step: Step, hash: str, state: str, outcome: str | None) -> None:
+        with self._lock:
+            number, self._count = self._count, self._count + 1
+        asked, now = self._large(as_text(_asked(step.effect))), time.time()
+        ended = now if state in ("done", "failed") else None
+        self._write(
+            "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, attempt)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            (self._run, step.path, number, step.effect.kind, hash, asked, state, outcome, now, ended),
         )
 
     def _kept(self, effect: Effect, outcome: Outcome) -> str:
@@ -129,21 +199,30 @@ class Entries:
             return ""
         return self._large(as_text(outcome_json(outcome)))
 
-    def _outcome(self, effect: Effect, row: _Row) -> Outcome | None:
-        if isinstance(effect, ReadEnvironment) and row.state == "done":
-            return None
-        return outcome_from_json(json.loads(self._journal.text(row.outcome or "")))
-
     def _large(self, text: str) -> str:
-        """The text, or where it is kept."""
-        if len(text) <= LARGE:
-            return text
-        name = hashlib.sha256(text.encode()).hexdigest()
-        self._write("INSERT OR IGNORE INTO texts VALUES (?, ?)", (name, text))
-        return f"@{name}"
+        return self._journal.kept(self._run, self._epoch, text)
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
         self._journal.write(self._run, self._epoch, statement, values)
+
+
+def _first_state(effect: Effect) -> str:
+    match effect:
+        case Print():
+            return "done"
+        case AskPerson():
+            return "waiting"
+        case Sleep(seconds) if seconds > LONG_SLEEP:
+            return "waiting"
+        case _:
+            return "begun"
+
+
+def _asked(effect: Effect) -> dict[str, Any]:
+    asked = effect_json(effect)
+    # All that a model was shown is in the rows before; its hash says so.
+    asked.pop("turns", None)
+    return asked
 
 
 def _is_unsure(effect: Effect) -> bool:
@@ -157,6 +236,10 @@ def _is_unsure(effect: Effect) -> bool:
             return False
 
 
+def _until(moment: float) -> str:
+    return f"it sleeps until {datetime.fromtimestamp(moment).astimezone().isoformat(' ', 'seconds')}"
+
+
 def _named(effect: Effect) -> str:
     match effect:
         case CallTool(tool):
@@ -167,3 +250,10 @@ def _named(effect: Effect) -> str:
             return model
         case _:
             return effect.kind
+
+
+def _shown(asked: Mapping[str, Any]) -> str:
+    """An effect in a line, as far as two of them may differ."""
+    given = ", ".join(f"{name} {as_text({'': each})[4:-1]}" for name, each in asked.items() if name != "kind" and each)
+    said = f"{asked['kind']}: {given}" if given else str(asked["kind"])
+    return said if len(said) <= 400 else f"{said[:400]}…"

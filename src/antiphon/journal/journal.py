@@ -2,69 +2,88 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, Unsettled, at, outcome_json, perform, place
+from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, outcome_json, perform, place
 from antiphon.effects.written import as_text
-from antiphon.errors import AntiphonError, NotReadyError
+from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
 from antiphon.journal.entries import Entries
+from antiphon.journal.looking import (
+    COLUMNS,
+    EffectEntry,
+    QuestionEntry,
+    RunEntry,
+    effect_entry,
+    question_entry,
+    run_entry,
+)
 from antiphon.store.database import Database
+from antiphon.store.entry import id_at, now_ticks
 from antiphon.store.place import default_path
 
 P = ParamSpec("P")
 R = TypeVar("R")
+#: Larger texts are kept once, by their content.
+LARGE = 8_192
+#: A run in one of these is not gone on with by itself; what it did can be looked at, and forked.
+ENDED = ("done", "failed", "cancelled")
 
 
-class TakenOver(AntiphonError):
-    """Somebody else goes on with this run; nothing that is done here from now on is written down."""
+class TakenOver(Halted):
+    """Somebody else goes on with this run, or has ended it; nothing that is done here from now on is written down."""
+
+
+class JournalFailed(Halted, StoreError):
+    """What a run does can no longer be written down, so it does nothing more."""
 
 
 class Unfinished(AntiphonError):
     """A run that somebody else is at."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunEntry:
-    """What the journal knows of a run; `waiting` are the paths and texts of its open questions."""
+class Running:
+    """A run that is ours for now. Its effects are written down by whoever stands in the door."""
 
-    id: str
-    state: str
-    created: float
-    updated: float
-    cost: float | None
-    effects: int
-    waiting: tuple[tuple[str, str], ...]
+    def __init__(self, journal: Journal, id: str, epoch: int, *, other_model: bool = False) -> None:
+        self.id = id
+        self.performer = Entries(journal, id, epoch, other_model=other_model)
+        self._journal = journal
+        self._epoch = epoch
+
+    def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
+        """Let go of it in this state; `ending` is how it ended, as JSON data."""
+        self._journal.leave(self.id, self._epoch, state, ending)
 
 
 class Journal:
-    """Runs, and what each has done. Without a path it is the file in which conversations are kept.
+    """Runs, and what each has done. Without a place it is the file in which conversations are kept.
 
     `with journal.run("nightly-7"):` begins a run or goes on with it: what it has done already gives the outcomes of
     then, errors included, and only the rest is done. Requests and calls of sessions, and all that programs do, are
     written down by themselves; `step` does it for a function of your own.
     """
 
-    def __init__(self, path: str | PathLike[str] | None = None) -> None:
-        self._database = Database(Path(path) if path is not None else default_path())
+    def __init__(self, place: str | PathLike[str] | None = None) -> None:
+        self._database = Database(Path(place) if place is not None else default_path())
+
+    # Being in a run
 
     @contextmanager
     def run(self, id: str) -> Generator[None]:
         """Be in this run. Whatever is raised passes through, and the run can be gone on with."""
-        epoch = self._take(id)
-        entries = Entries(self, id, epoch)
+        running = self.go_on(id) if self.has(id) else self.begin("python", id, id=id)
         state = "failed"
         try:
-            with at(Place(Node(), (*place().performers, entries))):
+            with at(Place(Node(), (*place().performers, running.performer))):
                 yield
             state = "done"
         except Unsettled:
@@ -76,7 +95,7 @@ class Journal:
             state = "interrupted"
             raise
         finally:
-            self._leave(id, epoch, state)
+            running.leave(state)
 
     def step(self, function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Call a function, once for all: the next time its value is that of now. Its value has a JSON form."""
@@ -87,17 +106,63 @@ class Journal:
         effect = RunPython(name, {"args": list(args), **({"kwargs": kwargs} if kwargs else {})})
         return perform(Step(where.node.next(), effect), lambda: function(*args, **kwargs))
 
-    def runs(self) -> list[RunEntry]:
-        """All runs, the newest first."""
-        rows = self.read(
-            "SELECT id, state, created, updated, (SELECT sum(cost) FROM effects WHERE run = id),"
-            " (SELECT count(*) FROM effects WHERE run = id) FROM runs ORDER BY created DESC, rowid DESC",
-            (),
-        )
-        return [RunEntry(*row[:6], waiting=self._questions(row[0])) for row in rows]
+    # Runs, whoever is in them
+
+    def begin(
+        self,
+        kind: str,
+        title: str,
+        begun_as: Mapping[str, Any] | None = None,
+        *,
+        id: str = "",
+        state: str = "running",
+        parent: str | None = None,
+        number: int | None = None,
+    ) -> Running:
+        """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data."""
+        _check_name(id or "run")
+        now, body = time.time(), as_text(begun_as or {})
+        with self._database.writing() as connection:
+            self._keep(connection, body)
+            chosen = id or _free(connection)
+            connection.execute(
+                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number)"
+                " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)",
+                (chosen, state, now, now, _owner(), kind, title, _name(body), parent, number),
+            )
+        return Running(self, chosen, 1)
+
+    def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
+        """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
+        with self._database.writing() as connection:
+            found = connection.execute("SELECT epoch, owner, state FROM runs WHERE id = ?", (id,)).fetchone()
+            if found is None:
+                raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
+            epoch, owner, state = found
+            if state == "cancelled":
+                raise Unfinished(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
+            if owner and not by_force and _is_there(owner):
+                raise Unfinished(f"run {id!r} is being run by process {owner.split(':')[1]}; wait for it, or end it")
+            connection.execute(
+                "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
+                (epoch + 1, _owner(), time.time(), id),
+            )
+        return Running(self, id, epoch + 1, other_model=other_model)
+
+    def leave(self, id: str, epoch: int, state: str, ending: Mapping[str, Any] | None = None) -> None:
+        """Let go of a run, unless somebody else has taken it."""
+        body = None if ending is None else as_text(ending)
+        with self._database.writing() as connection:
+            if body is not None:
+                self._keep(connection, body)
+            connection.execute(
+                "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?"
+                " WHERE id = ? AND epoch = ?",
+                (state, time.time(), body and _name(body), self._wakes(connection, id), id, epoch),
+            )
 
     def answer(self, id: str, path: str, said: Said) -> None:
-        """Answer a question of a run that waits; it counts when the run is gone on with."""
+        """Answer a question of a run that waits, once; it counts when the run is gone on with."""
         body = as_text(outcome_json(Outcome(said)))
         with self._database.writing() as connection:
             changed = connection.execute(
@@ -105,14 +170,83 @@ class Journal:
                 " WHERE run = ? AND path = ? AND kind = 'person' AND state = 'waiting'",
                 (body, time.time(), id, path),
             ).rowcount
+            connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (id,))
         if not changed:
-            open_paths = ", ".join(each for each, _ in self._questions(id)) or "none"
+            open_paths = ", ".join(each.path for each in self.questions(id)) or "none"
             raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
 
-    def forget(self, id: str) -> None:
-        """Remove a run and all that it has done."""
+    def cancel(self, id: str) -> None:
+        """End a run: whoever is at it writes nothing more, and does nothing more from its next effect on."""
         with self._database.writing() as connection:
-            connection.execute("DELETE FROM runs WHERE id = ?", (id,))
+            found = connection.execute("SELECT state FROM runs WHERE id = ?", (id,)).fetchone()
+            if found is None:
+                raise NotSavedError(f"there is no run {id!r}")
+            if found[0] in ENDED:
+                raise NotReadyError(f"run {id!r} is over already: {found[0]}")
+            connection.execute(
+                "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
+                " WHERE id = ?",
+                (time.time(), id),
+            )
+
+    def forget(self, *ids: str) -> None:
+        """Remove runs and all that they have done, and those that were begun as a part of them."""
+        with self._database.writing() as connection:
+            for id in ids:
+                connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
+            connection.execute(_SWEEP)
+
+    # Looking
+
+    def runs(self, *, parent: str | None = None, limit: int | None = None) -> list[RunEntry]:
+        """Runs, the newest first; with a `parent`, those that are part of it, in order."""
+        which, order = ("parent IS NULL", "created DESC, id DESC") if parent is None else ("parent = ?", "number, id")
+        most = "" if limit is None else f" LIMIT {int(limit)}"
+        values = () if parent is None else (parent,)
+        rows = self.read(f"SELECT {COLUMNS} FROM runs WHERE {which} ORDER BY {order}{most}", values)
+        return [run_entry(self, row) for row in rows]
+
+    def find(self, which: str) -> RunEntry:
+        """The run with this id, or the only one whose id begins so; `last` is the newest."""
+        if which == "last":
+            rows = self.read(
+                f"SELECT {COLUMNS} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT 1", ()
+            )
+            if not rows:
+                raise NotSavedError("there is no run yet")
+            return run_entry(self, rows[0])
+        rows = self.read(f"SELECT {COLUMNS} FROM runs WHERE id = ?", (which,))
+        rows = rows or self.read(
+            f"SELECT {COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(which), which)
+        )
+        if len(rows) != 1 or not which:
+            raise NotSavedError(f"{'several runs begin' if rows else 'no run begins'} with {which!r}")
+        return run_entry(self, rows[0])
+
+    def has(self, id: str) -> bool:
+        """Whether there is a run of this name."""
+        return bool(self.read("SELECT 1 FROM runs WHERE id = ?", (id,)))
+
+    def effects(self, id: str) -> Generator[EffectEntry]:
+        """What a run has done, in the order in which it was begun."""
+        last = -1
+        while rows := self.read(
+            "SELECT seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
+            " WHERE run = ? AND seq > ? ORDER BY seq LIMIT 500",
+            (id, last),
+        ):
+            yield from (effect_entry(self, row[1:]) for row in rows)
+            last = rows[-1][0]
+
+    def questions(self, id: str, limit: int | None = None) -> tuple[QuestionEntry, ...]:
+        """What a run waits for people to say."""
+        most = "" if limit is None else f" LIMIT {int(limit)}"
+        rows = self.read(
+            "SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'person'"
+            f" ORDER BY seq{most}",
+            (id,),
+        )
+        return tuple(question_entry(path, self.text(effect)) for path, effect in rows)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -131,58 +265,79 @@ class Journal:
         """A text that may be kept apart."""
         if not kept.startswith("@"):
             return kept
-        ((text,),) = self.read("SELECT body FROM texts WHERE hash = ?", (kept[1:],))
-        return text
+        found = self.read("SELECT body FROM texts WHERE hash = ?", (kept[1:],))
+        if not found:
+            raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
+        return found[0][0]
+
+    def kept(self, run: str, epoch: int, text: str) -> str:
+        """The text, or where it is kept."""
+        if len(text) > LARGE:
+            self.write(run, epoch, _KEEP, (_name(text)[1:], text))
+        return _name(text)
 
     def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
         """Write, unless somebody else has taken the run over."""
-        with self._database.writing() as connection:
-            ((now,),) = connection.execute("SELECT epoch FROM runs WHERE id = ?", (run,)).fetchall() or [(None,)]
-            if now != epoch:
-                raise TakenOver(f"run {run!r} is gone on with elsewhere")
-            connection.execute(statement, values)
+        try:
+            with self._database.writing() as connection:
+                found = connection.execute("SELECT epoch, state FROM runs WHERE id = ?", (run,)).fetchone()
+                if found is None or found[0] != epoch:
+                    how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
+                    raise TakenOver(f"run {run!r} {how or 'is gone on with elsewhere'}")
+                connection.execute(statement, values)
+        except StoreError as error:
+            raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
 
     # Inside
 
-    def _take(self, id: str) -> int:
-        """Take a run, new or old; nobody may be at it who is still there."""
-        if not id or len(id) > 200:
-            raise NotReadyError("a run needs a name of at most 200 characters")
-        me = f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
-        now = time.time()
-        with self._database.writing() as connection:
-            found = connection.execute("SELECT epoch, owner FROM runs WHERE id = ?", (id,)).fetchone()
-            if found is None:
-                connection.execute(
-                    "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as)"
-                    " VALUES (?, 'running', ?, ?, 1, ?, 'python', ?, '{}')",
-                    (id, now, now, me, id),
-                )
-                return 1
-            epoch, owner = found
-            if owner and _is_there(owner):
-                raise Unfinished(f"run {id!r} is being run by process {owner.split(':')[1]}; wait for it, or end it")
-            connection.execute(
-                "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ? WHERE id = ?",
-                (epoch + 1, me, now, id),
-            )
-            return epoch + 1
+    def _keep(self, connection: Any, text: str) -> None:
+        if len(text) > LARGE:
+            connection.execute(_KEEP, (_name(text)[1:], text))
 
-    def _leave(self, id: str, epoch: int, state: str) -> None:
-        with self._database.writing() as connection:
-            connection.execute(
-                "UPDATE runs SET state = ?, owner = '', updated = ? WHERE id = ? AND epoch = ?",
-                (state, time.time(), id, epoch),
-            )
+    def _wakes(self, connection: Any, id: str) -> float | None:
+        """When the first of what sleeps in a run wakes up."""
+        rows = connection.execute(
+            "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
+        ).fetchall()
+        from antiphon._json import loads
 
-    def _questions(self, id: str) -> tuple[tuple[str, str], ...]:
-        rows = self.read("SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' ORDER BY seq", (id,))
-        return tuple((path, json.loads(self.text(effect))["text"]) for path, effect in rows)
+        return min((began + loads(effect, "a sleep")["seconds"] for began, effect in rows), default=None)
+
+
+_USED = " UNION ".join(
+    f"SELECT {column} FROM {table} WHERE {column} LIKE '@%'"
+    for table, column in (("effects", "effect"), ("effects", "outcome"), ("runs", "begun_as"), ("runs", "ending"))
+)
+_SWEEP = f"DELETE FROM texts WHERE '@' || hash NOT IN ({_USED})"
+_KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+
+def _name(text: str) -> str:
+    """What stands for a text in a row: itself, or its hash."""
+    return text if len(text) <= LARGE else f"@{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _check_name(id: str) -> None:
+    if not id or len(id) > 200:
+        raise NotReadyError("a run needs a name of at most 200 characters")
+
+
+def _free(connection: Any) -> str:
+    """A name that no run has."""
+    ticks = now_ticks()
+    while connection.execute("SELECT 1 FROM runs WHERE id = ?", (id_at(ticks),)).fetchone():
+        ticks += 1
+    return id_at(ticks)
+
+
+def _owner() -> str:
+    """This process, so that another one can tell whether it is still there."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
 
 
 def _is_there(owner: str) -> bool:
     """Whether the process that holds a run still lives; of another machine's nothing is known, so it may."""
-    host, process, _ = owner.split(":")
+    host, process, started, _ = owner.split(":")
     if host != socket.gethostname():
         return True
     try:
@@ -191,4 +346,12 @@ def _is_there(owner: str) -> bool:
         return False
     except PermissionError:
         pass
-    return True
+    return _started(int(process)) == started
+
+
+def _started(process: int) -> str:
+    """When a process was started, in the system's own count: numbers of processes are used again."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Literal
 
 from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
 from antiphon.conversation.repair import interrupted
-from antiphon.effects import HalfDone, Place, Unsettled, at, below
+from antiphon.effects import HalfDone, Place, at, below
 from antiphon.effects.values import AskPerson, CallTool, Effect, Returned, Said
+from antiphon.errors import Unsettled
 from antiphon.session.answers import asked_result, denial, is_asked_more_than_once, spoken
 from antiphon.session.breaker import Breaker
 from antiphon.session.clock import Clock
@@ -51,6 +53,8 @@ class Calls:
         self._told: dict[str, ToolCallRecord] = {}
         self._said: dict[str, tuple[str, str]] = {}
         self._finish: dict[str, tuple[Any]] = {}
+        #: What calls wait for that somebody inside of them asked.
+        self._inside: list[str] = []
         #: Calls that came when no more were allowed: refused, and none of the run's.
         self._late: set[str] = set()
 
@@ -88,8 +92,8 @@ class Calls:
                 # Of several, the first in call order counts.
                 raise self._goal.ended_by_tool(self._finish[call.id][0])
         if self._conversation.open_calls:
-            names = "; ".join(f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call)
-            raise End("waiting", f"a person is needed: {names}")
+            names = [f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call]
+            raise End("waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside))
         if reason := self._breaker.reason:
             raise End("stuck", reason)
         limit = self._settings.limits.calls
@@ -202,23 +206,26 @@ class Calls:
             await self._run_together(allowed)
 
     async def _run_together(self, calls: list[tuple[ToolCall, Tool]]) -> None:
-        """Calls that say they may run side by side, the others one after the other among them."""
-        alone = asyncio.Lock()
+        """Calls that say they may run side by side, the others one after the other among them.
+
+        One that ends the run lets the others finish: what is stopped in the middle may have taken effect.
+        """
+        alone, errors = asyncio.Lock(), list[BaseException]()
 
         async def run(call: ToolCall, tool: Tool) -> None:
-            if tool.concurrent:
-                await self._run_one(call, tool)
-                return
-            async with alone:
-                await self._run_one(call, tool)
+            try:
+                async with nullcontext() if tool.concurrent else alone:
+                    await self._run_one(call, tool)
+            except asyncio.CancelledError:
+                raise
+            except BaseException as error:
+                errors.append(error)
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for call, tool in calls:
-                    group.create_task(run(call, tool))
-        except BaseExceptionGroup as errors:
-            # Tools raise their bugs, if so wanted; the rest is of those who were asked.
-            raise errors.exceptions[0] from None
+        async with asyncio.TaskGroup() as group:
+            for call, tool in calls:
+                group.create_task(run(call, tool))
+        if errors:
+            raise errors[0]
 
     async def _run_one(self, call: ToolCall, tool: Tool) -> None:
         self._run.tell(CallStarted(call))
@@ -230,6 +237,9 @@ class Calls:
         except HalfDone as error:
             result = failure(call, str(error))
             self._take(call, result, record(call, result))
+            return
+        except Unsettled as error:
+            self._inside.append(f"`{call.name}` waits: {error}")
             return
         if returned.requests and not spent.requests:
             # It was done before, and counts as if it were done now.
@@ -259,6 +269,11 @@ class Calls:
                     done = await work
         except Pause as needed:
             return Returned(asks=str(needed), usage=spent.usage, cost=spent.cost, requests=spent.requests)
+        except Unsettled as needed:
+            if self._place.waits:
+                raise
+            result = failure(call, f"{type(needed).__name__}: {needed}")
+            return Returned(result, record(call, result), {}, "", None, spent.usage, spent.cost, spent.requests)
         except Finish as end:
             result = ToolResult(call.id, end.text)
             used = spent.usage, spent.cost, spent.requests

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from antiphon.effects import Unsettled
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, Unsettled
 
 if TYPE_CHECKING:
     from antiphon.session.result import Ending, RunRecord

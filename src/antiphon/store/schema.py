@@ -82,6 +82,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             attempt INTEGER NOT NULL,
             PRIMARY KEY (run, path)
         ) WITHOUT ROWID""",
+        "CREATE UNIQUE INDEX effects_seq ON effects (run, seq)",
         "CREATE INDEX effects_waiting ON effects (run, state) WHERE state = 'waiting'",
         # What is large, once by its content.
         "CREATE TABLE texts (hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",

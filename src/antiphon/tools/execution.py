@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from antiphon.conversation import Conversation, Image, Text, ToolCall, ToolResult
-from antiphon.errors import ContentError
+from antiphon.errors import ContentError, Halted, Unsettled
 from antiphon.results import Result, face
 from antiphon.results.face import images_of
 from antiphon.results.nested import gathered
@@ -66,7 +66,7 @@ class Executed:
 async def execute(
     tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None, *, raise_bugs: bool = False
 ) -> Executed:
-    """Run one call. Whatever goes wrong is an error result; cancellation, `Pause` and `Finish` get out of here.
+    """Run one call. Whatever goes wrong is an error result; only what ends or stops the run gets out of here.
 
     What is no failure but a mistake in the tool's own code is logged with its traceback, and raised if so wanted.
     """
@@ -81,7 +81,7 @@ async def execute(
         result = as_result(call, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = failure(call, f"the arguments of `{tool.name}` do not fit: {error}")
-    except (Pause, Finish):
+    except (Pause, Finish, Unsettled, Halted):
         raise
     except ToolFailure as error:
         result = failure(call, str(error))

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 from antiphon.conversation import Conversation
 from antiphon.conversation.transcript import transcript
 from antiphon.effects.door import Node, Place, Step, at, below, perform, place
+from antiphon.errors import Halted, Unsettled
 from antiphon.lang.compile.code import Site
 from antiphon.lang.run import context
 from antiphon.lang.run.errors import Stopped, VibeError
 from antiphon.lang.run.history import ends_open, since, with_turns, without_private
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
-from antiphon.lang.run.questions import waits
+from antiphon.lang.run.questions import NobodyThere, halted, waits
 from antiphon.lang.run.threads import Pending, Round, State
 from antiphon.lang.run.tooling import LEFT_OUT, VibeTool, python_type
 from antiphon.lang.run.traces import translated
@@ -78,7 +79,14 @@ class Execution:
             except Exception as error:
                 raise translated(error) from error
 
-        return perform(Step(where.node.next(), effect, subject=subject), done)
+        try:
+            return perform(Step(where.node.next(), effect, subject=subject), done)
+        except Halted as error:
+            raise halted(error) from error
+        except NobodyThere:
+            raise
+        except Unsettled as error:
+            raise waits(str(error)) from error
 
     # The run, which is made when there is something to tell of it
 
@@ -161,6 +169,11 @@ class Execution:
         if errors:
             raise errors[0]
 
+    def settle(self) -> None:
+        """It waits for somebody: what was started gets as far as it can."""
+        for each in self.pending:
+            each.done.wait()
+
     def abandon(self) -> None:
         """It is over: whatever was started and still waits for a model is cancelled."""
         while self.pending:
@@ -216,6 +229,8 @@ class Execution:
             raise
         except Cancelled:
             raise RoundStopped(VibeError("V0927", "stopped because another round failed")) from None
+        except Halted as error:
+            raise halted(error) from error
         except Waiting as error:
             raise waits(str(error), "run it in a terminal, or allow it: `--yes`") from error
         except LimitReached as error:
@@ -335,7 +350,9 @@ class Execution:
                 except BaseException as error:
                     with lock:
                         errors.append(translated(error) if isinstance(error, Exception) else error)
-                    scope.cancel()
+                    if not is_waiting(error):
+                        # While one waits for somebody, the others get as far as they can.
+                        scope.cancel()
 
         here = place()
         workers = [
@@ -350,7 +367,7 @@ class Execution:
         finally:
             scope.close()
         if errors:
-            raise next((each for each in errors if not isinstance(each, RoundStopped)), errors[0])
+            raise min(errors, key=lambda each: isinstance(each, RoundStopped) + 2 * is_waiting(each))
         return [value for each in results for value in each]
 
     def _isolated(self, scope: CancelScope, body: Callable[[Any], list[Any]], item: Any, number: int, path: str) -> Any:
@@ -390,6 +407,11 @@ def _is_over_budget(error: BaseException) -> bool:
     from antiphon.effects import OverBudget
 
     return isinstance(error.__cause__, OverBudget)
+
+
+def is_waiting(error: BaseException | None) -> bool:
+    """Whether an error is none, but says that the program can be gone on with when somebody has answered."""
+    return isinstance(error, Stopped) and isinstance(error.error, NobodyThere)
 
 
 class RoundStopped(Stopped):

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.run.errors import Stopped, VibeError
-from antiphon.lang.run.execution import Execution
+from antiphon.lang.run.execution import Execution, is_waiting
 from antiphon.lang.run.host import Host, PromptShown
 from antiphon.lang.run.library import as_type
 from antiphon.lang.run.modules import Compiled, Instances, Modules, Servers, source_of
@@ -98,6 +98,8 @@ class Program:
             # Whoever debugs the program has had enough; that is no error of it.
             raise
         except (Exception, Stopped) as error:
+            if is_waiting(error):
+                execution.settle()
             outcome.outcome, outcome.error = "failed", translated(error)
         finally:
             execution.abandon()

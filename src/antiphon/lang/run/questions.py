@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from antiphon.effects.door import Unsettled, place
+from antiphon.effects.door import place
+from antiphon.errors import Halted, Unsettled
 from antiphon.lang.run.errors import Stopped, VibeError
 
 if TYPE_CHECKING:
@@ -27,13 +28,18 @@ def answered(
 
 
 class NobodyThere(VibeError, Unsettled):
-    """A person is needed; what asked has no outcome yet."""
+    """A person, or a time, is waited for; what asked has no outcome yet."""
 
 
-def waits(message: str, hint: str) -> BaseException:
+def halted(error: Halted) -> Stopped:
+    """What ends a program that may do nothing more, whatever it catches."""
+    return Stopped(VibeError("V0930", str(error)))
+
+
+def waits(message: str, hint: str = "") -> BaseException:
     """What is raised where nobody answers; in a run that can wait, the program cannot catch it."""
     error = NobodyThere("V0923", message, hint)
-    return Stopped(error) if any(getattr(each, "waits", False) for each in place().performers) else error
+    return Stopped(error) if place().waits else error
 
 
 def named(text: str) -> str:
