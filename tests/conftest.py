@@ -1,6 +1,9 @@
 """Settings for all tests."""
 
+import atexit
 import os
+import shutil
+import tempfile
 from pathlib import Path
 
 from hypothesis import settings
@@ -14,6 +17,11 @@ settings.load_profile("antiphon")
 
 # Keys and settings of whoever runs the tests are none of their business.
 os.environ["XDG_CONFIG_HOME"] = os.path.join(os.path.dirname(__file__), "no-such-directory")
+
+# What they do is written down elsewhere, and removed.
+_data = tempfile.mkdtemp(prefix="antiphon-tests-")
+atexit.register(shutil.rmtree, _data, ignore_errors=True)
+os.environ["XDG_DATA_HOME"] = _data
 
 # Programs that tests start are to be of the tree that is tested, whichever one is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(

@@ -42,6 +42,7 @@ AntiphonError
 ├── VibeError                what went wrong while a program ran (antiphon.lang.run)
 │   ├── Thrown               what the program itself threw, and nobody caught
 │   ├── NobodyThere          a person is needed, and nobody answers
+│   │   └── Asleep           it goes on when it is time
 │   └── ImportFailed         a module, package or server that cannot be imported
 └── ProviderError            the provider, or the way to it, failed
     ├── ConnectionFailed     no connection, or it broke

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import unicodedata
 from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
@@ -20,6 +22,33 @@ if TYPE_CHECKING:
 #: The widest name of a model, and the narrowest title: columns go before a title gets narrower.
 _MODEL, _TITLE = 28, 12
 _RIGHT = (False, False, False, True, True, True)
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+
+
+def moment(text: str) -> datetime:
+    """When `30d` ago was, or the beginning of a day."""
+    try:
+        if found := re.fullmatch(r"([0-9]{1,6})([hdw])", text.strip()):
+            return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+        return datetime.fromisoformat(text).astimezone()
+    except (ValueError, OverflowError):
+        known = "an age such as 30d (h, d, w) nor a date such as 2026-01-31"
+        raise click.BadParameter(f"{printable(text)!r} is neither {known}") from None
+
+
+class ListingGroup(click.Group):
+    """A group that lists where no command is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put `list` before options that are not the group's own."""
+        own = {name for each in self.params for name in each.opts}
+        place = 0
+        while place < len(args) and args[place].partition("=")[0] in own:
+            place += 1 if "=" in args[place] else 2
+        rest = args[place:]
+        if not rest or (rest[0].startswith("-") and rest[0] not in ctx.help_option_names):
+            args = [*args[:place], "list", *rest]
+        return super().parse_args(ctx, args)
 
 
 def print_entries(entries: Sequence[Entry], as_json: bool) -> None:
@@ -28,19 +57,31 @@ def print_entries(entries: Sequence[Entry], as_json: bool) -> None:
         # ASCII alone, and of that nothing a terminal would obey.
         click.echo(json.dumps([entry.to_json() for entry in entries], indent=2).replace("\x7f", "\\u007f"))
         return
-    rows = [_columns(entry) for entry in entries]
-    widths = [max(map(_cells, column)) for column in zip(*rows, strict=True)]
-    room = _room()
-    while len(widths) > 1 and sum(widths) + 2 * len(widths) + _TITLE > room:
-        widths.pop()
-    for entry, row in zip(entries, rows, strict=True):
-        columns = [_padded(text, width, right) for text, width, right in zip(row, widths, _RIGHT, strict=False)]
-        line = "  ".join(column for column in columns if column)
-        title = one_line(entry.title) or "(no text)"
-        _echo(f"{line}  {_cut(title, max(room - _cells(line) - 2, 2))}")
+    lines = columned([(_columns(entry), one_line(entry.title) or "(no text)") for entry in entries], _RIGHT)
+    for entry, line in zip(entries, lines, strict=True):
+        _echo(line)
         if entry.excerpt:
             pieces = entry.excerpt.pieces()
             _echo("    " + "".join(click.style(printable(text), bold=found) for text, found in pieces if text))
+
+
+def print_rows(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> None:
+    """Print rows of columns, each with a title behind them, as lines that fit the terminal."""
+    for line in columned(rows, right):
+        _echo(line)
+
+
+def columned(rows: Sequence[tuple[tuple[str, ...], str]], right: Sequence[bool]) -> list[str]:
+    """The lines: columns go before a title gets too narrow."""
+    widths = [max(map(_cells, column)) for column in zip(*(row for row, _ in rows), strict=True)]
+    room, out = _room(), list[str]()
+    while len(widths) > 1 and sum(widths) + 2 * len(widths) + _TITLE > room:
+        widths.pop()
+    for row, title in rows:
+        columns = [_padded(text, width, at_right) for text, width, at_right in zip(row, widths, right, strict=False)]
+        line = "  ".join(column for column in columns if column)
+        out.append(f"{line}  {_cut(title, max(room - _cells(line) - 2, 2))}")
+    return out
 
 
 def when(entry: Entry) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from antiphon._printable import printable
-from antiphon.cli.listing import one_line, print_entries, when
+from antiphon.cli.listing import ListingGroup, moment, one_line, print_entries, when
 from antiphon.errors import NotSavedError
 
 if TYPE_CHECKING:
@@ -21,31 +20,9 @@ if TYPE_CHECKING:
 
 #: Those of `antiphon.formats.WRITTEN`, which is not worth its import to who only lists.
 _FORMATS = ("anthropic", "openai-chat", "openai-responses", "gemini", "antiphon")
-_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
-def _moment(text: str) -> datetime:
-    """When `30d` ago was, or the beginning of a day."""
-    try:
-        if found := re.fullmatch(r"([0-9]{1,6})([hdw])", text.strip()):
-            return datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError):
-        known = "an age such as 30d (h, d, w) nor a date such as 2026-01-31"
-        raise click.BadParameter(f"{printable(text)!r} is neither {known}") from None
-
-
-class _Logs(click.Group):
-    """A group that lists where no command is named."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put `list` before options that are not the group's own."""
-        if not args or (args[0].startswith("-") and args[0] not in ctx.help_option_names):
-            args = ["list", *args]
-        return super().parse_args(ctx, args)
-
-
-@click.group(cls=_Logs)
+@click.group(cls=ListingGroup)
 def logs() -> None:
     """List, search, show and export saved conversations.
 
@@ -59,7 +36,7 @@ def _listing(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option(
-            "--since", type=_moment, metavar="AGE", help="Changed in this time (12h, 30d, 6w) or since this date."
+            "--since", type=moment, metavar="AGE", help="Changed in this time (12h, 30d, 6w) or since this date."
         ),
         click.option("--model", help="A part of a model's name."),
         click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="How many."),
@@ -149,7 +126,7 @@ def export(id: str, file: str, format: str) -> None:
 @logs.command()
 @click.argument("ids", nargs=-1, metavar="[ID]...")
 @click.option(
-    "--older-than", type=_moment, metavar="AGE", help="Those not changed for this long (30d, 6w) or since this date."
+    "--older-than", type=moment, metavar="AGE", help="Those not changed for this long (30d, 6w) or since this date."
 )
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def remove(ids: tuple[str, ...], older_than: datetime | None, yes: bool) -> None:

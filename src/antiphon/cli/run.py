@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon._printable import printable
 from antiphon.cli import programs
+from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_report, show_prompt
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.runs.begun import PIPED, Begun, sources_of
 
 if TYPE_CHECKING:
-    from antiphon.lang.run.host import PromptShown
-    from antiphon.lang.run.program import Program, Report
-
-#: The exit code of each way a run can end.
-EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "interrupted": 130}
-_ENDINGS = {"V0922": "limit", "V0923": "waiting", "V0925": "invalid"}
+    from antiphon.lang.run.program import Program
 
 
 def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
@@ -52,6 +49,8 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
     "server or command that you were not asked about.",
 )
 @click.option("--show", type=click.Choice(["prompt"]), help="Show what the first request would say; send nothing.")
+@click.option("--no-journal", is_flag=True, help="Do not write down what it does; then it cannot be gone on with.")
+@click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 def run(
     file: str,
     args: tuple[str, ...],
@@ -61,16 +60,20 @@ def run(
     record: str | None,
     replay: str | None,
     sets: tuple[str, ...],
+    no_journal: bool,
+    wait: bool,
     **limits: Any,
 ) -> None:
     """Run a program; `-` reads it from standard input.
+
+    What it does is written down: one that was interrupted, or waits for somebody, is gone on with by `antiphon runs`.
 
     \b
     Exit code:
       0    done
       1    the program failed
       2    it cannot be run: wrong syntax or types, options, an unreadable file
-      3    it waits for a human, and nobody is there
+      3    it waits for a human who is not there, or for a time that is far off
       4    a limit was reached, or a model gave no answer
       130  interrupted
     """
@@ -78,31 +81,23 @@ def run(
     _check_recordings(record, replay)
     if untrusted and limits["yes"]:
         raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
-    program = _load(file, untrusted, as_json)
-    if not untrusted and file != "-":
-        _check_trust(program, file, as_json)
+    program = load_program(file, untrusted, as_json)
+    if not untrusted and file != PIPED:
+        check_trust(program, file, as_json)
     if not as_json:
         for each in program.warnings:
             click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
-    settings = {"record": record, "replay": replay, "show_prompt": show is not None, "untrusted": untrusted, **limits}
-    if file != "-":
-        settings["directory"] = programs.directory(file)
-    outcome = _run(program, args, _inputs(program, given), as_json, file != "-", settings)
-    if outcome is None:
-        return
-    ending = _ENDINGS.get(outcome.error.code, "failed") if outcome.error else outcome.outcome
-    if as_json:
-        _print_json(program, outcome, ending)
-    elif outcome.error:
-        click.echo(programs.rendered_error(outcome.error, sys.stderr), err=True)
-    elif ending == "interrupted":
-        click.echo("interrupted", err=True)
-    elif show:
-        click.echo("antiphon: the program asks no model", err=True)
-    sys.exit(EXIT_CODES[ending])
+    settings = {"record": record, "replay": replay, "untrusted": untrusted, **limits}
+    begun = Begun(
+        file, os.getcwd(), program.source.name, sources_of(program), list(args), _inputs(program, given), settings
+    )
+    if show:
+        sys.exit(show_prompt(program, begun, as_json))
+    kept = None if no_journal else begun_late(begun)
+    sys.exit(carry_out(program, begun, kept, as_json=as_json, wait=wait))
 
 
-def _check_trust(program: Program, file: str, as_json: bool) -> None:
+def check_trust(program: Program, file: str, as_json: bool) -> None:
     """A program of somebody else's repository is not run before its user has seen what it reaches."""
     from antiphon.cli.trust import check_program
 
@@ -112,71 +107,31 @@ def _check_trust(program: Program, file: str, as_json: bool) -> None:
     hint = "`antiphon trust` shows all of it and allows it; `run --untrusted` runs it within bounds"
     error = VibeError("V0923", refused, hint)
     if as_json:
-        _print_report("waiting", [programs.unplaced(error, file)])
+        print_report("waiting", [programs.unplaced(error, file)])
     else:
         click.echo(programs.rendered_error(error, sys.stderr), err=True)
     sys.exit(EXIT_CODES["waiting"])
 
 
-def _load(file: str, untrusted: bool, as_json: bool) -> Program:
+def load_program(file: str, untrusted: bool, as_json: bool) -> Program:
     from antiphon.lang.run.program import load, loads
 
     try:
-        if file == "-":
+        if file == PIPED:
             return loads(programs.read(file).text, programs.STDIN, untrusted=untrusted)
         return load(file, untrusted=untrusted)
     except ProgramErrors as errors:
         if as_json:
-            _print_report("invalid", [each.to_json(source) for source, each in errors.found])
+            print_report("invalid", [each.to_json(source) for source, each in errors.found])
         else:
             for source, each in errors.found:
                 click.echo(programs.rendered(source, each, sys.stderr), err=True)
     except VibeError as error:
         if as_json:
-            _print_report("invalid", [programs.unplaced(error, file)])
+            print_report("invalid", [programs.unplaced(error, file)])
         else:
             click.echo(programs.rendered_error(error, sys.stderr), err=True)
     sys.exit(EXIT_CODES["invalid"])
-
-
-def _run(
-    program: Program,
-    args: tuple[str, ...],
-    inputs: dict[str, Any],
-    as_json: bool,
-    has_human: bool,
-    settings: dict[str, Any],
-) -> Report | None:
-    """How it went; nothing, where it was only to show a prompt and has done so."""
-    from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, terminal_host, write_line
-    from antiphon.lang.run.host import PromptShown
-
-    prepare_output()
-    is_shown = settings["show_prompt"]
-    if settings.pop("yes"):
-        from antiphon.tools import ALLOW_ALL
-
-        settings["policy"] = ALLOW_ALL
-    write = _write_aside if is_shown else _write_nothing if as_json else write_line
-    terminal = Terminal(has_human=has_human)
-    host = terminal_host(terminal, write=write, **settings)
-    servers = ConfiguredServers(host)
-    try:
-        return program.attempt(host, arguments=args, servers=servers, inputs=inputs)
-    except PromptShown as shown:
-        _print_prompt(shown, as_json)
-        return None
-    finally:
-        terminal.close()
-        servers.close()
-
-
-def _write_nothing(text: str) -> None:
-    """The prints are in the object at the end."""
-
-
-def _write_aside(text: str) -> None:
-    click.echo(printable(text), err=True)
 
 
 def _inputs(program: Program, given: dict[str, str]) -> dict[str, Any]:
@@ -205,37 +160,3 @@ def _check_recordings(record: str | None, replay: str | None) -> None:
     except OSError as error:
         what = f"read {replay}" if replay is not None else f"write {record}"
         raise ConfigurationError(f"cannot {what}: {error.strerror or error}") from None
-
-
-def _print_prompt(shown: PromptShown, as_json: bool) -> None:
-    from antiphon._json import loads
-    from antiphon.views.stream import json_text
-
-    provider, _, model = shown.model.partition("/")
-    body = loads(shown.body, "the request")
-    if as_json:
-        click.echo(json_text({"provider": provider, "model": model, "body": body}, indent=2))
-        return
-    click.echo(f"provider: {printable(provider)}\nmodel: {printable(model)}\n{json_text(body, indent=2)}")
-
-
-def _print_json(program: Program, outcome: Report, ending: str) -> None:
-    diagnostics = [each.to_json(program.source) for each in program.warnings]
-    if outcome.error:
-        diagnostics.append(outcome.error.to_json())
-    _print_report(ending, diagnostics, outcome)
-
-
-def _print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Report | None = None) -> None:
-    from antiphon.results import plain
-    from antiphon.views.stream import json_text
-
-    report = {
-        "outcome": ending,
-        "value": plain(outcome.value) if outcome else None,
-        "variables": plain(outcome.variables) if outcome else {},
-        "prints": outcome.prints if outcome else [],
-        "usage": outcome.usage if outcome else {},
-        "diagnostics": diagnostics,
-    }
-    click.echo(json_text(report, indent=2))

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 LONG_SLEEP = 60
 #: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
 _AHEAD, _KEPT = 256, 4_096
-_COLUMNS = "path, seq, kind, hash, state, effect, outcome, began"
+#: The columns that make a `Row`, in its order.
+COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
 
 
 class Changed(Halted):
@@ -54,6 +55,7 @@ class Row:
     effect: str
     outcome: str | None
     began: float
+    cost: float | None
 
 
 class Shelf(Protocol):
@@ -92,9 +94,8 @@ class Entries:
             return self._outcome(step.effect, row)
         if isinstance(step.effect, Sleep) and row.state == "waiting":
             return self._slept(step, row.began + step.effect.seconds)
-        if row.state == "begun" and _is_unsure(step.effect):
-            said = f"{_named(step.effect)} was interrupted: it is not known whether it took effect"
-            outcome = Outcome(error=HalfDone(f"{said}; look before it is repeated"))
+        if row.state == "begun" and is_unsure(step.effect):
+            outcome = Outcome(error=half_done(step.effect))
             self.after(step, outcome)
             return outcome
         self._write(
@@ -131,12 +132,12 @@ class Entries:
             if self._read_to is None:
                 # All there was is known; what was done since then was new.
                 return None
-        found = self._journal.read(f"SELECT {_COLUMNS} FROM effects WHERE run = ? AND path = ?", (self._run, path))
+        found = self._journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? AND path = ?", (self._run, path))
         return Row(*found[0]) if found else None
 
     def _read_ahead(self, after: int) -> None:
         found = self._journal.read(
-            f"SELECT {_COLUMNS} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_AHEAD}", (self._run, after)
+            f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_AHEAD}", (self._run, after)
         )
         self._rows |= {row[0]: Row(*row) for row in found}
         self._read_to = found[-1][1] if len(found) == _AHEAD else None
@@ -166,7 +167,7 @@ class Entries:
         effect = step.effect
         known = None if self.shelf is None else self.shelf.take(step.path, effect.kind, hash)
         if known is not None:
-            self._insert(step, hash, known.state, known.outcome)
+            self._insert(step, hash, known.state, known.outcome, known.cost)
             return self._outcome(effect, known)
         state = _first_state(effect)
         # A line that is printed twice is worse than one that is lost with the process that printed it.
@@ -182,15 +183,15 @@ class Entries:
         self.after(step, outcome)
         return outcome
 
-    def _insert(self, step: Step, hash: str, state: str, outcome: str | None) -> None:
+    def _insert(self, step: Step, hash: str, state: str, outcome: str | None, cost: float | None = None) -> None:
         with self._lock:
             number, self._count = self._count, self._count + 1
         asked, now = self._large(as_text(_asked(step.effect))), time.time()
         ended = now if state in ("done", "failed") else None
         self._write(
-            "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, attempt)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
-            (self._run, step.path, number, step.effect.kind, hash, asked, state, outcome, now, ended),
+            "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            (self._run, step.path, number, step.effect.kind, hash, asked, state, outcome, now, ended, cost),
         )
 
     def _kept(self, effect: Effect, outcome: Outcome) -> str:
@@ -225,7 +226,7 @@ def _asked(effect: Effect) -> dict[str, Any]:
     return asked
 
 
-def _is_unsure(effect: Effect) -> bool:
+def is_unsure(effect: Effect) -> bool:
     """Whether it must not be done again without somebody having looked."""
     match effect:
         case CallTool():
@@ -234,6 +235,12 @@ def _is_unsure(effect: Effect) -> bool:
             return not effect.is_harmless
         case _:
             return False
+
+
+def half_done(effect: Effect) -> HalfDone:
+    """What is said of something that was interrupted in the middle."""
+    said = f"{_named(effect)} was interrupted: it is not known whether it took effect"
+    return HalfDone(f"{said}; look before it is repeated")
 
 
 def _until(moment: float) -> str:

@@ -59,6 +59,23 @@ class Running:
         self._journal = journal
         self._epoch = epoch
 
+    def settle(self, path: str, outcome: Outcome) -> None:
+        """Say what came of a step of it."""
+        state, body = "failed" if outcome.error is not None else "done", as_text(outcome_json(outcome))
+        kept = self._journal.kept(self.id, self._epoch, body)
+        self._journal.write(
+            self.id,
+            self._epoch,
+            "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = ? AND path = ?",
+            (state, kept, time.time(), self.id, path),
+        )
+
+    def set_aside(self) -> str:
+        """Begin anew: what was done is kept as a run that is part of this one; its name."""
+        name = self._journal.set_aside(self.id, self._epoch)
+        self.performer = Entries(self._journal, self.id, self._epoch)
+        return name
+
     def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
         """Let go of it in this state; `ending` is how it ended, as JSON data."""
         self._journal.leave(self.id, self._epoch, state, ending)
@@ -189,6 +206,51 @@ class Journal:
                 (time.time(), id),
             )
 
+    def set_aside(self, id: str, epoch: int) -> str:
+        """Give what a run has done so far to a run of its own, which is over and part of it."""
+        with self._database.writing() as connection:
+            self._check_epoch(connection, id, epoch)
+            ((count,),) = connection.execute(
+                "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)
+            ).fetchall()
+            name = f"{id}~{count + 1}"
+            connection.execute(
+                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent)"
+                " SELECT ?, 'replaced', created, updated, 0, '', 'earlier', title, begun_as, id FROM runs WHERE id = ?",
+                (name, id),
+            )
+            connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
+        return name
+
+    def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
+        """A new run that has done what another had done before a step; of that step comes what is `given`."""
+        body, now = None if begun_as is None else as_text(begun_as), time.time()
+        with self._database.writing() as connection:
+            found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
+            if found is None:
+                raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
+            if body is not None:
+                self._keep(connection, body)
+            name = _free(connection)
+            connection.execute(
+                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as)"
+                " SELECT ?, 'ready', ?, ?, 0, '', kind, title, coalesce(?, begun_as) FROM runs WHERE id = ?",
+                (name, now, now, body and _name(body), id),
+            )
+            columns = "path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt"
+            connection.execute(
+                f"INSERT INTO effects (run, {columns}) SELECT ?, {columns} FROM effects WHERE run = ? AND seq < ?",
+                (name, id, found[0] + (given is not None)),
+            )
+            if given is not None:
+                outcome = as_text(outcome_json(given))
+                self._keep(connection, outcome)
+                connection.execute(
+                    "UPDATE effects SET state = 'done', outcome = ?, ended = ? WHERE run = ? AND path = ?",
+                    (_name(outcome), now, name, at),
+                )
+        return name
+
     def forget(self, *ids: str) -> None:
         """Remove runs and all that they have done, and those that were begun as a part of them."""
         with self._database.writing() as connection:
@@ -280,15 +342,18 @@ class Journal:
         """Write, unless somebody else has taken the run over."""
         try:
             with self._database.writing() as connection:
-                found = connection.execute("SELECT epoch, state FROM runs WHERE id = ?", (run,)).fetchone()
-                if found is None or found[0] != epoch:
-                    how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
-                    raise TakenOver(f"run {run!r} {how or 'is gone on with elsewhere'}")
+                self._check_epoch(connection, run, epoch)
                 connection.execute(statement, values)
         except StoreError as error:
             raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
 
     # Inside
+
+    def _check_epoch(self, connection: Any, run: str, epoch: int) -> None:
+        found = connection.execute("SELECT epoch, state FROM runs WHERE id = ?", (run,)).fetchone()
+        if found is None or found[0] != epoch:
+            how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
+            raise TakenOver(f"run {run!r} {how or 'is gone on with elsewhere'}")
 
     def _keep(self, connection: Any, text: str) -> None:
         if len(text) > LARGE:

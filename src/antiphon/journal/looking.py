@@ -76,11 +76,6 @@ class EffectEntry:
     cost: float | None
     attempt: int
 
-    @property
-    def effect(self) -> Effect:
-        """The effect; of a request, without the turns that it showed."""
-        return effect_from_json({"turns": [], **self.asked} if self.kind == "request" else self.asked)
-
 
 def run_entry(journal: Journal, row: tuple[Any, ...]) -> RunEntry:
     """A run from its row."""
@@ -96,6 +91,12 @@ def effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
     path, kind, hash, effect, state, outcome, *rest = row
     came = outcome_from_json(_data(journal, outcome, path)) if outcome else None
     return EffectEntry(path, kind, hash, _data(journal, effect, path), state, came, *rest)
+
+
+def effect_of(journal: Journal, kind: str, kept: str) -> Effect:
+    """An effect from its row; of a request, without the turns that it showed."""
+    asked = _data(journal, kept, kind)
+    return effect_from_json({"turns": [], **asked} if kind == "request" else asked)
 
 
 def question_entry(path: str, effect: str) -> QuestionEntry:

@@ -20,7 +20,7 @@ from antiphon.lang.run.errors import Stopped, VibeError
 from antiphon.lang.run.history import ends_open, since, with_turns, without_private
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
-from antiphon.lang.run.questions import NobodyThere, halted, waits
+from antiphon.lang.run.questions import Asleep, NobodyThere, halted, waits
 from antiphon.lang.run.threads import Pending, Round, State
 from antiphon.lang.run.tooling import LEFT_OUT, VibeTool, python_type
 from antiphon.lang.run.traces import translated
@@ -86,7 +86,7 @@ class Execution:
         except NobodyThere:
             raise
         except Unsettled as error:
-            raise waits(str(error)) from error
+            raise waits(str(error), kind=Asleep if effect.kind == "sleep" else NobodyThere) from error
 
     # The run, which is made when there is something to tell of it
 

@@ -28,7 +28,11 @@ def answered(
 
 
 class NobodyThere(VibeError, Unsettled):
-    """A person, or a time, is waited for; what asked has no outcome yet."""
+    """Somebody is waited for; what asked has no outcome yet."""
+
+
+class Asleep(NobodyThere):
+    """A time is waited for that is far off."""
 
 
 def halted(error: Halted) -> Stopped:
@@ -36,9 +40,9 @@ def halted(error: Halted) -> Stopped:
     return Stopped(VibeError("V0930", str(error)))
 
 
-def waits(message: str, hint: str = "") -> BaseException:
+def waits(message: str, hint: str = "", kind: type[NobodyThere] = NobodyThere) -> BaseException:
     """What is raised where nobody answers; in a run that can wait, the program cannot catch it."""
-    error = NobodyThere("V0923", message, hint)
+    error = kind("V0923", message, hint)
     return Stopped(error) if place().waits else error
 
 

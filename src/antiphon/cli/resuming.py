@@ -1,0 +1,113 @@
+"""Going on with a run from the command line: where it was begun, with its program, and with what it has done."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._printable import printable
+from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
+
+if TYPE_CHECKING:
+    from antiphon.journal import EffectEntry, Journal, RunEntry
+    from antiphon.journal.shelf import KeptRows
+    from antiphon.runs.begun import Begun
+
+
+def go_on_here(
+    journal: Journal,
+    entry: RunEntry,
+    *,
+    as_json: bool,
+    wait: bool,
+    anew: tuple[str | None, str | None] | None = None,
+) -> int:
+    """Go on with a run here; `anew` is a step that is decided about, and what is to come of it."""
+    from antiphon.cli.carrying import carry_out, gone_on
+
+    if entry.state == "done" and anew is None:
+        click.echo(f"antiphon: run {printable(entry.id)} is done already", err=True)
+        return 0
+    begun = begun_of(entry)
+    _enter(begun, entry)
+    program = _program(begun, entry, as_json)
+    kept = gone_on(journal, entry.id, other_model=bool(begun.settings.get("every_model")))
+    shelf = None if anew is None else _set_aside(journal, entry, kept.running, anew)
+    code = carry_out(program, begun, kept, as_json=as_json, wait=wait)
+    if shelf is not None and not as_json:
+        _tell_reuse(journal, entry.id, shelf)
+    return code
+
+
+def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: tuple[str | None, str | None]) -> KeptRows:
+    from antiphon.journal.given import outcome_given
+    from antiphon.journal.shelf import set_aside
+
+    path, value = anew
+    try:
+        given = None if path is None or value is None else outcome_given(effect_at(journal, entry, path), value)
+        return set_aside(journal, running, decided=path, given=given)
+    except AntiphonError:
+        running.leave(entry.state, entry.ending)
+        raise
+
+
+def _tell_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
+    ran = journal.find(id).effects - shelf.reused
+    left = shelf.left
+    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {len(left)} were dropped", err=True)
+    for row in left[:10]:
+        click.echo(f"  dropped: {printable(row.path)} {printable(row.kind)}", err=True)
+
+
+def begun_of(entry: RunEntry) -> Begun:
+    from antiphon.errors import FormatError
+    from antiphon.runs.begun import begun_from_json
+
+    try:
+        return begun_from_json(entry.begun_as)
+    except FormatError as error:
+        raise ConfigurationError(f"run {entry.id} cannot be gone on with from here: {error}") from None
+
+
+def _enter(begun: Begun, entry: RunEntry) -> None:
+    """Be where it was begun: its files, its configuration, its keys."""
+    try:
+        os.chdir(begun.directory)
+    except OSError as error:
+        raise ConfigurationError(
+            f"run {entry.id} was begun in {begun.directory}, which cannot be entered: {error.strerror or error}"
+        ) from None
+    from antiphon.cli.trust import settle
+    from antiphon.config.trust import find_project
+
+    settle(find_project())
+
+
+def _program(begun: Begun, entry: RunEntry, as_json: bool) -> Any:
+    from antiphon.cli.run import check_trust, load_program
+    from antiphon.runs.begun import PIPED
+
+    untrusted = bool(begun.settings.get("untrusted"))
+    if begun.file == PIPED:
+        from antiphon.lang.run.program import loads
+
+        return loads(begun.source, begun.name, untrusted=untrusted)
+    if not os.path.exists(begun.file):
+        raise ConfigurationError(
+            f"the program {begun.file} of run {entry.id} is gone; its text is kept:"
+            f" `antiphon runs show {entry.id} --source > {os.path.basename(begun.file)}`"
+        )
+    program = load_program(begun.file, untrusted, as_json)
+    if not untrusted:
+        check_trust(program, begun.file, as_json)
+    return program
+
+
+def effect_at(journal: Journal, entry: RunEntry, path: str) -> EffectEntry:
+    found = next((each for each in journal.effects(entry.id) if each.path == path), None)
+    if found is None:
+        raise NotReadyError(f"run {entry.id} has no step {path!r}; `antiphon runs show {entry.id}` lists them")
+    return found

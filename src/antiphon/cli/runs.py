@@ -1,0 +1,286 @@
+"""`antiphon runs`: what programs have done, and going on with those that were left."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from antiphon._printable import printable
+from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows
+from antiphon.cli.resuming import begun_of, effect_at, go_on_here
+from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
+from antiphon.errors import NotReadyError, NotSavedError
+
+if TYPE_CHECKING:
+    from antiphon.effects import Said
+    from antiphon.journal import Journal, QuestionEntry, RunEntry
+
+_RIGHT = (False, False, False, True, True)
+_OVER = ("done", "failed", "cancelled")
+
+
+@click.group(cls=ListingGroup)
+@click.option("--db", metavar="PLACE", help="Another journal: a file, or postgresql://…")
+@click.pass_context
+def runs(context: click.Context, db: str | None) -> None:
+    """List runs, look at what they did, and go on with those that were left.
+
+    Without a command, the newest are listed. ID may be shortened, and `last` is the newest. PATH names a step of a run,
+    as `show` does. Exit code: that of `antiphon run` where a run is gone on with; else 0 done, 1 there is nothing,
+    2 an error.
+    """
+    context.obj = db
+
+
+@runs.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("-n", "--limit", type=click.IntRange(1), default=20, show_default=True, help="At most so many.")
+@click.option("--state", help="Those in this state alone: waiting, failed, …")
+@click.option("--of", metavar="ID", help="Those that are part of this one: the rows of `antiphon map`.")
+def list_(as_json: bool, limit: int, state: str | None, of: str | None) -> None:
+    """List runs, the newest first."""
+    with _opened() as journal:
+        parent = None if of is None else journal.find(of).id
+        found = journal.runs(parent=parent, limit=None if state else limit)
+        found = [each for each in found if state in (None, each.state)]
+    if as_json:
+        _print_json([entry_json(each) for each in found[:limit]])
+    elif not found:
+        _nothing("there is no run" + (f" that is {state}" if state else " yet"))
+    else:
+        print_rows([(columns(each), about(each)) for each in found[:limit]], _RIGHT)
+
+
+@runs.command()
+@click.argument("id", default="last")
+@click.option("--full", is_flag=True, help="Open all that came of each step.")
+@click.option("--source", is_flag=True, help="Print the text of the program as it was.")
+@click.option("--json", "as_json", is_flag=True, help="Print all that is known of it as JSON.")
+def show(id: str, full: bool, source: bool, as_json: bool) -> None:
+    """Show what a run has done, step by step."""
+    with _opened() as journal:
+        entry = journal.find(id)
+        if source:
+            click.echo(begun_of(entry).source, nl=False)
+            return
+        if as_json:
+            _print_json({**entry_json(entry), "effects": [effect_json(each) for each in journal.effects(entry.id)]})
+            return
+        from antiphon.render.effects import ShowEffects
+        from antiphon.render.show import Show
+
+        Show().title(" · ".join(part for part in (*columns(entry), one_line(entry.title)) if part))
+        ShowEffects(full=full).effects(journal.effects(entry.id))
+        for line in how_to_go_on(journal, entry.id):
+            click.echo(printable(line))
+
+
+@runs.command()
+@click.argument("id", default="last")
+@click.option("--edited", is_flag=True, help="The program has changed: what is the same is not done again.")
+@click.option("--retry", metavar="PATH", help="Do this step again.")
+@click.option("--skip", nargs=2, metavar="PATH VALUE", help="Do not do this step: this is what came of it.")
+@click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
+def resume(id: str, edited: bool, retry: str | None, skip: tuple[str, str] | None, wait: bool, as_json: bool) -> None:
+    """Go on with a run: what it has done is not done again.
+
+    What failed fails again, unless it is done again with `--retry`.
+    """
+    if retry is not None and skip is not None:
+        raise click.UsageError("`--retry` does a step again, `--skip` does not; give one of them")
+    with _opened() as journal:
+        entry = journal.find(id)
+        anew = (retry, None) if retry is not None else skip if skip is not None else (None, None) if edited else None
+        sys.exit(go_on_here(journal, entry, as_json=as_json, wait=wait, anew=anew))
+
+
+@runs.command()
+@click.argument("id")
+@click.argument("words", nargs=-1, required=True, metavar="[PATH] TEXT")
+@click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
+def answer(id: str, words: tuple[str, ...], wait: bool) -> None:
+    """Answer a question of a run; PATH may be left out where only one is open."""
+    from antiphon.effects import Said
+
+    with _opened() as journal:
+        entry = journal.find(id)
+        first, *rest = words
+        is_path = bool(rest) and any(each.path == first for each in journal.questions(entry.id))
+        path, said = (first, rest) if is_path else (None, words)
+        _settle(journal, entry, path, "question", Said(" ".join(said)), wait)
+
+
+@runs.command()
+@click.argument("id")
+@click.argument("path", required=False)
+@click.option("--always", is_flag=True, help="And all such calls of this run.")
+@click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
+def allow(id: str, path: str | None, always: bool, wait: bool) -> None:
+    """Allow a call that a run waits with."""
+    from antiphon.effects import Said
+
+    with _opened() as journal:
+        _settle(journal, journal.find(id), path, "approval", Said(allowed=True, always=always), wait)
+
+
+@runs.command()
+@click.argument("id")
+@click.argument("path", required=False)
+@click.option("--why", default="", metavar="TEXT", help="What the model is told.")
+@click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
+def deny(id: str, path: str | None, why: str, wait: bool) -> None:
+    """Do not allow a call that a run waits with."""
+    from antiphon.effects import Said
+
+    with _opened() as journal:
+        _settle(journal, journal.find(id), path, "approval", Said(why, allowed=False), wait)
+
+
+@runs.command()
+@click.argument("id")
+def cancel(id: str) -> None:
+    """End a run: whoever is at it does nothing more from its next step on."""
+    with _opened() as journal:
+        entry = journal.find(id)
+        journal.cancel(entry.id)
+        click.echo(f"run {printable(entry.id)} is cancelled", err=True)
+
+
+@runs.command()
+@click.argument("id", default="last")
+@click.option("--at", "at_", required=True, metavar="PATH", help="The first step that is not taken over.")
+@click.option("--set", "value", metavar="VALUE", help="It is not done: this is what came of it.")
+@click.option("--answer", metavar="TEXT", help="The same, for a question to a person.")
+@click.option("--model", metavar="NAME", help="Ask this model from there on.")
+@click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
+def fork(
+    id: str, at_: str, value: str | None, answer: str | None, model: str | None, wait: bool, as_json: bool
+) -> None:
+    """Begin another run with what this one did before a step, and go on differently from there."""
+    if value is not None and answer is not None:
+        raise click.UsageError("`--set` and `--answer` both say what came of the step; give one of them")
+    from antiphon.journal.given import outcome_given
+
+    given = value if value is not None else answer
+    with _opened() as journal:
+        entry = journal.find(id)
+        begun = begun_of(entry).to_json()
+        if model is not None:
+            begun["settings"] = {**begun["settings"], "model": model, "every_model": True}
+        outcome = None if given is None else outcome_given(effect_at(journal, entry, at_), given)
+        name = journal.fork(entry.id, at_, outcome, begun)
+        click.echo(f"antiphon: run {name} is a fork of {printable(entry.id)} at {printable(at_)}", err=True)
+        sys.exit(go_on_here(journal, journal.find(name), as_json=as_json, wait=wait))
+
+
+@runs.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def diff(first: str, second: str, as_json: bool) -> None:
+    """Compare what two runs did. Exit code: 0 the same, 1 not."""
+    from antiphon.cli.differing import differences, print_differences
+
+    with _opened() as journal:
+        entries = journal.find(first), journal.find(second)
+        found = list(differences(*(journal.effects(each.id) for each in entries)))
+    if as_json:
+        _print_json([each.to_json() for each in found])
+    else:
+        print_differences(found)
+    sys.exit(1 if found else 0)
+
+
+@runs.command()
+@click.argument("id")
+@click.argument("file", type=click.Path(), default="-")
+@click.option("--redact", is_flag=True, help="Without what was said: every text is replaced by how long it is.")
+def export(id: str, file: str, redact: bool) -> None:
+    """Write what a run did as JSON lines, which `antiphon run --replay` takes its outcomes from."""
+    from antiphon.cli.exporting import exported
+    from antiphon.conversation.storage import write_atomically
+
+    with _opened() as journal:
+        entry = journal.find(id)
+        lines = exported(journal.effects(entry.id), redact)
+        if file == "-":
+            for line in lines:
+                click.echo(line)
+        else:
+            write_atomically(file, "".join(f"{line}\n" for line in lines).encode())
+
+
+@runs.command()
+@click.option("--older", type=moment, required=True, metavar="AGE", help="Those not changed for this long (30d, 6w).")
+@click.option("--all", "whole", is_flag=True, help="Also those that are not over.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def prune(older: datetime, whole: bool, yes: bool) -> None:
+    """Remove old runs that are over, for good."""
+    with _opened() as journal:
+        old = [each for each in journal.runs() if each.updated < older.timestamp() and (whole or each.state in _OVER)]
+        if not old:
+            _nothing("no run that is over is that old")
+        many = "1 run" if len(old) == 1 else f"{len(old)} runs"
+        if not yes and not (sys.stdin.isatty() and click.confirm(f"Remove {many} for good?", err=True)):
+            _nothing("nothing was removed; `--yes` removes without asking")
+        journal.forget(*(each.id for each in old))
+        click.echo(f"removed {many}", err=True)
+
+
+# Inside
+
+
+def _settle(journal: Journal, entry: RunEntry, path: str | None, sort: str, said: Said, wait: bool) -> None:
+    question = _question(journal, entry, path, sort)
+    journal.answer(entry.id, question.path, said)
+    click.echo(f"antiphon: run {printable(entry.id)} is ready", err=True)
+    if wait:
+        sys.exit(go_on_here(journal, journal.find(entry.id), as_json=False, wait=True))
+
+
+def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) -> QuestionEntry:
+    """The question that is meant, which must be of this sort."""
+    found = journal.questions(entry.id)
+    if path is not None:
+        chosen = [each for each in found if each.path == path]
+    else:
+        chosen = [each for each in found if each.about == sort]
+    if len(chosen) != 1:
+        there = ", ".join(f"{each.path} ({one_line(each.text)[:60]})" for each in found[:10]) or "none"
+        which = "several are open; name one of them" if chosen else "there is no such open question"
+        raise NotReadyError(f"run {entry.id}: {which}; open: {there}")
+    if chosen[0].about != sort:
+        how = "`antiphon runs allow` or `deny`" if sort == "question" else "`antiphon runs answer`"
+        raise NotReadyError(f"run {entry.id}: step {chosen[0].path} is settled by {how}")
+    return chosen[0]
+
+
+@contextmanager
+def _opened() -> Generator[Journal]:
+    """The journal; to name a run that is not there is no error but an empty result."""
+    from antiphon.journal import Journal
+
+    journal = Journal(click.get_current_context().find_object(str))
+    try:
+        yield journal
+    except NotSavedError as error:
+        _nothing(str(error))
+    finally:
+        journal.close()
+
+
+def _print_json(data: Any) -> None:
+    click.echo(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
+
+
+def _nothing(reason: str) -> NoReturn:
+    click.echo(f"antiphon: {printable(reason)}", err=True)
+    sys.exit(1)

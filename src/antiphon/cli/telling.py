@@ -1,0 +1,118 @@
+"""What there is to tell of runs: in a line, as JSON, and what can be done about them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from antiphon.cli.listing import one_line
+
+if TYPE_CHECKING:
+    from antiphon.journal import EffectEntry, Journal, RunEntry
+
+#: So many open questions are told of.
+_MOST = 5
+
+
+def how_to_go_on(journal: Journal, id: str) -> Generator[str]:
+    """What can be done about a run that is not over, or has failed."""
+    entry = journal.find(id)
+    match entry.state:
+        case "waiting":
+            yield from _waits_for(entry)
+        case "ready" | "interrupted":
+            yield f"run {id} is {entry.state}: `antiphon runs resume {id}` goes on"
+        case "failed":
+            yield f"run {id} failed: `antiphon runs show {id}` shows what it did"
+            yield from _failures(journal, id)
+        case _:
+            pass
+
+
+def entry_json(entry: RunEntry) -> dict[str, Any]:
+    """A run as JSON data; times are in UTC."""
+    return {
+        "id": entry.id,
+        "state": entry.state,
+        "kind": entry.kind,
+        "title": entry.title,
+        "created": utc(entry.created),
+        "updated": utc(entry.updated),
+        "parent": entry.parent,
+        "number": entry.number,
+        "wake_at": None if entry.wake_at is None else utc(entry.wake_at),
+        "cost": entry.cost,
+        "effects": entry.effects,
+        "waiting": [{"path": each.path, "about": each.about, "text": each.text} for each in entry.waiting],
+        "ending": entry.ending,
+    }
+
+
+def effect_json(entry: EffectEntry) -> dict[str, Any]:
+    """What a run did in a step, as JSON data."""
+    from antiphon.effects import outcome_json
+
+    return {
+        "path": entry.path,
+        "kind": entry.kind,
+        "state": entry.state,
+        "asked": entry.asked,
+        "outcome": None if entry.outcome is None else outcome_json(entry.outcome),
+        "began": utc(entry.began),
+        "ended": None if entry.ended is None else utc(entry.ended),
+        "cost": entry.cost,
+        "attempt": entry.attempt,
+    }
+
+
+def columns(entry: RunEntry) -> tuple[str, ...]:
+    cost = f"${entry.cost:.4f}" if entry.cost else ""
+    steps = "1 step" if entry.effects == 1 else f"{entry.effects} steps"
+    return (one_line(entry.id), entry.state, local(entry.created), steps, cost)
+
+
+def about(entry: RunEntry) -> str:
+    """What a run is, and what it waits for."""
+    title = one_line(entry.title)
+    if entry.state == "waiting" and entry.waiting:
+        first, *others = entry.waiting
+        return f"{title}: {one_line(first.text)}{f' (+{len(others)})' * bool(others)}"
+    if entry.state == "waiting" and entry.wake_at is not None:
+        return f"{title}: sleeps until {local(entry.wake_at)}"
+    return title
+
+
+def local(moment: float) -> str:
+    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def utc(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+
+
+def _waits_for(entry: RunEntry) -> Generator[str]:
+    for each in entry.waiting[:_MOST]:
+        yield f"run {entry.id} waits at {each.path}: {one_line(each.text)}"
+        if each.about == "approval":
+            yield f"  `antiphon runs allow {entry.id} {each.path}`, or `deny`; then `antiphon runs resume {entry.id}`"
+        else:
+            yield f"  `antiphon runs answer {entry.id} {each.path} TEXT`, then `antiphon runs resume {entry.id}`"
+    if len(entry.waiting) > _MOST:
+        yield "  … and for more; `antiphon runs list --json` has them"
+    if not entry.waiting and entry.wake_at is None:
+        yield f"run {entry.id} waits for somebody to ask: `antiphon runs resume {entry.id}` in a terminal"
+    if entry.wake_at is not None:
+        yield f"run {entry.id} sleeps until {local(entry.wake_at)}; `antiphon runs resume {entry.id}` goes on then"
+
+
+def _failures(journal: Journal, id: str) -> Generator[str]:
+    from antiphon.journal.shelf import is_half_done
+
+    failed = [each for each in journal.effects(id) if each.state == "failed"]
+    if unsure := [each for each in failed if is_half_done(each.outcome)]:
+        path = unsure[-1].path
+        yield f"  step {path} was interrupted: look whether it took effect"
+        yield f"  `antiphon runs resume {id} --retry {path}` does it again, `--skip {path} VALUE` says what came of it"
+    elif failed:
+        yield f"  `antiphon runs resume {id} --retry {failed[-1].path}` tries its last failed step again"

@@ -1,0 +1,82 @@
+"""What a run did before its text changed, or before a step of it was decided anew: used again where it is the same."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from typing import TYPE_CHECKING
+
+from antiphon.effects import HalfDone, Outcome, outcome_json
+from antiphon.effects.written import as_text
+from antiphon.errors import NotReadyError
+from antiphon.journal.entries import COLUMNS, Row, half_done, is_unsure
+from antiphon.journal.looking import effect_of
+
+if TYPE_CHECKING:
+    from antiphon.journal.journal import Journal, Running
+
+_COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
+
+
+class KeptRows:
+    """Finished effects of a run, found by what they asked for; how often in a thread of work, and not where.
+
+    `reused` and `left` say what was found, and what was not asked for any more.
+    """
+
+    def __init__(self, journal: Journal, run: str, decided: str | None, is_given: bool) -> None:
+        self._journal = journal
+        self.reused = 0
+        self._rows: dict[tuple[str, str, str], deque[Row]] = {}
+        found = journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? ORDER BY seq", (run,))
+        for row in (Row(*each) for each in found):
+            # What a step is inside of is not over before the step is.
+            if decided is None or not (decided.startswith(f"{row.path}/") or (row.path == decided and not is_given)):
+                self._rows.setdefault((_shape(row.path), row.kind, row.hash), deque()).append(row)
+
+    def take(self, path: str, kind: str, hash: str) -> Row | None:
+        """A finished effect that is the same, once. Of one that was interrupted it is not known whether it is."""
+        rows = self._rows.get((_shape(path), kind, hash))
+        while rows:
+            row = rows.popleft()
+            if row.state in ("done", "failed"):
+                self.reused += 1
+                return row
+            if row.state == "begun" and is_unsure(effect := effect_of(self._journal, row.kind, row.effect)):
+                outcome = as_text(outcome_json(Outcome(error=half_done(effect))))
+                return Row(row.path, row.seq, kind, hash, "failed", row.effect, outcome, row.began, None)
+        return None
+
+    @property
+    def left(self) -> list[Row]:
+        """What the run has not asked for any more, in order."""
+        return sorted((row for rows in self._rows.values() for row in rows), key=lambda row: row.seq)
+
+
+def set_aside(
+    journal: Journal, running: Running, *, decided: str | None = None, given: Outcome | None = None
+) -> KeptRows:
+    """Let a run begin anew, with what it has done so far for where it is the same.
+
+    The step that was `decided` about is done again, or has the outcome that is `given`. What is set aside is kept as a
+    run of its own.
+    """
+    if decided is not None and not journal.read(
+        "SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, decided)
+    ):
+        raise NotReadyError(f"run {running.id!r} has no step {decided!r}; `antiphon runs show {running.id}` lists them")
+    if decided is not None and given is not None:
+        running.settle(decided, given)
+    kept = KeptRows(journal, running.set_aside(), decided, given is not None)
+    running.performer.shelf = kept
+    return kept
+
+
+def is_half_done(outcome: Outcome | None) -> bool:
+    """Whether an outcome says that something was interrupted in the middle."""
+    return outcome is not None and isinstance(outcome.error, HalfDone)
+
+
+def _shape(path: str) -> str:
+    """A path without the counts that change when something is put before it; rounds and calls keep theirs."""
+    return _COUNTED.sub("#", path)

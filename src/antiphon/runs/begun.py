@@ -1,0 +1,61 @@
+"""A program as it was begun: all that is needed to begin it again, in another process or on another machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from antiphon._shape import arr, obj, string
+from antiphon.errors import FormatError
+
+if TYPE_CHECKING:
+    from antiphon.lang.run import Program
+
+#: The name of a program that came through a pipe.
+PIPED = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """`file` is where the program is, as it was named; `sources` are the texts of it and of what it imports, as they
+    were then, by their names, of which `name` is its own.
+    """
+
+    file: str
+    directory: str
+    name: str
+    sources: dict[str, str]
+    arguments: list[str] = field(default_factory=list[str])
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+    #: What else was wished for: the model, limits, whether all calls are allowed.
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON data."""
+        return asdict(self)
+
+    @property
+    def source(self) -> str:
+        """The text of the program itself."""
+        return self.sources.get(self.name, "")
+
+
+def begun_from_json(data: Mapping[str, Any]) -> Begun:
+    """What `Begun.to_json` made."""
+    if "file" not in data:
+        raise FormatError("it was not begun as a program, so it is gone on with by whoever began it")
+    return Begun(
+        string(data["file"]),
+        string(data.get("directory")),
+        string(data.get("name")),
+        {name: string(text) for name, text in obj(data.get("sources")).items()},
+        [string(each) for each in arr(data.get("arguments"))],
+        obj(data.get("inputs")),
+        obj(data.get("settings")),
+    )
+
+
+def sources_of(program: Program) -> dict[str, str]:
+    """The texts of a program and of what it imports, by their names."""
+    return {each.source.name: each.source.text for each in program.modules.compiled.values()}

@@ -1,0 +1,82 @@
+"""A run that is only begun in the journal when there is something to write down."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from antiphon.effects.door import Step
+from antiphon.errors import StoreError
+
+if TYPE_CHECKING:
+    from antiphon.effects import Outcome
+    from antiphon.journal import Running
+
+
+class Late:
+    """Stands in the door. What a program prints, it prints again when it is begun anew: that needs no journal.
+
+    `begin` begins the run, if it is to be kept; where it cannot, `tell` is told once, and nothing is written down.
+    """
+
+    #: A run that is left can be gone on with.
+    waits = True
+
+    def __init__(self, begin: Callable[[], Running | None], tell: Callable[[str], None]) -> None:
+        self._begin = begin
+        self._tell = tell
+        self._running: Running | None = None
+        self._printed: list[Step] = []
+        self._lock = threading.Lock()
+
+    @classmethod
+    def going_on(cls, running: Running, tell: Callable[[str], None]) -> Late:
+        """One that has been begun before."""
+        late = cls(lambda: running, tell)
+        late._running = running
+        return late
+
+    @property
+    def running(self) -> Running | None:
+        """The run, once it is begun."""
+        return self._running
+
+    @property
+    def id(self) -> str:
+        """The name of the run; none, while it has none."""
+        return self._running.id if self._running is not None else ""
+
+    def before(self, step: Step) -> Outcome | None:
+        """Whatever the journal knows of it."""
+        with self._lock:
+            if self._running is None and self.waits:
+                if step.effect.kind == "print":
+                    self._printed.append(step)
+                    return None
+                self._open()
+        return None if self._running is None else self._running.performer.before(step)
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """Told to the journal, where there is a run in it."""
+        if self._running is not None:
+            self._running.performer.after(step, outcome)
+
+    def leave(self, state: str, ending: Mapping[str, Any]) -> None:
+        """Let go of the run, if there is one."""
+        if self._running is not None:
+            self._running.leave(state, ending)
+
+    def _open(self) -> None:
+        try:
+            running = self._begin()
+        except StoreError as error:
+            self.waits = False
+            self._tell(f"{error}; this run cannot be gone on with when it is interrupted")
+            return
+        if running is None:
+            self.waits = False
+            return
+        for each in self._printed:
+            running.performer.before(each)
+        self._running = running
