@@ -450,7 +450,7 @@ class Conversation:
 
 def _all(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
     """The values, each of which must be of this kind."""
-    if not isinstance(values, Iterable) or isinstance(values, str):
+    if isinstance(values, str) or not hasattr(type(values), "__iter__"):
         raise ContentError(f"a list of {kind.__name__} is wanted, not {type(values).__name__}")
     given = tuple(values)
     for value in given:

@@ -13,7 +13,6 @@ from antiphon.conversation.parts import (
     Chat,
     Foreign,
     Image,
-    Reasoning,
     Text,
     ToolCall,
     ToolResult,
@@ -122,7 +121,7 @@ def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str |
             part = Text(part)
         if isinstance(part, Text) and not human:
             part = Chat(author or "", part.text)
-        if not isinstance(part, Text | Image | Chat | Foreign):
+        if not isinstance(part, UserPart):
             raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
         if isinstance(part, Text | Chat) and not part.text.strip():
             raise ContentError("the text is empty: no provider takes empty text")
@@ -138,7 +137,7 @@ def assistant_parts(content: str | AssistantPart | Sequence[str | AssistantPart]
     for part in _listed(content):
         if isinstance(part, str):
             part = Text(part)
-        if not isinstance(part, Text | Reasoning | ToolCall | Foreign):
+        if not isinstance(part, AssistantPart):
             raise ContentError(f"an assistant turn holds text, reasoning and calls, not {type(part).__name__}")
         parts.append(part)
     return tuple(parts)
@@ -147,6 +146,6 @@ def assistant_parts(content: str | AssistantPart | Sequence[str | AssistantPart]
 def _listed(content: object) -> Sequence[object]:
     return (
         cast(Sequence[object], content)
-        if isinstance(content, Sequence) and not isinstance(content, str)
+        if not isinstance(content, str) and isinstance(content, Sequence)
         else (content,)
     )

@@ -132,7 +132,7 @@ class Loop:
     async def _driven(self) -> AIResult[Any] | BaseException:
         """The result, or what ended the run instead; the run is told, unless it waits."""
         try:
-            async with self._clock.running():
+            async with self._clock:
                 await self._work()
         except End as end:
             outcome, detail = end.outcome, end.detail
