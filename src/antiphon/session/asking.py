@@ -101,6 +101,7 @@ class Asking:
     async def _prepare(self) -> None:
         context, before = self._settings.context, self._settings.before_request
         if before is not None:
+            self._conversation.tools = self._goal.specs()
             done = before(self._conversation)
             if isawaitable(done):
                 await done
