@@ -29,7 +29,7 @@ class UserTurn:
 
     parts: tuple[UserPart, ...]
     # What rooms further out made of this turn, by their own keys. A turn never changes, so nothing here gets stale.
-    memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
+    memo: dict[Any, Any] = field(default_factory=lambda: {}, init=False, compare=False, repr=False)
 
     @property
     def said(self) -> tuple[Text | Image | Foreign, ...]:
@@ -50,7 +50,7 @@ class AssistantTurn:
     results: tuple[ToolResult, ...] = ()
     #: The tool calls, answered or not.
     calls: tuple[ToolCall, ...] = field(init=False, compare=False, repr=False)
-    memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
+    memo: dict[Any, Any] = field(default_factory=lambda: {}, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Asked for at every step, and a turn never changes.

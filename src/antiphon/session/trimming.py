@@ -16,8 +16,8 @@ class Machinery:
     conversation: Conversation
     prefix: str
     _start: int = field(init=False)
-    _texts: list[Text] = field(default_factory=list[Text], init=False)
-    _refused: list[Turn] = field(default_factory=list[Turn], init=False)
+    _texts: list[Text] = field(default_factory=lambda: [], init=False)
+    _refused: list[Turn] = field(default_factory=lambda: [], init=False)
 
     def __post_init__(self) -> None:
         turns = self.conversation.turns
