@@ -34,12 +34,12 @@ class UserTurn:
     @property
     def said(self) -> tuple[Text | Image | Foreign, ...]:
         """The parts as models are to see them: nobody can be taken for somebody else."""
-        return tuple(_said(part) for part in self.parts)
+        return tuple([_said(part) for part in self.parts])
 
     @property
     def text(self) -> str:
         """All text of the turn as models see it, chat with its attribution."""
-        return "\n\n".join(part.text for part in self.said if isinstance(part, Text))
+        return "\n\n".join([part.text for part in self.said if isinstance(part, Text)])
 
 
 @dataclass(frozen=True, slots=True)
