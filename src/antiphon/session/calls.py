@@ -63,13 +63,14 @@ class Calls:
         if self._goal.expected is not None:
             self._results |= self._goal.expected.take_calls([call for call in calls if self._goal.is_internal(call)])
         await self._run_all(self._to_run(calls))
-        for untold in self.close([call for call in calls if call.id in self._results]):
+        answered = [call for call in calls if call.id in self._results]
+        for untold in self.close(answered):
             self._run.tell(untold)
         if self._said:
             # In call order, whoever was first.
             said = [self._said.pop(call.id) for call in calls if call.id in self._said]
             self._conversation.add_user(spoken(said, is_asked_more_than_once(self._conversation)))
-        self._look_at(calls)
+        self._look_at(calls, is_waiting=len(answered) < len(calls))
 
     def close(self, calls: Sequence[ToolCall]) -> list[CallFinished]:
         """Give each call its result, or that of an interruption; gives what is yet to be told of it."""
@@ -88,13 +89,13 @@ class Calls:
             self.records.append(kept)
         return untold
 
-    def _look_at(self, calls: Sequence[ToolCall]) -> None:
+    def _look_at(self, calls: Sequence[ToolCall], is_waiting: bool) -> None:
         """What the calls mean for the run: a tool has ended it, a person is needed, it goes in circles."""
         for call in calls if self._finish else ():
             if call.id in self._finish:
                 # Of several, the first in call order counts.
                 raise self._goal.ended_by_tool(self._finish[call.id][0])
-        if self._conversation.open_calls:
+        if is_waiting:
             names = [f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call]
             raise End("waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside))
         if reason := self._breaker.reason:
