@@ -198,13 +198,14 @@ class Conversation:
             if result.call_id in seen:
                 raise PairingError(f"two results were given for call {result.call_id!r}", result.call_id)
             seen.add(result.call_id)
-        with self._all_or_nothing():
-            self._call_missing(results)
-            open_ids = {call.id for call in self.open_calls}
-            for result in results:
-                if result.call_id not in open_ids:
-                    raise self._unpaired(result.call_id)
-            self._answer(results)
+        missing = [result for result in results if result.call_id not in self._ids] if self._auto else []
+        known = {each.call_id for each in missing} | {call.id for call in self.open_calls}
+        for result in results:
+            if result.call_id not in known:
+                raise self._unpaired(result.call_id)
+        if missing:
+            self.add_assistant([ToolCall(each.call_id, each.name or "tool") for each in missing])
+        self._answer(results)
         return self
 
     def add_tool_calls_and_results(
@@ -414,14 +415,6 @@ class Conversation:
         place = len(self._turns) - (1 if self._turns[-1] is turn else 2)
         self._turns = (*self._turns[:place], turn.answered(results), *self._turns[place + 1 :])
 
-    def _call_missing(self, results: Sequence[ToolResult]) -> None:
-        """For `auto_assistant_tool_calls`: one assistant turn with the calls that bare results answer."""
-        if not self._auto:
-            return
-        missing = [result for result in results if result.call_id not in self._ids]
-        if missing:
-            self.add_assistant([ToolCall(result.call_id, result.name or "tool") for result in missing])
-
     def _unpaired(self, call_id: str) -> PairingError:
         turn = self._calling_turn()
         if call_id in self._ids:
@@ -450,7 +443,7 @@ class Conversation:
 
 def _all(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
     """The values, each of which must be of this kind."""
-    if not isinstance(values, Iterable) or isinstance(values, str):
+    if isinstance(values, str) or not hasattr(type(values), "__iter__"):
         raise ContentError(f"a list of {kind.__name__} is wanted, not {type(values).__name__}")
     given = tuple(values)
     for value in given:

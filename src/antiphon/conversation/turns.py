@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -13,7 +13,6 @@ from antiphon.conversation.parts import (
     Chat,
     Foreign,
     Image,
-    Reasoning,
     Text,
     ToolCall,
     ToolResult,
@@ -23,6 +22,9 @@ from antiphon.conversation.parts import (
 )
 from antiphon.errors import ContentError
 
+#: Not `dict[Any, Any]`, whose call costs nine times as much.
+_memo = cast(Callable[[], dict[Any, Any]], dict)
+
 
 @dataclass(frozen=True, slots=True)
 class UserTurn:
@@ -30,17 +32,17 @@ class UserTurn:
 
     parts: tuple[UserPart, ...]
     # What rooms further out made of this turn, by their own keys. A turn never changes, so nothing here gets stale.
-    memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
+    memo: dict[Any, Any] = field(default_factory=_memo, init=False, compare=False, repr=False)
 
     @property
     def said(self) -> tuple[Text | Image | Foreign, ...]:
         """The parts as models are to see them: nobody can be taken for somebody else."""
-        return tuple(_said(part) for part in self.parts)
+        return tuple([_said(part) for part in self.parts])
 
     @property
     def text(self) -> str:
         """All text of the turn as models see it, chat with its attribution."""
-        return "\n\n".join(part.text for part in self.said if isinstance(part, Text))
+        return "\n\n".join([part.text for part in self.said if isinstance(part, Text)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class AssistantTurn:
     results: tuple[ToolResult, ...] = ()
     #: The tool calls, answered or not.
     calls: tuple[ToolCall, ...] = field(init=False, compare=False, repr=False)
-    memo: dict[Any, Any] = field(default_factory=dict[Any, Any], init=False, compare=False, repr=False)
+    memo: dict[Any, Any] = field(default_factory=_memo, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Asked for at every step, and a turn never changes.
@@ -122,7 +124,7 @@ def user_parts(content: str | UserPart | Sequence[str | UserPart], author: str |
             part = Text(part)
         if isinstance(part, Text) and not human:
             part = Chat(author or "", part.text)
-        if not isinstance(part, Text | Image | Chat | Foreign):
+        if not isinstance(part, UserPart):
             raise ContentError(f"a user turn holds text, images and chat, not {type(part).__name__}")
         if isinstance(part, Text | Chat) and not part.text.strip():
             raise ContentError("the text is empty: no provider takes empty text")
@@ -138,7 +140,7 @@ def assistant_parts(content: str | AssistantPart | Sequence[str | AssistantPart]
     for part in _listed(content):
         if isinstance(part, str):
             part = Text(part)
-        if not isinstance(part, Text | Reasoning | ToolCall | Foreign):
+        if not isinstance(part, AssistantPart):
             raise ContentError(f"an assistant turn holds text, reasoning and calls, not {type(part).__name__}")
         parts.append(part)
     return tuple(parts)
@@ -147,6 +149,6 @@ def assistant_parts(content: str | AssistantPart | Sequence[str | AssistantPart]
 def _listed(content: object) -> Sequence[object]:
     return (
         cast(Sequence[object], content)
-        if isinstance(content, Sequence) and not isinstance(content, str)
+        if not isinstance(content, str) and isinstance(content, Sequence)
         else (content,)
     )

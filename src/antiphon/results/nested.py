@@ -40,10 +40,10 @@ def data_of(value: object) -> Any:
 
 def gathered(value: object) -> Result | None:
     """A value with results in it (a list, an object, a dataclass, a model) as one result; nothing for any other."""
-    from antiphon.results.result import Result
-
     if isinstance(value, Whole) or not holds_whole(value):
         return None
+    from antiphon.results.result import Result
+
     data = kept(value)
     told = [each.summary or each.kind for _, each in inside(data) if not each.display.hidden]
     return Result("structured", data, "; ".join(told)[:200])

@@ -51,7 +51,7 @@ class Asking:
                     raise
                 is_shortened = True
         turn = conversation.add_reply(reply.parts, seen)
-        self.said = reply.text or self.said
+        self.said = turn.text or self.said
         if tokens := (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0):
             self._counted = conversation.turns, tokens
         return reply, turn.calls
@@ -101,6 +101,7 @@ class Asking:
     async def _prepare(self) -> None:
         context, before = self._settings.context, self._settings.before_request
         if before is not None:
+            self._conversation.tools = self._goal.specs()
             done = before(self._conversation)
             if isawaitable(done):
                 await done

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -17,18 +16,19 @@ class Breaker:
     """Counts the replies in which a call failed, until it works again."""
 
     def __init__(self) -> None:
-        self._failing: Counter[tuple[str, str]] = Counter()
+        self._failing: dict[tuple[str, str], int] = {}
 
     def count(self, answered: Sequence[tuple[ToolCall, ToolResult]]) -> None:
         """Take note of the calls of one reply: one that is in it several times counts once."""
-        self._failing.update({identity(call) for call, result in answered if result.is_error})
+        for each in {identity(call) for call, result in answered if result.is_error}:
+            self._failing[each] = self._failing.get(each, 0) + 1
         for call, result in answered if self._failing else ():
             if not result.is_error:
                 self._failing.pop(identity(call), None)
 
     def noted(self, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result, with a word to a model that repeats itself."""
-        times = self._failing[identity(call)] if result.is_error else 0
+        times = self._failing.get(identity(call), 0) if result.is_error else 0
         if times < WARN_AFTER:
             return result
         note = Text(f"This same call has now failed {times} times. Do something else.")

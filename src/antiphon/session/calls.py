@@ -18,7 +18,7 @@ from antiphon.session.clock import Clock
 from antiphon.session.endings import End
 from antiphon.session.events import CallFinished, CallStarted
 from antiphon.session.goal import Goal
-from antiphon.session.people import FORBIDDEN, Once, Question, decided, once
+from antiphon.session.people import ALLOWED, FORBIDDEN, Once, Question, decided, once
 from antiphon.session.run import Run
 from antiphon.session.settings import Settings
 from antiphon.session.spent import Spent
@@ -63,35 +63,39 @@ class Calls:
         if self._goal.expected is not None:
             self._results |= self._goal.expected.take_calls([call for call in calls if self._goal.is_internal(call)])
         await self._run_all(self._to_run(calls))
-        told = set(self._told)
-        for call, result, kept in self.close([call for call in calls if call.id in self._results]):
-            if call.id not in told:
-                self._run.tell(CallFinished(call, result, kept))
+        answered = [call for call in calls if call.id in self._results]
+        for untold in self.close(answered):
+            self._run.tell(untold)
         if self._said:
             # In call order, whoever was first.
             said = [self._said.pop(call.id) for call in calls if call.id in self._said]
             self._conversation.add_user(spoken(said, is_asked_more_than_once(self._conversation)))
-        self._look_at(calls)
+        self._look_at(calls, is_waiting=len(answered) < len(calls))
 
-    def close(self, calls: Sequence[ToolCall]) -> list[tuple[ToolCall, ToolResult, ToolCallRecord]]:
-        """Give each call its result, or that of an interruption; says so of those that are not internal."""
+    def close(self, calls: Sequence[ToolCall]) -> list[CallFinished]:
+        """Give each call its result, or that of an interruption; gives what is yet to be told of it."""
+        untold: list[CallFinished] = []
         if not calls:
-            return []
+            return untold
         results = [(call, self._results.pop(call.id, None) or interrupted(call)) for call in calls]
         outside = [each for each in results if each[0].id not in self._late and not self._goal.is_internal(each[0])]
         self._breaker.count(outside)
         self._conversation.add_tool_results([self._breaker.noted(call, result) for call, result in results])
-        told = [(call, result, self._told.pop(call.id, None) or record(call, result)) for call, result in outside]
-        self.records += [kept for _, _, kept in told]
-        return told
+        for call, result in outside:
+            kept = self._told.pop(call.id, None)
+            if kept is None:
+                kept = record(call, result)
+                untold.append(CallFinished(call, result, kept))
+            self.records.append(kept)
+        return untold
 
-    def _look_at(self, calls: Sequence[ToolCall]) -> None:
+    def _look_at(self, calls: Sequence[ToolCall], is_waiting: bool) -> None:
         """What the calls mean for the run: a tool has ended it, a person is needed, it goes in circles."""
         for call in calls if self._finish else ():
             if call.id in self._finish:
                 # Of several, the first in call order counts.
                 raise self._goal.ended_by_tool(self._finish[call.id][0])
-        if self._conversation.open_calls:
+        if is_waiting:
             names = [f"`{each.call.name}`: {each.text}" for each in self._run.waiting if each.call]
             raise End("waiting", "; ".join([f"a person is needed: {'; '.join(names)}"] * bool(names) + self._inside))
         if reason := self._breaker.reason:
@@ -135,7 +139,7 @@ class Calls:
         if asked is not None and asked.kind == "question":
             await self._ask(call, asked.text)
             return False
-        known = Said() if asked is not None and asked.allowed else decided(self._settings.policy, call, tool)
+        known = ALLOWED if asked is not None and asked.allowed else decided(self._settings.policy, call, tool)
         said = known or await self._approval(call, tool)
         if said is None or said.allowed:
             return said is not None

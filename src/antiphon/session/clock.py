@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import Any
 
 
 class Clock:
@@ -28,18 +29,18 @@ class Clock:
         """Whether it has stopped the run."""
         return self._limit is not None and self._limit.expired()
 
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[None]:
-        """While this goes on, time counts; a TimeoutError where it is over."""
+    async def __aenter__(self) -> None:
+        """From now on time counts."""
         self._since = time.monotonic()
-        try:
-            if self._seconds is None:
-                yield
-                return
-            async with asyncio.timeout(self._seconds - self._spent) as self._limit:
-                yield
-        finally:
-            self._stop()
+        if self._seconds is not None:
+            self._limit = asyncio.timeout(self._seconds - self._spent)
+            await self._limit.__aenter__()
+
+    async def __aexit__(self, *raised: Any) -> None:
+        """A TimeoutError says that it is over."""
+        self._stop()
+        if self._limit is not None:
+            await self._limit.__aexit__(*raised)
 
     @contextmanager
     def paused(self) -> Generator[None]:

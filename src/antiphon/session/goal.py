@@ -35,7 +35,7 @@ class Goal:
         # What was cut can be read on, by a tool.
         self._has_tools = bool(settings.tools or self._provided or conversation.kept or settings.options.get("extra"))
         self.expected = self._wanted()
-        self.machinery = Machinery(conversation, PREFIX)
+        self.machinery: Machinery
         #: `do` allows one set of tool calls; what follows must be the answer.
         self.is_last_round = False
         self._refused = 0

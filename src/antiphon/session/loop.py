@@ -79,6 +79,7 @@ class Loop:
     def request(self) -> bytes:
         """The body of the first request, as it would be sent; the conversation, which has no open calls, is changed."""
         self._say()
+        self._conversation.tools = self._goal.specs()
         return preview(self._settings.model, self._conversation, self._stream, self._goal.options())
 
     # Going
@@ -132,7 +133,7 @@ class Loop:
     async def _driven(self) -> AIResult[Any] | BaseException:
         """The result, or what ended the run instead; the run is told, unless it waits."""
         try:
-            async with self._clock.running():
+            async with self._clock:
                 await self._work()
         except End as end:
             outcome, detail = end.outcome, end.detail
@@ -197,18 +198,18 @@ class Loop:
             # It waited, and now goes on.
             self._is_settled = False
             self._goal.begin_again()
-        elif prompt is not None and conversation.open_calls:
-            self._calls.close(conversation.open_calls)
+        else:
+            self._goal.begin()
+            if prompt is not None and conversation.open_calls:
+                self._calls.close(conversation.open_calls)
         parts = self._words_to_go_on() if prompt is None else list(prompt)
         if prompt is not None:
             last = conversation.turns[-1] if conversation.turns else None
-            self._goal.begin()
             if isinstance(last, UserTurn) and last.parts[-len(prompt) :] == prompt:
                 # It was said before, and the run that should have answered failed.
                 parts = []
         if parts := [*parts, *self._goal.instruction()]:
             conversation.add_user(parts)
-        conversation.tools = self._goal.specs()
 
     def _words_to_go_on(self) -> list[UserPart]:
         """What must be said for the model to go on: nothing, unless its was the last word, and that was no answer."""

@@ -18,6 +18,7 @@ from antiphon.tools import Policy, Tool
 from antiphon.tools.approval import Standing, standing
 from antiphon.tools.threads import called
 
+ALLOWED = Said()
 FORBIDDEN = Said("a policy forbids it", allowed=False)
 
 
@@ -156,7 +157,7 @@ class People:
 def decided(policy: Policy, call: ToolCall, tool: Tool) -> Said | None:
     """What a policy says of a call; nothing, where a person is to be asked."""
     action = policy.decide(call, tool)
-    return None if action == "ask" else Said() if action == "allow" else FORBIDDEN
+    return None if action == "ask" else ALLOWED if action == "allow" else FORBIDDEN
 
 
 def once(policy: Policy, call: ToolCall, tool: Tool) -> Once:

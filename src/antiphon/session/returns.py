@@ -303,5 +303,6 @@ def _json(text: str) -> list[Any]:
 
 def parsed(text: str) -> Any:
     """An untyped answer: parsed if it is a JSON object or array, else the text as it is."""
-    found = _json(text)
+    # Most answers are words, which need not be read as JSON to be seen to be none.
+    found = _json(text) if text.lstrip().startswith(("{", "[", "```")) else []
     return cast(Any, found[0]) if found and isinstance(found[0], dict | list) else text

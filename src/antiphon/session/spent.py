@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import fields
+from operator import attrgetter
 
 from antiphon.wire import Usage
-from antiphon.wire.shape import total
 
 
 class Spent:
@@ -45,10 +46,8 @@ def current_spent() -> Spent | None:
 
 def sum_of(first: Usage, second: Usage) -> Usage:
     """What two have used together."""
-    return Usage(
-        total(first.input_tokens, second.input_tokens),
-        total(first.output_tokens, second.output_tokens),
-        total(first.cache_read_tokens, second.cache_read_tokens),
-        total(first.cache_write_tokens, second.cache_write_tokens),
-        total(first.reasoning_tokens, second.reasoning_tokens),
-    )
+    pairs = zip(_counts(first), _counts(second), strict=True)
+    return Usage(*[one if other is None else other if one is None else one + other for one, other in pairs])
+
+
+_counts = attrgetter(*(each.name for each in fields(Usage)))

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 
 from antiphon.conversation import Conversation, Text, ToolCall
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 
 
-@dataclass(slots=True)
 class Machinery:
     """Where a run began, and what it has said since only to get its answer in the form that is wanted."""
 
-    conversation: Conversation
-    prefix: str
-    _start: int = field(init=False)
-    _texts: list[Text] = field(default_factory=list[Text], init=False)
-    _refused: list[Turn] = field(default_factory=list[Turn], init=False)
-
-    def __post_init__(self) -> None:
-        turns = self.conversation.turns
+    def __init__(self, conversation: Conversation, prefix: str) -> None:
+        self._conversation = conversation
+        self._prefix = prefix
+        self._texts: list[Text] = []
+        self._refused: list[Turn] = []
+        turns = conversation.turns
         # What is said next is added to a turn of the user's.
         self._start = len(turns) - (bool(turns) and isinstance(turns[-1], UserTurn))
 
@@ -35,7 +31,7 @@ class Machinery:
 
     def refuse_answer(self) -> None:
         """The model's last turn was an answer that is not taken."""
-        self._refused += [turn for turn in self.conversation.turns[-2:] if isinstance(turn, AssistantTurn)][-1:]
+        self._refused += [turn for turn in self._conversation.turns[-2:] if isinstance(turn, AssistantTurn)][-1:]
 
     def take_out(self, answer: str, *, failed: bool) -> None:
         """Leave what happened without the machinery; `answer` is what was returned by tools, if anything was.
@@ -44,22 +40,22 @@ class Machinery:
         """
         if failed and self._refused:
             self._refused.pop()
-        kept = [left for turn in self.conversation.turns[self._start :] if (left := self._left(turn))]
-        self.conversation.undo(len(self.conversation.turns) - self._start)
+        kept = [left for turn in self._conversation.turns[self._start :] if (left := self._left(turn))]
+        self._conversation.undo(len(self._conversation.turns) - self._start)
         for turn in kept:
             if isinstance(turn, UserTurn):
-                self.conversation.add_user(turn.parts)
+                self._conversation.add_user(turn.parts)
             else:
-                self.conversation.add_reply(turn.parts)
-                self.conversation.add_tool_results(turn.results)
+                self._conversation.add_reply(turn.parts)
+                self._conversation.add_tool_results(turn.results)
         if answer:
-            self.conversation.add_assistant(answer)
+            self._conversation.add_assistant(answer)
 
     def _left(self, turn: Turn) -> Turn | None:
         if isinstance(turn, UserTurn):
             parts = tuple(part for part in turn.parts if not _is_one_of(part, self._texts))
             return UserTurn(parts) if parts else None
-        internal = {call.id for call in turn.calls if call.name.startswith(self.prefix)}
+        internal = {call.id for call in turn.calls if call.name.startswith(self._prefix)}
         if _is_one_of(turn, self._refused) or (internal and len(internal) == len(turn.calls)):
             return None
         return _without(turn, internal) if internal else turn

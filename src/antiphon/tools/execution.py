@@ -77,7 +77,7 @@ async def execute(
     kept: dict[str, str] = {}
     try:
         async with limit:
-            value = await _run(tool, ToolContext(call, conversation, deps))
+            value = await _run(tool, call, conversation, deps)
         result = as_result(call, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = failure(call, f"the arguments of `{tool.name}` do not fit: {error}")
@@ -124,10 +124,10 @@ def _is_being_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-async def _run(tool: Tool, context: ToolContext) -> Any:
-    arguments = tool.arguments.read(context.call.arguments)
+async def _run(tool: Tool, call: ToolCall, conversation: Conversation, deps: Any) -> Any:
+    arguments = tool.arguments.read(call.arguments)
     if tool.arguments.context:
-        arguments[tool.arguments.context] = context
+        arguments[tool.arguments.context] = ToolContext(call, conversation, deps)
     return await called(tool.function, **arguments)
 
 
@@ -142,8 +142,8 @@ def as_result(call: ToolCall, value: object, limit: int, kept: dict[str, str]) -
     if (found := gathered(value)) is not None:
         return _semantic_result(call, found, limit, kept, face(dataclasses.replace(found, summary="")))
     parts: Sequence[object] = cast(Sequence[object], value) if isinstance(value, list | tuple) else (value,)
-    shown = [Text(part) if isinstance(part, str) else part for part in parts]
-    if any(isinstance(part, Image) for part in shown) and all(isinstance(part, Text | Image) for part in shown):
+    if any(isinstance(part, Image) for part in parts) and all(isinstance(part, str | Text | Image) for part in parts):
+        shown = [Text(part) if isinstance(part, str) else part for part in parts]
         texts = "\n".join(part.text for part in shown if isinstance(part, Text))
         if len(texts) <= limit:
             return ToolResult(call.id, cast(tuple[Text | Image, ...], tuple(shown)))

@@ -8,8 +8,12 @@ import inspect
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    import asyncio
 
 
 async def called(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -36,52 +40,60 @@ async def in_thread(function: Callable[..., Any], /, *args: Any, **kwargs: Any) 
     import asyncio
 
     loop = asyncio.get_running_loop()
-    over: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
-    context = contextvars.copy_context()
-
-    def work() -> None:
-        try:
-            outcome = context.run(function, *args, **kwargs), None
-        except BaseException as error:
-            outcome = None, error
-        # A loop that is closed by now has nobody who waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, outcome)
-
-    def settle(outcome: tuple[Any, BaseException | None]) -> None:
-        if not over.done():
-            over.set_result(outcome)
-
-    _hand_over(work)
+    over: asyncio.Future[_Outcome] = loop.create_future()
+    work = partial(contextvars.copy_context().run, function, *args, **kwargs)
+    try:
+        jobs = _idle.pop()
+    except IndexError:
+        jobs = SimpleQueue[_Job]()
+        # A daemon: the interpreter does not wait for it.
+        threading.Thread(target=_serve, args=(jobs,), name="antiphon: tools", daemon=True).start()
+    jobs.put((work, loop, over))
     value, error = await over
     if error is not None:
         raise error
     return value
 
 
+_Outcome = tuple[Any, BaseException | None]
+#: What is to be done, and whom to tell.
+_Job = tuple[Callable[[], Any], "asyncio.AbstractEventLoop", "asyncio.Future[_Outcome]"]
 _IDLE_AT_MOST = 16
-_idle: list[SimpleQueue[Callable[[], None]]] = []
+_idle: list[SimpleQueue[_Job]] = []
 if hasattr(os, "register_at_fork"):
     # A child has none of its parent's threads.
     os.register_at_fork(after_in_child=_idle.clear)
 
 
-def _hand_over(work: Callable[[], None]) -> None:
-    """Give the work to a thread that is idle, or to a new one. Daemons: the interpreter does not wait for them."""
+def _serve(jobs: SimpleQueue[_Job]) -> None:
+    while _done(jobs, *jobs.get()):
+        pass
+
+
+def _done(
+    jobs: SimpleQueue[_Job],
+    work: Callable[[], Any],
+    loop: asyncio.AbstractEventLoop,
+    over: asyncio.Future[_Outcome],
+) -> bool:
+    """Do a job, and tell; whether the thread stays for another one."""
     try:
-        jobs = _idle.pop()
-    except IndexError:
-        jobs = SimpleQueue[Callable[[], None]]()
-        threading.Thread(target=_serve, args=(jobs,), name="antiphon: tools", daemon=True).start()
-    jobs.put(work)
-
-
-def _serve(jobs: SimpleQueue[Callable[[], None]]) -> None:
-    while True:
-        jobs.get()()
-        if len(_idle) >= _IDLE_AT_MOST:
-            return
+        outcome = work(), None
+    except BaseException as error:
+        outcome = None, error
+    stays = len(_idle) < _IDLE_AT_MOST
+    if stays:
+        # Before anybody is told: who goes on at once finds this thread, and wakes no other.
         _idle.append(jobs)
+    # A loop that is closed by now has nobody who waits.
+    with contextlib.suppress(RuntimeError):
+        loop.call_soon_threadsafe(_settle, over, outcome)
+    return stays
+
+
+def _settle(over: asyncio.Future[_Outcome], outcome: _Outcome) -> None:
+    if not over.done():
+        over.set_result(outcome)
 
 
 def _is_async(function: Callable[..., Any]) -> bool:
