@@ -6,9 +6,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 import antiphon
+from tests import postgres_server
 
 # How long an example takes says more of the machine than of the code. The gate tries the same examples every time;
 # whoever works on the code gets new ones.
@@ -27,3 +29,12 @@ os.environ["XDG_DATA_HOME"] = _data
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(antiphon.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+
+
+def pytest_configure() -> None:
+    postgres_server.configure()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        postgres_server.finish()

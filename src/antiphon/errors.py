@@ -13,7 +13,8 @@ AntiphonError
 ├── WeightsError             a local model's file that cannot be had, or is not what it should be
 │   └── SourceFailed         one of the places it comes from did not give it; the next is asked
 ├── StoreError               the store of conversations cannot be read or written
-│   └── NotSavedError        no saved conversation has this id
+│   ├── NotSavedError        no saved conversation has this id
+│   └── StoreUnreachable     the server of a journal is not there; it may be back soon
 ├── ReplayMismatch           a request that is not the one recorded (antiphon.providers)
 ├── ToolDefinitionError      a function that cannot be a tool (antiphon.tools)
 ├── InvalidArguments         arguments that do not fit the tool they are for (antiphon.tools)
@@ -131,6 +132,10 @@ class StoreError(AntiphonError):
 
 class NotSavedError(StoreError):
     """No saved conversation has this id, or several begin with it."""
+
+
+class StoreUnreachable(StoreError):
+    """The server of a journal is not there, or has ended the connection; it may be back soon."""
 
 
 class Halted(AntiphonError):

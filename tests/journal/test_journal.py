@@ -46,7 +46,7 @@ class Killed(BaseException):
 class Dying(Journal):
     """A journal whose process dies after so many writes."""
 
-    def __init__(self, path: Path, writes: int) -> None:
+    def __init__(self, path: str | Path, writes: int) -> None:
         super().__init__(path)
         self.left = writes
 
@@ -61,7 +61,7 @@ def effects(journal: Journal, run: str = "r") -> list[tuple[Any, ...]]:
     return journal.read("SELECT path, kind, hash, state FROM effects WHERE run = ? ORDER BY path", (run,))
 
 
-def until_done(path: Path, work: Callable[[], Any], *, most: int = 500) -> tuple[Any, int]:
+def until_done(path: str, work: Callable[[], Any], *, most: int = 500) -> tuple[Any, int]:
     """Run, die after one more write each time, and begin anew, until it is done; the value, and how often."""
     for died in range(most):
         journal = Dying(path, 1 + died % 3)
@@ -118,7 +118,7 @@ def _is_unsure(journal: Journal) -> bool:
     return any(each.get("again") == "unsure" or each.get("is_harmless") is False for each in asked)
 
 
-def test_a_program_with_rounds_side_by_side_dies_and_ends_the_same(tmp_path: Path) -> None:
+def test_a_program_with_rounds_side_by_side_dies_and_ends_the_same(path: str) -> None:
     text = 'const xs = async for i in 1..4 { yield do "say {i}" }\nprint(xs.join(","))\nprint(now())\nxs\n'
     asked: list[str] = []
 
@@ -138,14 +138,14 @@ def test_a_program_with_rounds_side_by_side_dies_and_ends_the_same(tmp_path: Pat
             raise outcome.error
         return outcome.value
 
-    value, died = until_done(tmp_path / "j.db", work)
+    value, died = until_done(path, work)
     assert value == ["SAY 1", "SAY 2", "SAY 3", "SAY 4"]
     assert died > 5
     # A request that was begun and not ended is the only thing that is done again.
     assert 4 <= len(asked) <= 8
 
 
-def test_steps_and_sessions_of_plain_code(tmp_path: Path) -> None:
+def test_steps_and_sessions_of_plain_code(path: str) -> None:
     done: list[str] = []
 
     def load(n: int) -> list[int]:
@@ -156,7 +156,6 @@ def test_steps_and_sessions_of_plain_code(tmp_path: Path) -> None:
         rows = journal.step(load, 3)
         return [str(Session(Scripted(f"row {row}")).vibe(f"Check {row}")) for row in rows]
 
-    path = tmp_path / "j.db"
     with (journal := Journal(path)).run("nightly"):
         first = work(journal)
     with (journal := Journal(path)).run("nightly"):
@@ -168,7 +167,7 @@ def test_steps_and_sessions_of_plain_code(tmp_path: Path) -> None:
     assert (entry.id, entry.state, entry.effects, entry.waiting) == ("nightly", "done", 4, ())
 
 
-def test_what_failed_fails_again_without_being_done(tmp_path: Path) -> None:
+def test_what_failed_fails_again_without_being_done(path: str) -> None:
     tried: list[int] = []
 
     def bad() -> None:
@@ -176,31 +175,31 @@ def test_what_failed_fails_again_without_being_done(tmp_path: Path) -> None:
         raise ValueError("no")
 
     for _ in range(2):
-        journal = Journal(tmp_path / "j.db")
+        journal = Journal(path)
         with pytest.raises(ValueError, match=r"^no$"), journal.run("r"):
             journal.step(bad)
     assert tried == [1]
 
 
-def test_a_step_that_was_interrupted_is_not_repeated_blindly(tmp_path: Path) -> None:
+def test_a_step_that_was_interrupted_is_not_repeated_blindly(path: str) -> None:
     tried: list[int] = []
 
     def pay() -> str:
         tried.append(1)
         raise Killed
 
-    journal = Journal(tmp_path / "j.db")
+    journal = Journal(path)
     with pytest.raises(Killed), journal.run("r"):
         journal.step(pay)
     for _ in range(2):
-        journal = Journal(tmp_path / "j.db")
+        journal = Journal(path)
         with pytest.raises(HalfDone, match="not known whether it took effect"), journal.run("r"):
             journal.step(pay)
     assert tried == [1]
 
 
 @pytest.mark.parametrize("harmless", [True, False])
-def test_a_call_that_was_interrupted_is_told_to_the_model_or_run_again(tmp_path: Path, harmless: bool) -> None:
+def test_a_call_that_was_interrupted_is_told_to_the_model_or_run_again(path: str, harmless: bool) -> None:
     tried: list[int] = []
 
     @tool(read_only=harmless)
@@ -214,7 +213,7 @@ def test_a_call_that_was_interrupted_is_told_to_the_model_or_run_again(tmp_path:
     script = [calls("look"), "done"]
     for _ in range(2):
         model = Scripted(*script)
-        journal = Journal(tmp_path / "j.db")
+        journal = Journal(path)
         session = Session(model, [look])
         try:
             with journal.run("r"):
@@ -227,8 +226,7 @@ def test_a_call_that_was_interrupted_is_told_to_the_model_or_run_again(tmp_path:
     assert result.is_error is not harmless
 
 
-def test_a_changed_program_stops_with_both_sides(tmp_path: Path) -> None:
-    path = tmp_path / "j.db"
+def test_a_changed_program_stops_with_both_sides(path: str) -> None:
     with (journal := Journal(path)).run("r"):
         journal.step(len, "abc")
     with (
@@ -238,11 +236,8 @@ def test_a_changed_program_stops_with_both_sides(tmp_path: Path) -> None:
         journal.step(len, "xyz")
 
 
-def test_a_question_waits_and_is_answered_later(tmp_path: Path) -> None:
-    path, text = (
-        tmp_path / "j.db",
-        'const who = ask "Who?"\ntry { print("hi {who}") } catch e { print("caught") }\nwho\n',
-    )
+def test_a_question_waits_and_is_answered_later(path: str) -> None:
+    text = 'const who = ask "Who?"\ntry { print("hi {who}") } catch e { print("caught") }\nwho\n'
 
     def work() -> Any:
         return loads(text, "asks.vibe").run(Host(write=lambda _: None)).value
@@ -262,8 +257,8 @@ def test_a_question_waits_and_is_answered_later(tmp_path: Path) -> None:
         assert work() == "me"
 
 
-def test_an_approval_waits_and_is_given_later(tmp_path: Path) -> None:
-    path, ran = tmp_path / "j.db", []
+def test_an_approval_waits_and_is_given_later(path: str) -> None:
+    ran: list[str] = []
 
     @tool(needs_approval=True)
     def drop(table: str) -> str:
@@ -285,14 +280,14 @@ def test_an_approval_waits_and_is_given_later(tmp_path: Path) -> None:
     assert ran == ["t"]
 
 
-def test_prints_are_not_printed_twice(tmp_path: Path) -> None:
+def test_prints_are_not_printed_twice(path: str) -> None:
     lines: list[str] = []
 
     def work() -> None:
         loads('print("one")\nprint("two")\nprint("three")\n', "p.vibe").run(Host(write=lines.append))
 
-    until_done(tmp_path / "j.db", work)
-    with Journal(tmp_path / "j.db").run("r"):
+    until_done(path, work)
+    with Journal(path).run("r"):
         work()
     # The process may have died between the note and the line: it is never there twice.
     assert len(lines) == len(set(lines))
@@ -309,8 +304,7 @@ def test_values_of_the_environment_are_not_written_down(tmp_path: Path, monkeypa
     assert b"s3cret-value" not in written
 
 
-def test_large_values_are_kept_once(tmp_path: Path) -> None:
-    path = tmp_path / "j.db"
+def test_large_values_are_kept_once(path: str) -> None:
 
     def large(_: int) -> str:
         return "x" * 50_000
@@ -322,8 +316,7 @@ def test_large_values_are_kept_once(tmp_path: Path) -> None:
     assert journal.read("SELECT count(*) FROM texts", ()) == [(1,)]
 
 
-def test_a_run_has_one_process_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "j.db"
+def test_a_run_has_one_process_at_a_time(path: str) -> None:
     with Journal(path).run("r"), pytest.raises(Unfinished, match="being run by process"), Journal(path).run("r"):
         pass
     first = Journal(path)
@@ -377,8 +370,7 @@ with journal.run("r"):
 """
 
 
-def test_a_process_that_is_killed(tmp_path: Path) -> None:
-    path = str(tmp_path / "j.db")
+def test_a_process_that_is_killed(path: str) -> None:
     first = subprocess.Popen([sys.executable, "-c", PROGRAM, path], stdout=subprocess.PIPE, text=True)
     assert first.stdout is not None
     lines = [first.stdout.readline().strip() for _ in range(4)]

@@ -7,6 +7,7 @@ session, `3/call_ab` a call of its model, and `3/call_ab/1` the first effect ins
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -32,7 +33,10 @@ class Step:
 
 
 class Performer(Protocol):
-    """Somebody in the door. Raising refuses the effect."""
+    """Somebody in the door. Raising refuses the effect.
+
+    One that has a `delay(step)` too is asked for how many seconds to wait, where the effect has to be done.
+    """
 
     def before(self, step: Step) -> Outcome | None:
         """An outcome, if it is known already or given in place of the world's; then nothing is done."""
@@ -108,6 +112,8 @@ def perform(step: Step, do: Callable[[], Any]) -> Any:
     passed: list[Performer] = []
     outcome = _known(step, passed)
     if outcome is None:
+        if wait := _delay(step, passed):
+            time.sleep(wait)
         try:
             outcome = Outcome(do())
         except Exception as error:
@@ -120,6 +126,10 @@ async def aperform(step: Step, do: Callable[[], Awaitable[Any]]) -> Any:
     passed: list[Performer] = []
     outcome = _known(step, passed)
     if outcome is None:
+        if wait := _delay(step, passed):
+            from asyncio import sleep
+
+            await sleep(wait)
         try:
             outcome = Outcome(await do())
         except Exception as error:
@@ -134,6 +144,12 @@ def _known(step: Step, passed: list[Performer]) -> Outcome | None:
             return outcome
         passed.append(each)
     return None
+
+
+def _delay(step: Step, passed: list[Performer]) -> float:
+    """For how many seconds to wait before it is done, if somebody in the door has a say in that."""
+    delays = [getattr(each, "delay", None) for each in passed]
+    return max((delay(step) for delay in delays if delay is not None), default=0.0)
 
 
 def _told(step: Step, outcome: Outcome, passed: list[Performer]) -> Any:

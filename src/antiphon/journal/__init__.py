@@ -5,21 +5,37 @@ sessions and plain code inside `with journal.run("nightly-7"):` come to the same
 did before gives the outcomes of then.
 """
 
-from antiphon._public import publish
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from antiphon._public import lazy, publish
 from antiphon.journal.entries import Changed
 from antiphon.journal.journal import Journal, JournalFailed, Running, TakenOver, Unfinished
 from antiphon.journal.looking import EffectEntry, QuestionEntry, RunEntry
 
+if TYPE_CHECKING:
+    from antiphon.journal.dispatch import Dispatcher
+    from antiphon.journal.limits import Limits
+    from antiphon.journal.metrics import Metrics, WorkerEntry
+
+_HOMES = {"Dispatcher": "dispatch", "Limits": "limits", "Metrics": "metrics", "WorkerEntry": "metrics"}
+
 __all__ = [
     "Changed",
+    "Dispatcher",
     "EffectEntry",
     "Journal",
     "JournalFailed",
+    "Limits",
+    "Metrics",
     "QuestionEntry",
     "RunEntry",
     "Running",
     "TakenOver",
     "Unfinished",
+    "WorkerEntry",
 ]
 
 publish(globals())
+__getattr__ = lazy(__name__, _HOMES)

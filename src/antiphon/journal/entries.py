@@ -190,7 +190,7 @@ class Entries:
         ended = now if state in ("done", "failed") else None
         self._write(
             "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1)",
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO NOTHING",
             (self._run, step.path, number, step.effect.kind, hash, asked, state, outcome, now, ended, cost),
         )
 

@@ -26,6 +26,7 @@ from antiphon.journal.looking import (
     question_entry,
     run_entry,
 )
+from antiphon.journal.postgres import Postgres, is_url
 from antiphon.store.database import Database
 from antiphon.store.entry import id_at, now_ticks
 from antiphon.store.place import default_path
@@ -84,13 +85,18 @@ class Running:
 class Journal:
     """Runs, and what each has done. Without a place it is the file in which conversations are kept.
 
+    A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
+
     `with journal.run("nightly-7"):` begins a run or goes on with it: what it has done already gives the outcomes of
     then, errors included, and only the rest is done. Requests and calls of sessions, and all that programs do, are
     written down by themselves; `step` does it for a function of your own.
     """
 
     def __init__(self, place: str | PathLike[str] | None = None) -> None:
-        self._database = Database(Path(place) if place is not None else default_path())
+        if isinstance(place, str) and is_url(place):
+            self._database = Postgres(place)
+        else:
+            self._database = Database(Path(place) if place is not None else default_path())
 
     # Being in a run
 
@@ -105,6 +111,10 @@ class Journal:
             state = "done"
         except Unsettled:
             state = "waiting"
+            raise
+        except StoreError:
+            # Not the run has failed, but the place where it is written down.
+            state = "interrupted"
             raise
         except Exception:
             raise
@@ -138,45 +148,64 @@ class Journal:
     ) -> Running:
         """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data."""
         _check_name(id or "run")
-        now, body = time.time(), as_text(begun_as or {})
-        with self._database.writing() as connection:
+        now, body, owner = time.time(), as_text(begun_as or {}), _owner() if state == "running" else ""
+
+        def make(connection: Any) -> str:
             self._keep(connection, body)
-            chosen = id or _free(connection)
-            connection.execute(
-                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number)"
-                " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)",
-                (chosen, state, now, now, _owner(), kind, title, _name(body), parent, number),
-            )
-        return Running(self, chosen, 1)
+            while True:
+                chosen = id or _free(connection)
+                made = connection.execute(
+                    "INSERT INTO runs"
+                    " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number)"
+                    " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    (chosen, state, now, now, owner, kind, title, _name(body), parent, number),
+                ).rowcount
+                if made:
+                    return chosen
+                if id:
+                    raise Unfinished(
+                        f"there is a run {id!r} already, which somebody has just begun; go on with that one"
+                    )
+
+        return Running(self, self._database.write(make), 1)
 
     def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
         """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
-        with self._database.writing() as connection:
-            found = connection.execute("SELECT epoch, owner, state FROM runs WHERE id = ?", (id,)).fetchone()
+        me = _owner()
+
+        def take(connection: Any) -> int:
+            asked = "SELECT epoch, owner, state FROM runs WHERE id = ?" + self._database.taken
+            found = connection.execute(asked, (id,)).fetchone()
             if found is None:
                 raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
             epoch, owner, state = found
             if state == "cancelled":
                 raise Unfinished(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
-            if owner and not by_force and _is_there(owner):
+            if owner and owner != me and not by_force and _is_there(owner):
                 raise Unfinished(f"run {id!r} is being run by process {owner.split(':')[1]}; wait for it, or end it")
             connection.execute(
                 "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
-                (epoch + 1, _owner(), time.time(), id),
+                (epoch + 1, me, time.time(), id),
             )
-        return Running(self, id, epoch + 1, other_model=other_model)
+            return epoch + 1
+
+        return Running(self, id, self._database.write(take), other_model=other_model)
 
     def leave(self, id: str, epoch: int, state: str, ending: Mapping[str, Any] | None = None) -> None:
         """Let go of a run, unless somebody else has taken it."""
         body = None if ending is None else as_text(ending)
-        with self._database.writing() as connection:
+
+        def let_go(connection: Any) -> None:
             if body is not None:
                 self._keep(connection, body)
+            as_now = "ready" if state == "waiting" and connection.execute(_ANSWERED, (id,)).fetchone() else state
             connection.execute(
                 "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?"
                 " WHERE id = ? AND epoch = ?",
-                (state, time.time(), body and _name(body), self._wakes(connection, id), id, epoch),
+                (as_now, time.time(), body and _name(body), self._wakes(connection, id), id, epoch),
             )
+
+        self._database.write(let_go)
 
     def answer(self, id: str, path: str, said: Said) -> None:
         """Answer a question of a run that waits, once; it counts when the run is gone on with."""
@@ -195,7 +224,8 @@ class Journal:
     def cancel(self, id: str) -> None:
         """End a run: whoever is at it writes nothing more, and does nothing more from its next effect on."""
         with self._database.writing() as connection:
-            found = connection.execute("SELECT state FROM runs WHERE id = ?", (id,)).fetchone()
+            asked = "SELECT state FROM runs WHERE id = ?" + self._database.taken
+            found = connection.execute(asked, (id,)).fetchone()
             if found is None:
                 raise NotSavedError(f"there is no run {id!r}")
             if found[0] in ENDED:
@@ -318,10 +348,7 @@ class Journal:
 
     def read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         """Rows; none, where nothing was ever written."""
-        if not self._database.path.exists():
-            return []
-        with self._database.reading() as connection:
-            return connection.execute(statement, values).fetchall()
+        return self._database.read(statement, values)
 
     def text(self, kept: str) -> str:
         """A text that may be kept apart."""
@@ -341,16 +368,16 @@ class Journal:
     def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
         """Write, unless somebody else has taken the run over."""
         try:
-            with self._database.writing() as connection:
-                self._check_epoch(connection, run, epoch)
-                connection.execute(statement, values)
+            if not self._database.write_at(run, epoch, statement, values):
+                self._database.write(lambda connection: self._check_epoch(connection, run, epoch))
         except StoreError as error:
             raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
 
     # Inside
 
     def _check_epoch(self, connection: Any, run: str, epoch: int) -> None:
-        found = connection.execute("SELECT epoch, state FROM runs WHERE id = ?", (run,)).fetchone()
+        asked = "SELECT epoch, state FROM runs WHERE id = ?" + self._database.taken
+        found = connection.execute(asked, (run,)).fetchone()
         if found is None or found[0] != epoch:
             how = "was removed" if found is None else "was cancelled" * (found[1] == "cancelled")
             raise TakenOver(f"run {run!r} {how or 'is gone on with elsewhere'}")
@@ -374,6 +401,11 @@ _USED = " UNION ".join(
     for table, column in (("effects", "effect"), ("effects", "outcome"), ("runs", "begun_as"), ("runs", "ending"))
 )
 _SWEEP = f"DELETE FROM texts WHERE '@' || hash NOT IN ({_USED})"
+#: Whether somebody has answered while the run was on its way, which it may not have seen.
+_ANSWERED = (
+    "SELECT 1 FROM effects JOIN runs ON id = run WHERE run = ? AND effects.kind = 'person'"
+    " AND effects.state = 'done' AND ended >= updated LIMIT 1"
+)
 _KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 
@@ -397,7 +429,12 @@ def _free(connection: Any) -> str:
 
 def _owner() -> str:
     """This process, so that another one can tell whether it is still there."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}:{secrets.token_hex(4)}"
+    return f"{process()}:{secrets.token_hex(4)}"
+
+
+def process() -> str:
+    """The name of this process, among those of all machines."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
 
 
 def _is_there(owner: str) -> bool:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import RLock
+from typing import Any, TypeVar
 
 from antiphon.errors import StoreError
 from antiphon.store.place import VARIABLE
 from antiphon.store.schema import APPLICATION, INDEX, MIGRATIONS
+
+T = TypeVar("T")
 
 _ELSEWHERE = f"`{VARIABLE}` names another file, `{VARIABLE}=off` saves nothing"
 _REASONS = {
@@ -28,6 +31,9 @@ _REASONS = {
 
 class Database:
     """One file and one connection, which threads may share: each transaction has it alone."""
+
+    #: Added to a `SELECT` where rows have locks; here one who writes has all of them.
+    taken = ""
 
     def __init__(self, path: Path, *, timeout: float = 5.0, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
         if "\0" in str(path):
@@ -60,6 +66,26 @@ class Database:
             connection = self._opened()
             with _transaction(connection):
                 yield connection
+
+    def read(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """Rows; none, where nothing was ever written."""
+        if not self.path.exists():
+            return []
+        with self.reading() as connection:
+            return connection.execute(statement, values).fetchall()
+
+    def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """What comes of a transaction."""
+        with self.writing() as connection:
+            return work(connection)
+
+    def write_at(self, run: str, epoch: int, statement: str, values: Sequence[Any]) -> bool:
+        """Whether a run was at this epoch, so that the statement was done."""
+        with self.writing() as connection:
+            if connection.execute("SELECT epoch FROM runs WHERE id = ?", (run,)).fetchone() != (epoch,):
+                return False
+            connection.execute(statement, values)
+            return True
 
     def shrink(self) -> None:
         """Overwrite what was removed, in the index and in the log of changes too, and give the space back."""

@@ -89,6 +89,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
+#: The migrations of runs, which are made in PostgreSQL too.
+RUNS = MIGRATIONS[1:]
+
 #: The full-text index is made of the turns and can be made again, so it is no migration.
 INDEX = (
     "CREATE VIRTUAL TABLE words USING fts5"

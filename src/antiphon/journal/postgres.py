@@ -1,0 +1,303 @@
+"""The journal's tables in PostgreSQL: the face of the store's `Database`, for many processes on many machines."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from antiphon.errors import StoreError, StoreUnreachable
+from antiphon.store.schema import RUNS
+
+if TYPE_CHECKING:
+    import psycopg
+
+T = TypeVar("T")
+
+#: The namespace of our tables in the user's database.
+SCHEMA = "antiphon"
+#: How long a server that is gone is waited for, in seconds: a restart takes less.
+PATIENCE = 30.0
+
+#: What the server says of a run that is not at the epoch it should be at.
+_GONE = "AN001"
+#: What several machines need beside the tables of one: who works, what limits have let through, and what is ready.
+_MANY = (
+    "CREATE INDEX runs_state ON runs (state)",
+    "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
+    # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
+    "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
+    """CREATE TABLE workers (
+        process TEXT PRIMARY KEY,
+        slots INTEGER NOT NULL,
+        started REAL NOT NULL,
+        seen REAL NOT NULL
+    )""",
+    "CREATE TABLE limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL)",
+    # Nobody takes the run over between the look and the end of the transaction.
+    f"""CREATE FUNCTION stay(run TEXT, wanted BIGINT) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
+        PERFORM 1 FROM runs WHERE id = run AND epoch = wanted FOR SHARE;
+        IF NOT FOUND THEN RAISE EXCEPTION 'taken over' USING ERRCODE = '{_GONE}'; END IF;
+    END $$""",
+    # The newest migration of the tables of the queue, which are another project's.
+    "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
+)
+_TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
+
+
+def _migrations() -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(map(_translated, each)) for each in ((*RUNS[0], *_MANY), *RUNS[1:]))
+
+
+def _translated(statement: str) -> str:
+    return re.sub("|".join(map(re.escape, _TYPES)), lambda found: _TYPES[found[0]], statement)
+
+
+@lru_cache(maxsize=256)
+def _placed(statement: str) -> str:
+    """The statement as psycopg wants it: `?` is SQLite's mark of a value."""
+    return statement.replace("%", "%%").replace("?", "%s")
+
+
+def is_url(place: object) -> bool:
+    """Whether a journal's place is a PostgreSQL database and not a file."""
+    return isinstance(place, str) and place.startswith(("postgresql://", "postgres://"))
+
+
+class Connection:
+    """A connection in a transaction, which takes SQLite's marks of values."""
+
+    def __init__(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
+        self.raw = raw
+
+    def execute(self, statement: str, values: Sequence[Any] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        return self.raw.execute(_placed(statement).encode(), values)
+
+
+class Postgres:
+    """A database on a server. Each transaction has a connection of its own; they are used again."""
+
+    #: Added to a `SELECT`: nobody else takes the row until the transaction is over.
+    taken = " FOR UPDATE"
+
+    def __init__(
+        self, url: str, *, patience: float = PATIENCE, migrations: Sequence[Sequence[str]] | None = None
+    ) -> None:
+        driver = _driver()
+        try:
+            parts = driver.conninfo.conninfo_to_dict(url)
+        except driver.Error:
+            # What it says quotes the URL, and with it the password.
+            raise StoreError(
+                "the URL of the PostgreSQL database cannot be read; it is postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
+            ) from None
+        #: With its password: never shown.
+        self.url = url
+        self.secrets = tuple(str(parts[name]) for name in ("password", "sslpassword") if parts.get(name))
+        options = f"{parts.get('options') or ''} -c search_path={SCHEMA}".strip()
+        self.conninfo = driver.conninfo.make_conninfo(
+            **{"connect_timeout": "10", "application_name": "antiphon", **parts, "options": options}
+        )
+        self.name = _shown(parts)
+        self._patience = patience
+        self._migrations = _migrations() if migrations is None else migrations
+        self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
+        self._lock = Lock()
+        self._is_current = False
+
+    def __repr__(self) -> str:
+        return f"Postgres({self.name!r})"
+
+    @contextmanager
+    def reading(self) -> Generator[Connection]:
+        """One state of the database, whatever others write meanwhile."""
+        with self._transaction("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Generator[Connection]:
+        """All of what is done inside, or nothing."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    def read(self, statement: str, values: Sequence[Any]) -> list[Any]:
+        """Rows; asked for again where the server goes away meanwhile."""
+
+        def ask() -> list[Any]:
+            with self._connected() as connection:
+                return connection.execute(statement, values).fetchall()
+
+        return self._patiently(ask)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """What comes of a transaction, which may be done twice: it is begun anew where the server goes away in it."""
+
+        def transact() -> T:
+            with self.writing() as connection:
+                return work(connection)
+
+        return self._patiently(transact)
+
+    def write_at(self, run: str, epoch: int, statement: str, values: Sequence[Any]) -> bool:
+        """Whether a run was at this epoch, so that the statement was done: one transaction, in one exchange."""
+
+        def send() -> bool:
+            with self._connected() as connection:
+                try:
+                    with connection.raw.pipeline():
+                        connection.execute("SELECT stay(?, ?)", (run, epoch))
+                        connection.execute(statement, values)
+                except _driver().Error as error:
+                    if error.sqlstate == _GONE:
+                        return False
+                    raise
+                return True
+
+        return self._patiently(send)
+
+    def close(self) -> None:
+        """Let go of the connections; they are opened again when they are needed."""
+        with self._lock:
+            free, self._free = self._free, []
+        for each in free:
+            each.close()
+
+    # Inside
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Generator[Connection]:
+        with self._connected(begin) as connection:
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(_driver().Error):
+                    connection.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _connected(self, begin: str = "") -> Generator[Connection]:
+        """A connection for a while, on which a statement was done."""
+        driver = _driver()
+        raw = None
+        try:
+            raw = self._patiently(lambda: self._begun(begin))
+            yield Connection(raw)
+        except driver.Error as error:
+            raise (StoreUnreachable if _is_lost(error) else StoreError)(self._told(error)) from None
+        finally:
+            if raw is not None and not raw.closed:
+                with self._lock:
+                    self._free.append(raw)
+
+    def _begun(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
+        """A connection that answers. One that has been free for long may be dead; then there is another."""
+        driver = _driver()
+        while True:
+            with self._lock:
+                free = self._free.pop() if self._free else None
+            try:
+                raw = free or self._connect()
+                if begin:
+                    raw.execute(begin.encode())
+                return raw
+            except driver.OperationalError as error:
+                if free is None or not _is_lost(error):
+                    raise (StoreUnreachable if _is_lost(error) else StoreError)(self._told(error)) from None
+                free.close()
+
+    def _patiently(self, work: Callable[[], T]) -> T:
+        end, pause = time.monotonic() + self._patience, 0.05
+        while True:
+            try:
+                return work()
+            except StoreUnreachable:
+                # A server that never answered is more likely not there than being restarted.
+                if not self._is_current or time.monotonic() + pause > end:
+                    raise
+            time.sleep(pause)
+            pause = min(2 * pause, 1.0)
+
+    def _connect(self) -> psycopg.Connection[tuple[Any, ...]]:
+        raw = _driver().connect(self.conninfo, autocommit=True)
+        try:
+            if not self._is_current:
+                self._prepare(Connection(raw))
+        except BaseException:
+            raw.close()
+            raise
+        return raw
+
+    def _prepare(self, connection: Connection) -> None:
+        """Bring the tables up to date."""
+        if self._version(connection) < len(self._migrations):
+            with connection.raw.transaction():
+                # One process at a time; whoever comes second finds them made.
+                connection.execute("SELECT pg_advisory_xact_lock(1098871920)")
+                connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+                connection.execute("CREATE TABLE IF NOT EXISTS schema (version INTEGER PRIMARY KEY)")
+                for number in range(self._version(connection), len(self._migrations)):
+                    for statement in self._migrations[number]:
+                        connection.execute(statement)
+                    connection.execute("INSERT INTO schema VALUES (?)", (number + 1,))
+        self._is_current = True
+
+    def _version(self, connection: Connection) -> int:
+        ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.schema')")
+        ((version,),) = connection.execute("SELECT max(version) FROM schema") if there else ((0,),)
+        if (version or 0) > len(self._migrations):
+            raise StoreError(
+                f"the journal in {self.name} was written by a newer release (schema {version}, this one knows"
+                f" {len(self._migrations)}); update antiphon, or name another database"
+            )
+        return version or 0
+
+    def _told(self, error: Exception) -> str:
+        said = " ".join(str(error).split())
+        for secret in self.secrets:
+            said = said.replace(secret, "…")
+        return f"the journal in {self.name} {_reason(error)}: {said}"
+
+
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise StoreError("a journal in PostgreSQL needs `psycopg`: pip install 'antiphon[postgres]'") from None
+    return psycopg
+
+
+def _is_lost(error: Exception) -> bool:
+    """Whether trying again may do better: the server is not there, or two were in each other's way."""
+    state = getattr(error, "sqlstate", None)
+    if not isinstance(error, _driver().OperationalError):
+        return False
+    if state is None:
+        # Said before there was a session. What will not change by itself is not waited for.
+        return not re.search(r"authentication failed|does not exist|no password supplied|pg_hba", str(error))
+    return state[:2] == "08" or state in ("40001", "40P01", "57P01", "57P02", "57P03")
+
+
+def _reason(error: Exception) -> str:
+    state = getattr(error, "sqlstate", None) or ""
+    if _is_lost(error):
+        return "cannot be reached; look whether the server runs, then try again"
+    if state in ("53100", "53200", "58030"):
+        return "cannot be written: the server has no room left; nothing was changed"
+    if state == "42501":
+        return f"cannot be used: the role may not do this; it needs CREATE in the database, or the schema {SCHEMA!r}"
+    if not state or state[:2] in ("28", "3D"):
+        return "cannot be opened; look at the URL"
+    return "cannot be used"
+
+
+def _shown(parts: dict[str, Any]) -> str:
+    """Where it is, without anything secret."""
+    user = f"{parts['user']}@" if parts.get("user") else ""
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"postgresql://{user}{parts.get('host') or ''}{port}/{parts.get('dbname') or ''}"

@@ -1,0 +1,55 @@
+"""A worker in a process of its own: `python worker_program.py URL DIRECTORY LEASE SLOTS`.
+
+Each run does three effects, which may be done twice. Who did what is written to `log` in the directory; as long as
+there is a `closed`, effects wait for it to go, or for an `open.PID`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from pathlib import Path
+
+from antiphon.effects import Node, Place, RunPython, Step, at, perform
+from antiphon.journal import Dispatcher, Journal
+
+
+def main() -> None:
+    url, home, lease, slots = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+    logging.basicConfig(level=logging.WARNING)
+    journal = Journal(url)
+    lines = os.open(home / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+
+    def say(*what: object) -> None:
+        os.write(lines, f"{os.getpid()} {' '.join(map(str, what))}\n".encode())
+
+    def effect(run: str, number: int) -> int:
+        say("did", run, number)
+        while (home / "closed").exists() and not (home / f"open.{os.getpid()}").exists():
+            time.sleep(0.02)
+        return number
+
+    def execute(run: str) -> None:
+        running = journal.go_on(run)
+        say("took", run)
+        state, node = "failed", Node()
+        try:
+            with at(Place(node, (running.performer,))):
+                for number in range(3):
+                    asked = RunPython("effect", {"run": run, "number": number}, is_harmless=True)
+                    perform(Step(node.next(), asked), lambda number=number: effect(run, number))
+            state = "done"
+        except Exception as error:
+            say("lost", run, type(error).__name__)
+            raise
+        finally:
+            running.leave(state)
+
+    say("works")
+    Dispatcher(url, lease=lease).work(execute, slots)
+    say("ended")
+
+
+main()
