@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from antiphon.lang.run import install_importer, load, run
     from antiphon.providers import Model, connect
     from antiphon.results import Result
+    from antiphon.runs.mapping import map
     from antiphon.session import AIResult, Limits, ReturnError, Session
     from antiphon.tools import ToolContext, tool
     from antiphon.wire import Reply
@@ -41,6 +42,7 @@ _HOMES = {
     "connect": "antiphon.providers",
     "install_importer": "antiphon.lang.run",
     "load": "antiphon.lang.run",
+    "map": "antiphon.runs.mapping",
     "run": "antiphon.lang.run",
     "tool": "antiphon.tools",
 }
@@ -66,6 +68,7 @@ __all__ = [
     "connect",
     "install_importer",
     "load",
+    "map",
     "run",
     "tool",
 ]

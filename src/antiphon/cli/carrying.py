@@ -11,18 +11,21 @@ import click
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
 from antiphon.cli.exporting import playback_of
-from antiphon.lang.run.questions import Asleep, NobodyThere
+from antiphon.lang.run.questions import Asleep
 from antiphon.runs.begun import PIPED, Begun
+from antiphon.runs.ending import ending_of, leave
 from antiphon.runs.late import Late
 
 if TYPE_CHECKING:
+    from antiphon.cli.hosting import Terminal
+    from antiphon.effects import Performer
     from antiphon.journal import Journal, Running
+    from antiphon.lang.run import Host
     from antiphon.lang.run.host import PromptShown
     from antiphon.lang.run.program import Program, Report
 
 #: The exit code of each way a run can end.
 EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "halted": 2, "interrupted": 130}
-_ENDINGS = {"V0922": "limit", "V0923": "waiting", "V0925": "invalid", "V0930": "halted"}
 _OFTEN = 0.5
 
 
@@ -48,8 +51,8 @@ def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: boo
     """Run a program, and tell what came of it; gives the exit code."""
     while True:
         report = _attempted(program, begun, kept, as_json)
-        ending = _ending(report)
-        id = _left(kept, report, ending)
+        ending = ending_of(report)
+        id = _left(kept, report)
         if ending != "waiting" or not wait or not id:
             break
         kept = _waited_for(id)
@@ -72,7 +75,7 @@ def show_prompt(program: Program, begun: Begun, as_json: bool) -> int:
     except PromptShown as shown:
         _print_prompt(shown, as_json)
         return 0
-    ending = _ending(report)
+    ending = ending_of(report)
     if as_json:
         _print_json(program, report, ending)
     elif report.error is not None:
@@ -103,30 +106,37 @@ def print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Report
 
 
 def _attempted(program: Program, begun: Begun, kept: Late | None, as_json: bool, is_shown: bool = False) -> Report:
-    from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, terminal_host, write_line
+    from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, write_line
 
     prepare_output()
-    settings = dict(begun.settings)
-    if settings.pop("yes", False):
-        from antiphon.tools import ALLOW_ALL
-
-        settings["policy"] = ALLOW_ALL
-    if begun.file != PIPED:
-        settings["directory"] = programs.directory(begun.file)
-    performers = (kept,) if kept is not None else ()
-    if settings.pop("every_model", False):
-        settings["connect"] = _connecting(settings.pop("model"))
-    if settings.get("replay") and (playback := playback_of(settings["replay"])) is not None:
-        performers, settings["replay"] = (*performers, playback), None
-    write = _write_aside if is_shown else _write_nothing if as_json else write_line
+    write = _write_aside if is_shown else write_nothing if as_json else write_line
     terminal = Terminal(has_human=begun.file != PIPED)
-    host = terminal_host(terminal, write=write, performers=performers, show_prompt=is_shown, **settings)
+    performers = (kept,) if kept is not None else ()
+    host = host_of(begun, terminal, performers, write=write, show_prompt=is_shown)
     servers = ConfiguredServers(host)
     try:
         return program.attempt(host, arguments=begun.arguments, servers=servers, inputs=begun.inputs)
     finally:
         terminal.close()
         servers.close()
+
+
+def host_of(begun: Begun, terminal: Terminal, performers: tuple[Performer, ...], **more: Any) -> Host:
+    """The world of a program that was begun so."""
+    from antiphon.cli.hosting import terminal_host
+
+    settings = {**begun.settings, **more}
+    if settings.pop("yes", False):
+        from antiphon.tools import ALLOW_ALL
+
+        settings["policy"] = ALLOW_ALL
+    if begun.file != PIPED:
+        settings["directory"] = programs.directory(begun.file)
+    if settings.pop("every_model", False):
+        settings["connect"] = _connecting(settings.pop("model"))
+    if settings.get("replay") and (playback := playback_of(settings["replay"])) is not None:
+        performers, settings["replay"] = (*performers, playback), None
+    return terminal_host(terminal, performers=performers, **settings)
 
 
 def _connecting(model: str) -> Any:
@@ -142,21 +152,11 @@ def _connecting(model: str) -> Any:
     return connect_it
 
 
-def _ending(report: Report) -> str:
-    return _ENDINGS.get(report.error.code, "failed") if report.error else report.outcome
-
-
-def _left(kept: Late | None, report: Report, ending: str) -> str:
-    """Let go of the run, and give its name; one that nobody can go on with is not waiting, but has failed."""
+def _left(kept: Late | None, report: Report) -> str:
+    """Let go of the run, and give its name."""
     if kept is None or not kept.id:
         return ""
-    from antiphon.results import plain
-
-    state = {"limit": "failed", "invalid": "failed", "halted": "interrupted"}.get(ending, ending)
-    if state == "waiting" and not isinstance(report.error, NobodyThere):
-        state = "failed"
-    error = report.error.to_json() if report.error is not None else None
-    kept.leave(state, {"outcome": ending, "value": plain(report.value), "error": error})
+    leave(kept, report)
     return kept.id
 
 
@@ -173,7 +173,7 @@ def _waited_for(id: str) -> Late:
         time.sleep(_OFTEN)
 
 
-def _write_nothing(text: str) -> None:
+def write_nothing(text: str) -> None:
     """The prints are in the object at the end."""
 
 

@@ -27,11 +27,15 @@ def go_on_here(
     """Go on with a run here; `anew` is a step that is decided about, and what is to come of it."""
     from antiphon.cli.carrying import carry_out, gone_on
 
-    if entry.state == "done" and anew is None:
+    if entry.state == "done" and anew is None and entry.kind != "map":
         click.echo(f"antiphon: run {printable(entry.id)} is done already", err=True)
         return 0
-    begun = begun_of(entry)
+    begun = _row_begun(journal, entry) if entry.kind == "row" else begun_of(entry)
     _enter(begun, entry)
+    if entry.kind == "map":
+        from antiphon.cli.map import carry_out_rows
+
+        return carry_out_rows(journal, entry.id, _program(begun, entry, as_json), begun, retry=True)
     program = _program(begun, entry, as_json)
     kept = gone_on(journal, entry.id, other_model=bool(begun.settings.get("every_model")))
     shelf = None if anew is None else _set_aside(journal, entry, kept.running, anew)
@@ -60,6 +64,17 @@ def _tell_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
     click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {len(left)} were dropped", err=True)
     for row in left[:10]:
         click.echo(f"  dropped: {printable(row.path)} {printable(row.kind)}", err=True)
+
+
+def _row_begun(journal: Journal, row: RunEntry) -> Begun:
+    """How one row of a batch was begun."""
+    from dataclasses import replace
+
+    from antiphon.effects.written import decoded
+
+    whole = begun_of(journal.find(row.parent or ""))
+    settings = {name: each for name, each in whole.settings.items() if name != "parallel"}
+    return replace(whole, inputs=decoded(row.begun_as.get("inputs", {})), settings=settings)
 
 
 def begun_of(entry: RunEntry) -> Begun:

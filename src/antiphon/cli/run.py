@@ -16,12 +16,14 @@ from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.runs.begun import PIPED, Begun, sources_of
+from antiphon.runs.rows import inputs
 
 if TYPE_CHECKING:
     from antiphon.lang.run.program import Program
 
 
-def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+def finite(_: click.Context, __: click.Parameter, value: float | None) -> float | None:
+    """A number of dollars, which infinity is none."""
     if value is not None and not math.isfinite(value):
         raise click.BadParameter("a number of dollars is wanted")
     return value
@@ -37,7 +39,7 @@ def _finite(_: click.Context, __: click.Parameter, value: float | None) -> float
 @click.option("--replay", metavar="FILE", help="Take the answers of models from such a file; nothing is sent.")
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
 @click.option(
-    "--max-cost", type=click.FloatRange(min=0), callback=_finite, metavar="USD", help="Stop before spending more."
+    "--max-cost", type=click.FloatRange(min=0), callback=finite, metavar="USD", help="Stop before spending more."
 )
 @click.option("--max-turns", type=click.IntRange(min=1), metavar="N", help="Stop before more requests to models.")
 @click.option("--max-parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
@@ -89,7 +91,7 @@ def run(
             click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
     settings = {"record": record, "replay": replay, "untrusted": untrusted, **limits}
     begun = Begun(
-        file, os.getcwd(), program.source.name, sources_of(program), list(args), _inputs(program, given), settings
+        file, os.getcwd(), program.source.name, sources_of(program), list(args), inputs(program, given), settings
     )
     if show:
         sys.exit(show_prompt(program, begun, as_json))
@@ -132,20 +134,6 @@ def load_program(file: str, untrusted: bool, as_json: bool) -> Program:
         else:
             click.echo(programs.rendered_error(error, sys.stderr), err=True)
     sys.exit(EXIT_CODES["invalid"])
-
-
-def _inputs(program: Program, given: dict[str, str]) -> dict[str, Any]:
-    """Values of variables: text is itself, all else is read as its type; what may be anything is read as JSON."""
-    from antiphon.lang.check.types import JSON
-    from antiphon.lang.run.people import read_answer
-
-    code = program.main.code
-    assert code is not None
-    out: dict[str, Any] = dict(given)
-    for name, value in given.items():
-        if name in code.names and code.names[name].type == JSON:
-            out[name] = read_answer(value, JSON)[0]
-    return out
 
 
 def _check_recordings(record: str | None, replay: str | None) -> None:

@@ -7,14 +7,14 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, outcome_json, perform, place
-from antiphon.effects.written import as_text
+from antiphon.effects.written import as_text, encoded
 from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
 from antiphon.journal.entries import Entries
 from antiphon.journal.looking import (
@@ -168,6 +168,34 @@ class Journal:
                     )
 
         return Running(self, self._database.write(make), 1)
+
+    def add_rows(self, parent: str, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
+        """Runs that are part of one, one for each row of values to start with; they are ready."""
+        now = time.time()
+        bodies = [(number, as_text({"inputs": encoded(inputs)})) for number, inputs in rows]
+
+        def add(connection: Any) -> None:
+            for number, body in bodies:
+                self._keep(connection, body)
+                connection.execute(
+                    "INSERT INTO runs"
+                    " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number)"
+                    " VALUES (?, 'ready', ?, ?, 0, '', 'row', ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    (f"{parent}.{number}", now, now, f"row {number}", _name(body), parent, number),
+                )
+
+        self._database.write(add)
+
+    def rows(self, parent: str) -> Generator[RunEntry]:
+        """The runs of a run's rows, in order, a few at a time."""
+        last = -1
+        while found := self.read(
+            f"SELECT {COLUMNS} FROM runs WHERE parent = ? AND kind = 'row' AND number > ? ORDER BY number LIMIT 200",
+            (parent, last),
+        ):
+            for each in found:
+                yield run_entry(self, each)
+            last = found[-1][7]
 
     def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
         """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from typing import TYPE_CHECKING
 
-from antiphon.effects import HalfDone, Outcome, outcome_json
+from antiphon.effects import HalfDone, Outcome, outcome_from_json, outcome_json
 from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError
 from antiphon.journal.entries import COLUMNS, Row, half_done, is_unsure
@@ -24,12 +25,14 @@ class KeptRows:
     `reused` and `left` say what was found, and what was not asked for any more.
     """
 
-    def __init__(self, journal: Journal, run: str, decided: str | None, is_given: bool) -> None:
+    def __init__(self, journal: Journal, run: str, decided: str | None, is_given: bool, without_failed: bool) -> None:
         self._journal = journal
         self.reused = 0
         self._rows: dict[tuple[str, str, str], deque[Row]] = {}
         found = journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? ORDER BY seq", (run,))
         for row in (Row(*each) for each in found):
+            if without_failed and row.state == "failed" and not self._is_half_done(row):
+                continue
             # What a step is inside of is not over before the step is.
             if decided is None or not (decided.startswith(f"{row.path}/") or (row.path == decided and not is_given)):
                 self._rows.setdefault((_shape(row.path), row.kind, row.hash), deque()).append(row)
@@ -47,6 +50,10 @@ class KeptRows:
                 return Row(row.path, row.seq, kind, hash, "failed", row.effect, outcome, row.began, None)
         return None
 
+    def _is_half_done(self, row: Row) -> bool:
+        """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
+        return is_half_done(outcome_from_json(json.loads(self._journal.text(row.outcome or ""))))
+
     @property
     def left(self) -> list[Row]:
         """What the run has not asked for any more, in order."""
@@ -54,12 +61,17 @@ class KeptRows:
 
 
 def set_aside(
-    journal: Journal, running: Running, *, decided: str | None = None, given: Outcome | None = None
+    journal: Journal,
+    running: Running,
+    *,
+    decided: str | None = None,
+    given: Outcome | None = None,
+    without_failed: bool = False,
 ) -> KeptRows:
     """Let a run begin anew, with what it has done so far for where it is the same.
 
-    The step that was `decided` about is done again, or has the outcome that is `given`. What is set aside is kept as a
-    run of its own.
+    The step that was `decided` about is done again, or has the outcome that is `given`; `without_failed`, so are those
+    that failed, unless they were interrupted in the middle. What is set aside is kept as a run of its own.
     """
     if decided is not None and not journal.read(
         "SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, decided)
@@ -67,7 +79,7 @@ def set_aside(
         raise NotReadyError(f"run {running.id!r} has no step {decided!r}; `antiphon runs show {running.id}` lists them")
     if decided is not None and given is not None:
         running.settle(decided, given)
-    kept = KeptRows(journal, running.set_aside(), decided, given is not None)
+    kept = KeptRows(journal, running.set_aside(), decided, given is not None, without_failed)
     running.performer.shelf = kept
     return kept
 

@@ -1,0 +1,150 @@
+"""`antiphon map`: a program, run for each of many rows."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._printable import printable, printable_line
+from antiphon.cli import programs
+from antiphon.cli.run import check_trust, finite, load_program
+from antiphon.runs.begun import Begun, sources_of
+
+if TYPE_CHECKING:
+    from antiphon.effects import Performer
+    from antiphon.journal import Journal
+    from antiphon.lang.run import Host, Program
+    from antiphon.runs.mapping import Batch, RowResult
+
+
+@click.command()
+@click.argument("file", metavar="PROGRAM")
+@click.argument("rows")
+@click.option("--parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
+              help="How many rows run at once.")  # fmt: skip
+@click.option(
+    "--sample", type=click.IntRange(1), metavar="N", help="Only so many rows, from all over; always the same."
+)
+@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="The same value of a variable for all rows.")
+@click.option("--model", metavar="NAME", help="The model that serves where the program names none.")
+@click.option(
+    "--max-cost", type=click.FloatRange(min=0), callback=finite, metavar="USD", help="Stop before spending more in all."
+)
+@click.option("--yes", is_flag=True, help="Allow all tool calls.")
+@click.option("--replay", metavar="FILE", help="Take the answers of models from a recording; nothing is sent.")
+def map(
+    file: str,
+    rows: str,
+    parallel: int,
+    sample: int | None,
+    sets: tuple[str, ...],
+    max_cost: float | None,
+    **settings: Any,
+) -> None:
+    """Run a program for each row, and print what came of each as a line of JSON, in the order of the rows.
+
+    ROWS is a .csv, .tsv or .jsonl file, or a pattern such as 'mails/*.txt': each file is a row, with `file` and `text`.
+    What a row has under the name of a variable of the program's top level is what that variable starts with.
+
+    Every row is a run of its own: `antiphon runs resume` goes on with rows that were interrupted or wait for somebody,
+    and tries those again that failed. Exit code: 0 all rows are done, 1 some failed, 2 a mistake, 3 some wait, 130
+    interrupted.
+    """
+    from antiphon.journal import Journal
+    from antiphon.runs.mapping import begin_batch
+    from antiphon.runs.rows import fitted, numbered, read_rows
+
+    program = load_program(file, False, False)
+    check_trust(program, file, False)
+    for each in program.warnings:
+        click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
+    given = {**settings, "max_cost": max_cost, "parallel": parallel}
+    begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given)
+    common = programs.pairs(sets)
+    whole = numbered(({**row, **common} for row in _told(program, read_rows(rows))), sample)
+    journal = Journal()
+    id = begin_batch(journal, begun, fitted(program, whole))
+    sys.exit(carry_out_rows(journal, id, program, begun))
+
+
+def carry_out_rows(journal: Journal, id: str, program: Program, begun: Begun, *, retry: bool = False) -> int:
+    """Run the rows of a batch here, and print what comes of each; gives the exit code."""
+    from antiphon.runs.mapping import Batch
+
+    batch = Batch(journal, id, program, Hosts(begun), int(begun.settings.get("parallel", 8)))
+    seen: set[str] = set()
+    try:
+        _print_results(journal, id, batch, retry, seen)
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        seen.add("interrupted")
+    if seen - {"done"}:
+        again = "goes on, and tries again what failed"
+        click.echo(f"antiphon: run {id}: `antiphon runs resume {id}` {again}", err=True)
+    for outcome, code in (("interrupted", 130), ("failed", 1), ("waiting", 3)):
+        if outcome in seen:
+            return code
+    return 1 if seen - {"done"} else 0
+
+
+class Hosts:
+    """The world of each row: nothing is printed, nobody is asked, and together they spend no more than they may."""
+
+    def __init__(self, begun: Begun) -> None:
+        from dataclasses import replace
+
+        from antiphon.cli.hosting import Terminal
+        from antiphon.effects import Budget
+
+        own = {name: each for name, each in begun.settings.items() if name not in ("max_cost", "parallel")}
+        self._begun = replace(begun, settings=own)
+        limit = begun.settings.get("max_cost")
+        self._budget: tuple[Performer, ...] = () if limit is None else (Budget(limit),)
+        self._terminal = Terminal(has_human=False)
+        self._terminal.watch = None
+
+    def __call__(self, performers: tuple[Performer, ...]) -> Host:
+        """The one of a row."""
+        from antiphon.cli.carrying import host_of, write_nothing
+
+        return host_of(self._begun, self._terminal, (*self._budget, *performers), write=write_nothing)
+
+
+def _print_results(journal: Journal, id: str, batch: Batch, retry: bool, seen: set[str]) -> None:
+    from antiphon.cli.rowing import Rowing
+
+    ((count,),) = journal.read("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'row'", (id,))
+    with Rowing(count) as progress, closing(batch.results(retry=retry)) as results:
+        for result in results:
+            seen.add(result.outcome)
+            progress.advance(result)
+            _print_line(result)
+
+
+def _print_line(result: RowResult) -> None:
+    from antiphon.results import plain
+
+    told = result.to_json()
+    if "value" in told:
+        told["value"] = plain(told["value"])
+    click.echo(json.dumps(told).replace("\x7f", "\\u007f"))
+    if result.outcome != "done":
+        click.echo(f"antiphon: row {result.number}: {printable_line(result.error)}", err=True)
+
+
+def _told(program: Program, rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
+    """Rows, as they are; what the program has no variable for is told of once."""
+    from antiphon.runs.rows import startable
+
+    known, told = set(startable(program)), set[str]()
+    for row in rows:
+        for name in row.keys() - known - told:
+            told.add(name)
+            click.echo(f"antiphon: the program has no variable {printable(name)!r}, so it is left out", err=True)
+        yield row

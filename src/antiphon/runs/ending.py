@@ -1,0 +1,36 @@
+"""How a run of a program ended, as it is told to people and written down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antiphon.lang.run.questions import NobodyThere
+
+if TYPE_CHECKING:
+    from antiphon.journal import Running
+    from antiphon.lang.run.program import Report
+    from antiphon.runs.late import Late
+
+_ENDINGS = {"V0922": "limit", "V0923": "waiting", "V0925": "invalid", "V0930": "halted"}
+#: Where these end a run, it has failed, or can be gone on with when what stopped it is gone.
+_STATES = {"limit": "failed", "invalid": "failed", "halted": "interrupted"}
+
+
+def ending_of(report: Report) -> str:
+    """In a word: done, failed, waiting, limit, invalid, halted or interrupted."""
+    return _ENDINGS.get(report.error.code, "failed") if report.error else report.outcome
+
+
+def leave(running: Running | Late, report: Report) -> dict[str, Any]:
+    """Let go of a run, and write down how it ended; that, as JSON data."""
+    from antiphon.results import plain
+
+    ending = ending_of(report)
+    state = _STATES.get(ending, ending)
+    if state == "waiting" and not isinstance(report.error, NobodyThere):
+        # It was refused, which no answer changes.
+        state = "failed"
+    error = None if report.error is None else report.error.to_json()
+    told = {"outcome": ending, "value": plain(report.value), "error": error}
+    running.leave(state, told)
+    return told

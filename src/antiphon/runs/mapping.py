@@ -1,0 +1,174 @@
+"""A program run for each of many rows: one run a row, some at a time, the results in order, and nothing done twice."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+from antiphon._shape import obj
+from antiphon.effects.door import Performer
+from antiphon.effects.written import decoded
+from antiphon.journal import Journal, RunEntry
+from antiphon.journal.shelf import set_aside
+from antiphon.lang.run import Host, Program, load
+from antiphon.runs.begun import Begun, sources_of
+from antiphon.runs.ending import leave
+from antiphon.runs.rows import Numbered, fitted, numbered, read_rows
+
+#: Makes the host of one row, with who stands in its door.
+Hosts = Callable[[tuple[Performer, ...]], Host]
+_ENDED = ("done", "failed", "cancelled")
+_PAGE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class RowResult:
+    """What came of a row: a `value`, or why there is none.
+
+    `outcome` is `done`, `failed`, `waiting`, `limit` or `cancelled`; `run` is the name of its run in the journal.
+    """
+
+    number: int
+    outcome: str
+    value: Any
+    error: str
+    cost: float | None
+    run: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON data."""
+        told = {"value": self.value} if self.outcome == "done" else {"error": self.error}
+        return {"row": self.number, "outcome": self.outcome, **told, "cost": self.cost, "run": self.run}
+
+
+def map(
+    program: str | PathLike[str] | Program,
+    rows: str | PathLike[str] | Iterable[Mapping[str, Any]],
+    *,
+    parallel: int = 8,
+    sample: int | None = None,
+    max_cost: float | None = None,
+    journal: Journal | None = None,
+    id: str = "",
+    hosts: Hosts | None = None,
+) -> Generator[RowResult]:
+    """Run a program for each row, and give what came of each, in order; an error of one is its result.
+
+    `rows` are mappings, or a file of them; each gives variables of the program's top level their values. With an `id`
+    that the journal knows, what was done then is not done again.
+    """
+    journal = journal or Journal()
+    loaded = program if isinstance(program, Program) else load(program)
+    if not id or not journal.has(id):
+        given = read_rows(str(rows)) if isinstance(rows, str | PathLike) else rows
+        begun = Begun(loaded.source.name, "", loaded.source.name, sources_of(loaded))
+        id = begin_batch(journal, begun, fitted(loaded, numbered(given, sample)), id=id)
+    return Batch(journal, id, loaded, hosts or _plain_hosts(max_cost), parallel).results()
+
+
+def begin_batch(journal: Journal, begun: Begun, rows: Iterable[Numbered], *, id: str = "") -> str:
+    """A run for the whole, with one for each row that is still to come; its name."""
+    batch = journal.begin("map", begun.file, begun.to_json(), id=id, state="ready").id
+    page: list[Numbered] = []
+    try:
+        for each in rows:
+            page.append(each)
+            if len(page) == _PAGE:
+                journal.add_rows(batch, page)
+                page = []
+        journal.add_rows(batch, page)
+    except BaseException:
+        journal.forget(batch)
+        raise
+    return batch
+
+
+class Batch:
+    """The rows of a batch, run here."""
+
+    def __init__(self, journal: Journal, id: str, program: Program, hosts: Hosts, parallel: int) -> None:
+        self._journal = journal
+        self._id = id
+        self._program = program
+        self._hosts = hosts
+        self._parallel = parallel
+        self._is_left = False
+
+    def results(self, *, retry: bool = False) -> Generator[RowResult]:
+        """What comes of each row, in order; those that have failed are tried again where that is wanted."""
+        running = self._journal.go_on(self._id)
+        state = "interrupted"
+        waits: set[str] = set()
+        try:
+            with ThreadPoolExecutor(self._parallel, "antiphon: row") as pool:
+                for result in self._in_order(pool, retry):
+                    waits |= {result.outcome} & {"waiting"}
+                    yield result
+            state = "waiting" if waits else "done"
+        finally:
+            self._is_left = state == "interrupted"
+            running.leave(state)
+
+    def _in_order(self, pool: ThreadPoolExecutor, retry: bool) -> Generator[RowResult]:
+        """So many rows are begun as there is room for, so that what is known of them stays small."""
+        under_way: deque[Future[RowResult]] = deque()
+        try:
+            for row in self._journal.rows(self._id):
+                under_way.append(pool.submit(self._carried_out, row, retry))
+                while len(under_way) > 4 * self._parallel:
+                    yield under_way.popleft().result()
+            while under_way:
+                yield under_way.popleft().result()
+        finally:
+            self._is_left = bool(under_way)
+            for each in under_way:
+                each.cancel()
+
+    def _carried_out(self, row: RunEntry, retry: bool) -> RowResult:
+        if row.state in _ENDED and not (retry and row.state == "failed"):
+            return result_of(row)
+        return run_row(self._journal, row, self._program, self._hosts)
+
+
+def run_row(journal: Journal, row: RunEntry, program: Program, hosts: Hosts, *, by_force: bool = False) -> RowResult:
+    """Carry out one row, from where it was left; of one that has failed, the steps that did are done again."""
+    running = journal.go_on(row.id, by_force=by_force)
+    if row.state == "failed":
+        set_aside(journal, running, without_failed=True)
+    report = program.attempt(hosts((running.performer,)), inputs=decoded(row.begun_as.get("inputs", {})))
+    leave(running, report)
+    if report.outcome == "interrupted":
+        raise KeyboardInterrupt
+    return result_of(journal.find(row.id))
+
+
+def result_of(row: RunEntry) -> RowResult:
+    """What the journal knows came of a row."""
+    ending = row.ending or {}
+    outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
+    error = obj(ending.get("error"))
+    said = f"{error['code']}: {error['message']}" if "code" in error else outcome
+    return RowResult(row.number or 0, outcome, ending.get("value"), "" if outcome == "done" else said, row.cost, row.id)
+
+
+def _plain_hosts(max_cost: float | None) -> Hosts:
+    """Hosts that print nothing and ask nobody; together they spend no more than so much."""
+    from antiphon.effects import Budget
+    from antiphon.lang.run.program import default_host
+
+    budget: tuple[Performer, ...] = () if max_cost is None else (Budget(max_cost),)
+
+    def host(performers: tuple[Performer, ...]) -> Host:
+        made = default_host()
+        made.write, made.performers = _nothing, (*budget, *performers)
+        return made
+
+    return host
+
+
+def _nothing(_: str) -> None:
+    """What rows print is in the journal."""
