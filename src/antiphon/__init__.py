@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from antiphon.lang.run import install_importer, load, run
     from antiphon.providers import Model, connect
     from antiphon.results import Result
-    from antiphon.runs.mapping import map
+    from antiphon.runs import map
     from antiphon.session import AIResult, Limits, ReturnError, Session
     from antiphon.tools import ToolContext, tool
     from antiphon.wire import Reply
@@ -42,7 +42,7 @@ _HOMES = {
     "connect": "antiphon.providers",
     "install_importer": "antiphon.lang.run",
     "load": "antiphon.lang.run",
-    "map": "antiphon.runs.mapping",
+    "map": "antiphon.runs",
     "run": "antiphon.lang.run",
     "tool": "antiphon.tools",
 }
