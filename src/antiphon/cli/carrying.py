@@ -11,11 +11,13 @@ import click
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
 from antiphon.cli.exporting import playback_of
+from antiphon.errors import StoreError
 from antiphon.lang.run.questions import Asleep, NobodyThere
 from antiphon.runs.begun import PIPED, Begun
 from antiphon.runs.late import Late
 
 if TYPE_CHECKING:
+    from antiphon.effects import Performer
     from antiphon.journal import Journal, Running
     from antiphon.lang.run.host import PromptShown
     from antiphon.lang.run.program import Program, Report
@@ -63,6 +65,15 @@ def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: boo
     return EXIT_CODES[ending]
 
 
+def carry_out_unseen(program: Program, begun: Begun, kept: Late, *others: Performer) -> None:
+    """Run a program where nobody looks on: what comes of it is in the journal. `others` stand in the door as well."""
+    report = _attempted(program, begun, kept, as_json=True, others=others)
+    if report.error is not None and isinstance(report.error.__cause__, StoreError):
+        # It has not ended, but cannot be written down for now.
+        raise report.error.__cause__
+    _left(kept, report, _ending(report))
+
+
 def show_prompt(program: Program, begun: Begun, as_json: bool) -> int:
     """Show what the first request would say."""
     from antiphon.lang.run.host import PromptShown
@@ -102,7 +113,14 @@ def print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Report
 # Running it
 
 
-def _attempted(program: Program, begun: Begun, kept: Late | None, as_json: bool, is_shown: bool = False) -> Report:
+def _attempted(
+    program: Program,
+    begun: Begun,
+    kept: Late | None,
+    as_json: bool,
+    is_shown: bool = False,
+    others: tuple[Performer, ...] = (),
+) -> Report:
     from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, terminal_host, write_line
 
     prepare_output()
@@ -113,7 +131,7 @@ def _attempted(program: Program, begun: Begun, kept: Late | None, as_json: bool,
         settings["policy"] = ALLOW_ALL
     if begun.file != PIPED:
         settings["directory"] = programs.directory(begun.file)
-    performers = (kept,) if kept is not None else ()
+    performers = (kept, *others) if kept is not None else ()
     if settings.pop("every_model", False):
         settings["connect"] = _connecting(settings.pop("model"))
     if settings.get("replay") and (playback := playback_of(settings["replay"])) is not None:

@@ -217,6 +217,7 @@ class Journal:
                 (body, time.time(), id, path),
             ).rowcount
             connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (id,))
+            self._database.announce(connection, id)
         if not changed:
             open_paths = ", ".join(each.path for each in self.questions(id)) or "none"
             raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
