@@ -4,6 +4,7 @@ import atexit
 import os
 import shutil
 import tempfile
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,13 @@ os.environ["XDG_DATA_HOME"] = _data
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(antiphon.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+
+
+@pytest.fixture
+def postgres() -> Generator[str]:
+    """The URL of an empty database."""
+    with postgres_server.database() as url:
+        yield url
 
 
 def pytest_configure() -> None:

@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 
 import pytest
-
-from tests import postgres_server
-
-
-@pytest.fixture
-def postgres() -> Generator[str]:
-    """The URL of an empty database."""
-    with postgres_server.database() as url:
-        yield url
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -14,13 +14,13 @@ from antiphon.errors import AntiphonError
 #: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
 _SECTIONS = {
     "Talk": ("chat", "ask", "logs"),
-    "Programs": ("run", "map", "runs", "check", "fmt", "repl", "test", "explain"),
+    "Programs": ("run", "map", "runs", "work", "check", "fmt", "repl", "test", "explain"),
     "Models": ("models", "keys", "trust"),
     "Histories and tools": ("show", "doctor", "convert", "mcp", "fake"),
     "Shell": ("completion",),
 }
 #: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
-_CONFIGURED = ("chat", "ask", "run", "map", "repl", "models", "keys", "test")
+_CONFIGURED = ("chat", "ask", "run", "map", "work", "repl", "models", "keys", "test")
 _ASKING = ("chat", "ask", "run", "map", "repl")
 _COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names))
 

@@ -11,6 +11,7 @@ import click
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
 from antiphon.cli.exporting import playback_of
+from antiphon.errors import StoreError
 from antiphon.lang.run.questions import Asleep
 from antiphon.runs.begun import PIPED, Begun
 from antiphon.runs.ending import ending_of, leave
@@ -29,14 +30,14 @@ EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "h
 _OFTEN = 0.5
 
 
-def begun_late(begun: Begun) -> Late:
-    """A run that is begun in the user's journal when it does something, unless nothing is to be saved."""
+def begun_late(begun: Begun, db: str | None) -> Late:
+    """A run that is begun in a journal when it does something, unless nothing is to be saved."""
 
     def begin() -> Running | None:
         from antiphon.journal import Journal
         from antiphon.store.place import is_off
 
-        return None if is_off() else Journal().begin("program", begun.file, begun.to_json())
+        return None if is_off() and db is None else Journal(db).begin("program", begun.file, begun.to_json())
 
     return Late(begin, _tell)
 
@@ -52,18 +53,27 @@ def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: boo
     while True:
         report = _attempted(program, begun, kept, as_json)
         ending = ending_of(report)
-        id = _left(kept, report)
-        if ending != "waiting" or not wait or not id:
+        running = _left(kept, report)
+        if ending != "waiting" or not wait or running is None:
             break
-        kept = _waited_for(id)
+        kept = _waited_for(running)
     if as_json:
-        _print_json(program, report, ending, id)
+        _print_json(program, report, ending, running.id if running else "")
     else:
         if not isinstance(report.error, Asleep):
             _tell_ending(report, ending)
-        if id:
-            _tell_how_to_go_on(id, ending)
+        if running is not None:
+            _tell_how_to_go_on(running, ending)
     return EXIT_CODES[ending]
+
+
+def carry_out_unseen(program: Program, begun: Begun, kept: Late, *others: Performer) -> None:
+    """Run a program where nobody looks on: what comes of it is in the journal. `others` stand in the door as well."""
+    report = _attempted(program, begun, kept, as_json=True, others=others)
+    if report.error is not None and isinstance(report.error.__cause__, StoreError):
+        # It has not ended, but cannot be written down for now.
+        raise report.error.__cause__
+    leave(kept, report)
 
 
 def show_prompt(program: Program, begun: Begun, as_json: bool) -> int:
@@ -105,13 +115,20 @@ def print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Report
 # Running it
 
 
-def _attempted(program: Program, begun: Begun, kept: Late | None, as_json: bool, is_shown: bool = False) -> Report:
+def _attempted(
+    program: Program,
+    begun: Begun,
+    kept: Late | None,
+    as_json: bool,
+    is_shown: bool = False,
+    others: tuple[Performer, ...] = (),
+) -> Report:
     from antiphon.cli.hosting import ConfiguredServers, Terminal, prepare_output, write_line
 
     prepare_output()
     write = _write_aside if is_shown else write_nothing if as_json else write_line
     terminal = Terminal(has_human=begun.file != PIPED)
-    performers = (kept,) if kept is not None else ()
+    performers = (*((kept,) if kept is not None else ()), *others)
     host = host_of(begun, terminal, performers, write=write, show_prompt=is_shown)
     servers = ConfiguredServers(host)
     try:
@@ -152,24 +169,21 @@ def _connecting(model: str) -> Any:
     return connect_it
 
 
-def _left(kept: Late | None, report: Report) -> str:
-    """Let go of the run, and give its name."""
-    if kept is None or not kept.id:
-        return ""
+def _left(kept: Late | None, report: Report) -> Running | None:
+    """Let go of the run, if there is one in a journal, and give it."""
+    if kept is None or kept.running is None:
+        return None
     leave(kept, report)
-    return kept.id
+    return kept.running
 
 
-def _waited_for(id: str) -> Late:
+def _waited_for(running: Running) -> Late:
     """The run, once somebody has answered or it is time."""
-    from antiphon.journal import Journal
-
-    journal = Journal()
-    _tell_how_to_go_on(id, "waiting")
+    _tell_how_to_go_on(running, "waiting")
     while True:
-        entry = journal.find(id)
+        entry = running.journal.find(running.id)
         if entry.state != "waiting" or (entry.wake_at is not None and entry.wake_at <= time.time()):
-            return gone_on(journal, id)
+            return gone_on(running.journal, running.id)
         time.sleep(_OFTEN)
 
 
@@ -195,12 +209,11 @@ def _tell_ending(report: Report, ending: str) -> None:
         click.echo("interrupted", err=True)
 
 
-def _tell_how_to_go_on(id: str, ending: str) -> None:
+def _tell_how_to_go_on(running: Running, ending: str) -> None:
     from antiphon.cli.telling import how_to_go_on
-    from antiphon.journal import Journal
 
     if ending != "done":
-        for line in how_to_go_on(Journal(), id):
+        for line in how_to_go_on(running.journal, running.id):
             _tell(line)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ import click
 
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
+from antiphon.cli.detaching import check_detaching, hand_over_rows
 from antiphon.cli.run import check_trust, finite, load_program
 from antiphon.runs.begun import Begun, sources_of
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from antiphon.effects import Performer
     from antiphon.journal import Journal
     from antiphon.lang.run import Host, Program
-    from antiphon.runs.mapping import Batch, RowResult
+    from antiphon.runs.mapping import RowResult
 
 
 @click.command()
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     "--max-cost", type=click.FloatRange(min=0), callback=finite, metavar="USD", help="Stop before spending more in all."
 )
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
+@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
+              help="The journal; in one of postgresql://… the rows are left to workers (`antiphon work`).")  # fmt: skip
+@click.option("--detach", is_flag=True, help="Do not wait for the workers: print the name of the run.")
 @click.option("--replay", metavar="FILE", help="Take the answers of models from a recording; nothing is sent.")
 def map(
     file: str,
@@ -45,6 +49,8 @@ def map(
     sample: int | None,
     sets: tuple[str, ...],
     max_cost: float | None,
+    db: str | None,
+    detach: bool,
     **settings: Any,
 ) -> None:
     """Run a program for each row, and print what came of each as a line of JSON, in the order of the rows.
@@ -57,7 +63,7 @@ def map(
     interrupted.
     """
     from antiphon.journal import Journal
-    from antiphon.runs.mapping import begin_batch
+    from antiphon.runs.mapping import Batch, begin_batch, follow
     from antiphon.runs.rows import fitted, numbered, read_rows
 
     program = load_program(file, False, False)
@@ -68,19 +74,34 @@ def map(
     begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given)
     common = programs.pairs(sets)
     whole = numbered(({**row, **common} for row in _told(program, read_rows(rows))), sample)
-    journal = Journal()
+    check_detaching(db, detach)
+    journal = Journal(db)
     id = begin_batch(journal, begun, fitted(program, whole))
-    sys.exit(carry_out_rows(journal, id, program, begun))
+    if not journal.is_shared:
+        sys.exit(print_rows(journal, id, Batch(journal, id, program, Hosts(begun), parallel).results()))
+    hand_over_rows(journal, id)
+    if detach:
+        click.echo(id)
+        return
+    sys.exit(print_rows(journal, id, follow(journal, id)))
 
 
-def carry_out_rows(journal: Journal, id: str, program: Program, begun: Begun, *, retry: bool = False) -> int:
-    """Run the rows of a batch here, and print what comes of each; gives the exit code."""
-    from antiphon.runs.mapping import Batch
+def go_on_with_rows(journal: Journal, id: str, program: Program, begun: Begun) -> int:
+    """Go on with a batch that was left, and try again what failed here; gives the exit code."""
+    from antiphon.runs.mapping import Batch, follow
 
+    if journal.is_shared:
+        hand_over_rows(journal, id)
+        return print_rows(journal, id, follow(journal, id))
     batch = Batch(journal, id, program, Hosts(begun), int(begun.settings.get("parallel", 8)))
+    return print_rows(journal, id, batch.results(retry=True))
+
+
+def print_rows(journal: Journal, id: str, results: Generator[RowResult]) -> int:
+    """Print what comes of the rows of a batch, as it comes; gives the exit code."""
     seen: set[str] = set()
     try:
-        _print_results(journal, id, batch, retry, seen)
+        _print_results(journal, id, results, seen)
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         seen.add("interrupted")
@@ -116,11 +137,11 @@ class Hosts:
         return host_of(self._begun, self._terminal, (*self._budget, *performers), write=write_nothing)
 
 
-def _print_results(journal: Journal, id: str, batch: Batch, retry: bool, seen: set[str]) -> None:
+def _print_results(journal: Journal, id: str, results: Generator[RowResult], seen: set[str]) -> None:
     from antiphon.cli.rowing import Rowing
 
     ((count,),) = journal.read("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'row'", (id,))
-    with Rowing(count) as progress, closing(batch.results(retry=retry)) as results:
+    with Rowing(count) as progress, closing(results):
         for result in results:
             seen.add(result.outcome)
             progress.advance(result)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,12 +31,12 @@ def go_on_here(
     if entry.state == "done" and anew is None and entry.kind != "map":
         click.echo(f"antiphon: run {printable(entry.id)} is done already", err=True)
         return 0
-    begun = _row_begun(journal, entry) if entry.kind == "row" else begun_of(entry)
+    begun = begun_of(entry, journal)
     _enter(begun, entry)
     if entry.kind == "map":
-        from antiphon.cli.map import carry_out_rows
+        from antiphon.cli.map import go_on_with_rows
 
-        return carry_out_rows(journal, entry.id, _program(begun, entry, as_json), begun, retry=True)
+        return go_on_with_rows(journal, entry.id, _program(begun, entry, as_json), begun)
     program = _program(begun, entry, as_json)
     kept = gone_on(journal, entry.id, other_model=bool(begun.settings.get("every_model")))
     shelf = None if anew is None else _set_aside(journal, entry, kept.running, anew)
@@ -66,21 +67,16 @@ def _tell_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
         click.echo(f"  dropped: {printable(row.path)} {printable(row.kind)}", err=True)
 
 
-def _row_begun(journal: Journal, row: RunEntry) -> Begun:
-    """How one row of a batch was begun."""
-    from dataclasses import replace
-
+def begun_of(entry: RunEntry, journal: Journal) -> Begun:
+    """How a run was begun; a row is begun as the batch that it is part of, with values of its own."""
     from antiphon.effects.written import decoded
-
-    whole = begun_of(journal.find(row.parent or ""))
-    settings = {name: each for name, each in whole.settings.items() if name != "parallel"}
-    return replace(whole, inputs=decoded(row.begun_as.get("inputs", {})), settings=settings)
-
-
-def begun_of(entry: RunEntry) -> Begun:
     from antiphon.errors import FormatError
     from antiphon.runs.begun import begun_from_json
 
+    if entry.kind == "row":
+        whole = begun_of(journal.find(entry.parent or ""), journal)
+        own = {name: each for name, each in whole.settings.items() if name != "parallel"}
+        return replace(whole, inputs=decoded(entry.begun_as.get("inputs", {})), settings=own)
     try:
         return begun_from_json(entry.begun_as)
     except FormatError as error:

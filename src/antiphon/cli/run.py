@@ -12,6 +12,7 @@ import click
 
 from antiphon.cli import programs
 from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_report, show_prompt
+from antiphon.cli.detaching import detach_run
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -52,6 +53,9 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 )
 @click.option("--show", type=click.Choice(["prompt"]), help="Show what the first request would say; send nothing.")
 @click.option("--no-journal", is_flag=True, help="Do not write down what it does; then it cannot be gone on with.")
+@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
+              help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
+@click.option("--detach", is_flag=True, help="Leave it to a worker (`antiphon work`), and print its name.")
 @click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 def run(
     file: str,
@@ -63,6 +67,8 @@ def run(
     replay: str | None,
     sets: tuple[str, ...],
     no_journal: bool,
+    db: str | None,
+    detach: bool,
     wait: bool,
     **limits: Any,
 ) -> None:
@@ -95,7 +101,10 @@ def run(
     )
     if show:
         sys.exit(show_prompt(program, begun, as_json))
-    kept = None if no_journal else begun_late(begun)
+    if detach:
+        detach_run(db, begun)
+        return
+    kept = None if no_journal else begun_late(begun, db)
     sys.exit(carry_out(program, begun, kept, as_json=as_json, wait=wait))
 
 

@@ -26,7 +26,8 @@ _OVER = ("done", "failed", "cancelled")
 
 
 @click.group(cls=ListingGroup)
-@click.option("--db", metavar="PLACE", help="Another journal: a file, or postgresql://…")
+@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
+              help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
 @click.pass_context
 def runs(context: click.Context, db: str | None) -> None:
     """List runs, look at what they did, and go on with those that were left.
@@ -67,7 +68,7 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
     with _opened() as journal:
         entry = journal.find(id)
         if source:
-            click.echo(begun_of(entry).source, nl=False)
+            click.echo(begun_of(entry, journal).source, nl=False)
             return
         if as_json:
             _print_json({**entry_json(entry), "effects": [effect_json(each) for each in journal.effects(entry.id)]})
@@ -172,7 +173,7 @@ def fork(
     given = value if value is not None else answer
     with _opened() as journal:
         entry = journal.find(id)
-        begun = begun_of(entry).to_json()
+        begun = begun_of(entry, journal).to_json()
         if model is not None:
             begun["settings"] = {**begun["settings"], "model": model, "every_model": True}
         outcome = None if given is None else outcome_given(effect_at(journal, entry, at_), given)

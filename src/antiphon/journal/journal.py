@@ -56,15 +56,15 @@ class Running:
 
     def __init__(self, journal: Journal, id: str, epoch: int, *, other_model: bool = False) -> None:
         self.id = id
+        self.journal = journal
         self.performer = Entries(journal, id, epoch, other_model=other_model)
-        self._journal = journal
         self._epoch = epoch
 
     def settle(self, path: str, outcome: Outcome) -> None:
         """Say what came of a step of it."""
         state, body = "failed" if outcome.error is not None else "done", as_text(outcome_json(outcome))
-        kept = self._journal.kept(self.id, self._epoch, body)
-        self._journal.write(
+        kept = self.journal.kept(self.id, self._epoch, body)
+        self.journal.write(
             self.id,
             self._epoch,
             "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = ? AND path = ?",
@@ -73,13 +73,13 @@ class Running:
 
     def set_aside(self) -> str:
         """Begin anew: what was done is kept as a run that is part of this one; its name."""
-        name = self._journal.set_aside(self.id, self._epoch)
-        self.performer = Entries(self._journal, self.id, self._epoch)
+        name = self.journal.set_aside(self.id, self._epoch)
+        self.performer = Entries(self.journal, self.id, self._epoch)
         return name
 
     def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
         """Let go of it in this state; `ending` is how it ended, as JSON data."""
-        self._journal.leave(self.id, self._epoch, state, ending)
+        self.journal.leave(self.id, self._epoch, state, ending)
 
 
 class Journal:
@@ -93,8 +93,11 @@ class Journal:
     """
 
     def __init__(self, place: str | PathLike[str] | None = None) -> None:
-        if isinstance(place, str) and is_url(place):
-            self._database = Postgres(place)
+        #: Whether many machines share it; then `url` is where it is, with its password.
+        self.is_shared = is_url(place)
+        self.url = str(place) if self.is_shared else ""
+        if self.is_shared:
+            self._database = Postgres(self.url)
         else:
             self._database = Database(Path(place) if place is not None else default_path())
 
@@ -245,6 +248,7 @@ class Journal:
                 (body, time.time(), id, path),
             ).rowcount
             connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (id,))
+            self._database.announce(connection, id)
         if not changed:
             open_paths = ", ".join(each.path for each in self.questions(id)) or "none"
             raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")

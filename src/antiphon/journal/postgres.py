@@ -160,6 +160,14 @@ class Postgres:
 
         return self._patiently(send)
 
+    def announce(self, connection: Any, run: str) -> None:
+        """Have a run that is ready looked at by a worker, in this transaction, where there are workers at all."""
+        ((there,),) = connection.execute(f"SELECT to_regclass('{SCHEMA}.procrastinate_jobs')")
+        if there:
+            from antiphon.journal.queue import enqueue
+
+            enqueue(connection, [run], 0)
+
     def close(self) -> None:
         """Let go of the connections; they are opened again when they are needed."""
         with self._lock:

@@ -6,6 +6,7 @@ has its run as `queueing_lock`, so a run has at most one that nobody has begun.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ _MANY = 500
 _STEP = 1_000_000
 _TAKEN_OVER = 1000 * _STEP
 
+_SOON = object()
 _NOW = "extract(epoch FROM clock_timestamp())"
 _INTO = "INSERT INTO procrastinate_jobs (queue_name, task_name, queueing_lock, args, priority)"
 _AS = f"'{QUEUE}', '{TASK}', id, jsonb_build_object('run', id)"
@@ -78,15 +80,20 @@ def ready(database: Postgres, runs: Sequence[str], priority: int) -> int:
             " WHERE id = ANY(?) AND state NOT IN ('running', 'done')",
             (list(runs),),
         )
-        return connection.execute(
-            f"{_INTO} SELECT {_AS}, ? {_RANK} FROM runs WHERE id = ANY(?) AND state = 'ready' ORDER BY number {_ONCE}",
-            (priority * _STEP, list(runs)),
-        ).rowcount
+        return enqueue(connection, runs, priority)
 
     number = database.write(change)
     if number >= _MANY:
         database.write(lambda connection: connection.execute("ANALYZE procrastinate_jobs, runs"))
     return number
+
+
+def enqueue(connection: Connection, runs: Sequence[str], priority: int) -> int:
+    """Have those of these runs looked at that are ready; how many they were."""
+    return connection.execute(
+        f"{_INTO} SELECT {_AS}, ? {_RANK} FROM runs WHERE id = ANY(?) AND state = 'ready' ORDER BY number {_ONCE}",
+        (priority * _STEP, list(runs)),
+    ).rowcount
 
 
 def cancel(database: Postgres, runs: Sequence[str]) -> int:
@@ -168,17 +175,23 @@ def beat(connection: Connection, worker: int | None, process: str, slots: int) -
 
 def claim(database: Postgres, run: str, job: int, lease: float) -> int | None:
     """The epoch of a run that is to be gone on with now, and that nobody is at; one of a dead worker is freed."""
+    while (found := _claimed(database, run, job, lease)) is _SOON:
+        time.sleep(0.05)
+    return found if isinstance(found, int) else None
 
-    def look(connection: Connection) -> int | None:
+
+def _claimed(database: Postgres, run: str, job: int, lease: float) -> object:
+    def look(connection: Connection) -> object:
         found: Any = connection.execute(
             "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
         ).fetchone()
         state, owner, epoch = found or ("gone", "", 0)
-        if state == "ready":
-            return epoch
-        if state != "running":
+        if state not in ("ready", "running"):
             return None
         others = connection.execute(f"{_LIVE} AND job.queueing_lock = ? AND job.id < ?", (lease, run, job)).fetchall()
+        if state == "ready":
+            # Somebody who came before is about to begin it, or has just ended it before it was made ready again.
+            return _SOON if others else epoch
         process = owner.rpartition(":")[0]
         if others or not connection.execute("SELECT 1 FROM workers WHERE process = ?", (process,)).fetchall():
             return None
@@ -207,6 +220,6 @@ def left(database: Postgres, run: str, epoch: int, process: str, error: BaseExce
             connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
         elif state != "ready":
             return
-        connection.execute(f"{_INTO} SELECT {_AS}, 0 {_RANK} FROM runs WHERE id = ? {_ONCE}", (run,))
+        enqueue(connection, [run], 0)
 
     database.write(look)

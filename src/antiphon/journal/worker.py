@@ -19,7 +19,7 @@ from procrastinate.jobs import Job, Status
 from procrastinate.manager import JobManager, NotificationCallback
 from procrastinate.worker import Worker
 
-from antiphon.errors import StoreError
+from antiphon.errors import StoreError, Unsettled
 from antiphon.journal import queue
 from antiphon.journal.journal import TakenOver, Unfinished, process
 from antiphon.journal.postgres import Postgres
@@ -198,10 +198,10 @@ class Runner:
     def _executed(self, run: str) -> BaseException | None:
         try:
             self._execute(run)
-        except (TakenOver, Unfinished) as error:
+        except (TakenOver, Unfinished, Unsettled) as error:
             log.info("run %s: %s", run, error)
         except BaseException as error:
-            log.error("run %s ended with %s: %s", run, type(error).__name__, error)
+            log.warning("run %s ended with %s: %s", run, type(error).__name__, error)
             return error
         return None
 

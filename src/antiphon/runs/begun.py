@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from antiphon._places import user_directory
 from antiphon._shape import arr, obj, string
 from antiphon.errors import FormatError
 
@@ -59,3 +63,18 @@ def begun_from_json(data: Mapping[str, Any]) -> Begun:
 def sources_of(program: Program) -> dict[str, str]:
     """The texts of a program and of what it imports, by their names."""
     return {each.source.name: each.source.text for each in program.modules.compiled.values()}
+
+
+def kept_program(begun: Begun) -> str:
+    """Where the texts that are kept with a run are, as files beside one another as they were; the program's own."""
+    from antiphon.conversation.storage import write_atomically
+
+    known = hashlib.sha256(json.dumps(begun.sources, sort_keys=True).encode()).hexdigest()
+    top = os.path.commonpath([os.path.dirname(name) for name in begun.sources])
+    home = user_directory("cache") / "programs" / known[:24]
+    for name, text in begun.sources.items():
+        file = home / os.path.relpath(name, top)
+        if not file.exists():
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(file, text.encode())
+    return str(home / os.path.relpath(begun.name, top))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -132,6 +133,14 @@ class Batch:
         if row.state in _ENDED and not (retry and row.state == "failed"):
             return result_of(row)
         return run_row(self._journal, row, self._program, self._hosts)
+
+
+def follow(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowResult]:
+    """What comes of each row of a batch that others run, in order, as soon as it is there."""
+    for row in journal.rows(id):
+        while (now := journal.find(row.id)).state not in (*_ENDED, "waiting"):
+            time.sleep(every)
+        yield result_of(now)
 
 
 def run_row(journal: Journal, row: RunEntry, program: Program, hosts: Hosts, *, by_force: bool = False) -> RowResult:

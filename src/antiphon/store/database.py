@@ -87,6 +87,9 @@ class Database:
             connection.execute(statement, values)
             return True
 
+    def announce(self, connection: Any, run: str) -> None:
+        """Tell whoever waits that a run is ready: here nobody does."""
+
     def shrink(self) -> None:
         """Overwrite what was removed, in the index and in the log of changes too, and give the space back."""
         with self._lock, self._plainly():

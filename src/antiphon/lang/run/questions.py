@@ -37,7 +37,9 @@ class Asleep(NobodyThere):
 
 def halted(error: Halted) -> Stopped:
     """What ends a program that may do nothing more, whatever it catches."""
-    return Stopped(VibeError("V0930", str(error)))
+    told = VibeError("V0930", str(error))
+    told.__cause__ = error
+    return Stopped(told)
 
 
 def waits(message: str, hint: str = "", kind: type[NobodyThere] = NobodyThere) -> BaseException:

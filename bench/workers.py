@@ -1,0 +1,106 @@
+"""Many machines: 10,000 runs of 3 effects over 3 workers, one of which is killed. `make bench` runs it.
+
+A PostgreSQL of the tests' own wheel serves them, on this machine: what it says is for comparing, not for sizing alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+
+import psycopg  # noqa: E402
+
+from antiphon.journal import Dispatcher, Journal  # noqa: E402
+from tests import postgres_server  # noqa: E402
+
+INSERT = (
+    "INSERT INTO antiphon.runs (id, state, created, updated, epoch, owner, kind, title, begun_as, number)"
+    " SELECT 'row-' || n, 'ready', 0, extract(epoch FROM now()), 1, '', 'bench', '', '{}', n"
+    " FROM generate_series(0, %s) AS n"
+)
+
+
+def timed(what: str, started: float, each: int | None = None) -> None:
+    took = time.perf_counter() - started
+    per = f"  {1000 * took / each:.2f} ms each" if each else ""
+    print(f"{what:<44}{took:>8.2f} s{per}", flush=True)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--runs", type=int, default=10_000)
+    options.add_argument("--workers", type=int, default=3)
+    options.add_argument("--slots", type=int, default=8)
+    given = options.parse_args()
+    postgres_server.configure()
+    try:
+        with postgres_server.database() as url:
+            one(url)
+            many(url, given.runs, given.workers, given.slots)
+    finally:
+        postgres_server.finish()
+
+
+def one(url: str) -> None:
+    journal = Journal(url)
+    with journal.run("one"):
+        started, cpu = time.perf_counter(), time.process_time()
+        for number in range(500):
+            journal.step(abs, number)
+        timed("500 effects of one run", started, 500)
+        print(f"{'  CPU of the worker':<44}{1000 * (time.process_time() - cpu) / 500:>8.2f} ms each")
+    journal.forget("one")
+
+
+def many(url: str, runs: int, count: int, slots: int) -> None:
+    dispatcher = Dispatcher(url, lease=5)
+    dispatcher.metrics()
+    with psycopg.connect(url, options="-c search_path=antiphon", autocommit=True) as connection:
+        connection.execute(INSERT, (runs - 1,))
+        started = time.perf_counter()
+        assert dispatcher.ready([f"row-{number}" for number in range(runs)]) == runs
+        timed(f"{runs} runs made ready", started)
+        connection.execute("INSERT INTO procrastinate_workers (id) OVERRIDING SYSTEM VALUE VALUES (0)")
+        started = time.perf_counter()
+        for _ in range(20):
+            connection.execute("SELECT id FROM procrastinate_fetch_job_v2(ARRAY['antiphon'], 0)")
+        timed("20 fetched with all of them waiting", started, 20)
+        connection.execute("DELETE FROM procrastinate_workers WHERE id = 0")
+        work(connection, url, dispatcher, runs, count, slots)
+
+
+def work(connection: psycopg.Connection, url: str, dispatcher: Dispatcher, runs: int, count: int, slots: int) -> None:
+    home = Path(tempfile.mkdtemp())
+    program = [sys.executable, str(ROOT / "tests/journal/worker_program.py"), url, str(home), "5", str(slots)]
+    workers = [subprocess.Popen(program) for _ in range(count)]
+    while not dispatcher.metrics().runs.get("done"):
+        time.sleep(0.05)
+    started = time.perf_counter()
+    while dispatcher.metrics().runs.get("done", 0) < runs / 2:
+        time.sleep(0.5)
+    workers[0].kill()
+    while dispatcher.metrics().runs.get("done", 0) < runs:
+        time.sleep(0.2)
+    took = time.perf_counter() - started
+    print(f"{f'{count} workers of {slots} slots, one killed halfway':<44}{took:>8.2f} s  {runs / took:.0f} runs/s")
+    for each in workers[1:]:
+        each.terminate()
+    for each in workers:
+        each.wait()
+    ((effects, twice),) = connection.execute("SELECT count(*), sum(attempt - 1) FROM effects").fetchall()
+    ((size,),) = connection.execute(
+        "SELECT pg_total_relation_size('effects') + pg_total_relation_size('runs')"
+    ).fetchall()
+    print(f"{'effects, begun twice':<44}{effects:>8}  {twice}")
+    print(f"{'bytes on disk for a run':<44}{size / runs:>8.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,195 @@
+"""`antiphon work`: execute runs of a journal that many machines share."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._printable import printable, printable_line
+from antiphon.errors import AntiphonError, ConfigurationError
+
+if TYPE_CHECKING:
+    from antiphon.journal import Dispatcher, Journal, Limits, Metrics
+    from antiphon.lang.run import Program
+    from antiphon.runs.begun import Begun
+
+
+def _pair(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+    try:
+        return {model: float(number) for model, _, number in (each.rpartition("=") for each in given)}
+    except ValueError:
+        raise click.BadParameter("a model and a number are wanted: openai/gpt-5=600") from None
+
+
+@click.command()
+@click.option("--db", envvar="ANTIPHON_DB", required=True, metavar="URL", show_envvar=True,
+              help="The journal: postgresql://USER:PASSWORD@HOST/DATABASE.")  # fmt: skip
+@click.option("--slots", type=click.IntRange(min=1), default=8, show_default=True, metavar="N",
+              help="How many runs are at work at once.")  # fmt: skip
+@click.option("--lease", type=click.FloatRange(min=1), default=30, show_default=True, metavar="SECONDS",
+              help="For how long a worker may be silent before its runs go to others; the same for all.")  # fmt: skip
+@click.option("--limit", "limits", multiple=True, callback=_pair, metavar="MODEL=N",
+              help="Ask a model at most N times a minute, all workers together; `openai/*` is all.")  # fmt: skip
+@click.option("--status", is_flag=True, help="Only say how it goes, on all machines.")
+@click.option("--json", "as_json", is_flag=True, help="With `--status`: as JSON.")
+@click.option("--metrics", metavar="[HOST:]PORT", help="Serve the numbers of `--status` to Prometheus, at /metrics.")
+def work(
+    db: str,
+    slots: int,
+    lease: float,
+    limits: dict[str, float],
+    status: bool,
+    as_json: bool,
+    metrics: str | None,
+) -> None:
+    """Execute runs of a journal in PostgreSQL, until stopped.
+
+    Any number of workers share the runs. SIGTERM and Ctrl-C let it end what it runs, and take no more; the second one
+    ends it at once, and others go on with its runs. Start it in the directory of the programs.
+    """
+    from antiphon.journal import Dispatcher, Journal, Limits
+
+    dispatcher = Dispatcher(db, lease=lease)
+    if status:
+        _tell_status(dispatcher.metrics(), as_json)
+        return
+    logging.basicConfig(format="antiphon: %(message)s", level=logging.WARNING)
+    journal, kept = Journal(db), Limits(db, limits) if limits else None
+    # Its mistakes are told before it says that it works.
+    dispatcher.metrics()
+    with _served(dispatcher, metrics):
+        click.echo(f"antiphon: works on up to {slots} runs at a time", err=True)
+        context = click.get_current_context()
+
+        def execute(id: str) -> None:
+            # Threads know nothing of the command that they work for.
+            with context.scope(cleanup=False):
+                _execute(journal, kept, id)
+
+        dispatcher.work(execute, slots)
+
+
+# Executing
+
+
+def _execute(journal: Journal, limits: Limits | None, id: str) -> None:
+    from antiphon.cli.carrying import carry_out_unseen, gone_on
+    from antiphon.cli.resuming import begun_of
+    from antiphon.lang.syntax.diagnostics import ProgramErrors
+
+    entry = journal.find(id)
+    begun = begun_of(entry, journal)
+    kept = gone_on(journal, id, other_model=bool(begun.settings.get("every_model")))
+    try:
+        found, program = _program(begun)
+    except (AntiphonError, ProgramErrors) as error:
+        kept.leave("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
+        click.echo(f"antiphon: run {printable_line(id)} cannot be run here: {printable_line(str(error))}", err=True)
+        return
+    carry_out_unseen(program, found, kept, *(() if limits is None else (limits,)))
+
+
+def _program(begun: Begun) -> tuple[Begun, Program]:
+    """The program, from where it was begun or the worker was started, or else as the journal keeps it."""
+    from antiphon.cli.trust import check_program
+    from antiphon.lang.run.program import loads
+    from antiphon.runs.begun import PIPED, kept_program
+
+    untrusted = bool(begun.settings.get("untrusted"))
+    if begun.file == PIPED:
+        return begun, loads(begun.source, begun.name, untrusted=untrusted)
+    places = (os.path.join(begun.directory, begun.file), os.path.abspath(begun.file))
+    file = next((each for each in places if os.path.exists(each)), None)
+    if file is None:
+        # Whoever may write to the journal is trusted with what its workers do.
+        file = kept_program(begun)
+        return replace(begun, file=file), _loaded(file, os.stat(file).st_mtime_ns, untrusted)
+    program = _loaded(file, os.stat(file).st_mtime_ns, untrusted)
+    if not untrusted and (refused := check_program(program.modules.compiled, file)):
+        raise ConfigurationError(f"{refused}; `antiphon trust` shows all of it and allows it")
+    return replace(begun, file=file), program
+
+
+@lru_cache(maxsize=64)
+def _loaded(file: str, changed: int, untrusted: bool) -> Program:  # noqa: ARG001
+    """A program as it is since it was last changed: a batch has many rows for it."""
+    from antiphon.lang.run.program import load
+
+    return load(file, untrusted=untrusted)
+
+
+# Telling
+
+
+def _tell_status(metrics: Metrics, as_json: bool) -> None:
+    from antiphon.views.stream import json_text
+
+    if as_json:
+        workers = [{"process": each.process, "slots": each.slots, "silent": each.silent} for each in metrics.workers]
+        numbers = {"effects_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
+        click.echo(
+            json_text({"runs": dict(metrics.runs), "oldest_ready": metrics.oldest, **numbers, "workers": workers})
+        )
+        return
+    states = ", ".join(f"{number} {state}" for state, number in sorted(metrics.runs.items())) or "none"
+    click.echo(f"runs     {states}")
+    if metrics.oldest is not None:
+        click.echo(f"waiting  the oldest ready run for {metrics.oldest:.0f} s")
+    click.echo(f"effects  {metrics.effects_per_second:.1f} a second in the last minute")
+    click.echo(f"cost     ${metrics.cost:.4f} in the last hour")
+    click.echo(f"workers  {len(metrics.workers)} with {metrics.slots} slots")
+    for each in metrics.workers:
+        click.echo(f"  {printable(each.process)}  {each.slots} slots, heard of {each.silent:.0f} s ago")
+
+
+@contextmanager
+def _served(dispatcher: Dispatcher, where: str | None) -> Generator[None]:
+    """Answer Prometheus while we work."""
+    if where is None:
+        yield
+        return
+    import threading
+
+    server = _server(dispatcher, where)
+    threading.Thread(target=server.serve_forever, name="antiphon-metrics", daemon=True).start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def _server(dispatcher: Dispatcher, where: str) -> Any:
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path.partition("?")[0] != "/metrics":
+                self.send_error(404)
+                return
+            try:
+                code, text = 200, dispatcher.metrics().prometheus()
+            except AntiphonError as error:
+                code, text = 503, f"{error}\n"
+            self.send_response(code)
+            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Nobody reads who has asked."""
+
+    host, _, port = where.rpartition(":")
+    try:
+        return ThreadingHTTPServer((host or "127.0.0.1", int(port)), Handler)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(f"{where!r} is no port", param_hint="--metrics") from None
+    except OSError as error:
+        raise ConfigurationError(f"metrics cannot be served at {where}: {error.strerror or error}") from None

@@ -1,0 +1,149 @@
+"""`antiphon work`: programs that are begun in a shared journal and executed by whoever works, through the commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.fakes import Fake
+from antiphon.journal import Dispatcher, Journal
+from antiphon.runs.begun import Begun
+from tests.lang_unit.commands import antiphon
+from tests.postgres_server import PASSWORD
+
+MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
+PATIENCE = 180
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def begin(url: str, id: str, text: str, **inputs: Any) -> None:
+    file = f"{id}.vibe"
+    Path(file).write_text(text, encoding="utf-8")
+    begun = Begun(file, os.getcwd(), file, {file: text}, inputs=inputs)
+    Journal(url).begin("program", file, begun.to_json(), id=id, state="ready")
+    Dispatcher(url).ready([id])
+
+
+@contextmanager
+def working(url: str, *options: str) -> Iterator[subprocess.Popen[str]]:
+    environment = {**os.environ, "ANTIPHON_DB": url}
+    with Path("worker.txt").open("w") as said:
+        worker = subprocess.Popen(
+            [sys.executable, "-c", MAIN, "work", *options], env=environment, text=True, stderr=said, stdout=said
+        )
+    try:
+        yield worker
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(PATIENCE) == 0
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def until(found: Callable[[], object]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not found():
+        assert time.monotonic() < end, Path("worker.txt").read_text()
+        time.sleep(0.05)
+
+
+def state(url: str, id: str) -> str:
+    return Journal(url).find(id).state
+
+
+def test_programs_are_executed_wait_for_an_answer_and_go_on(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Fake(["Cold."]) as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+        begin(postgres, "asks", 'const who = ask "Who?"\nprint("hi {who}")\n"hi {who}"\n')
+        begin(postgres, "model", 'model m = { name: "openai-chat/gpt-5" }\ndo "One word about Oslo." m\n')
+        begin(postgres, "fails", 'throw "no"\n')
+        begin(postgres, "wrong", "const x: number = \n")
+        with working(postgres, "--slots", "2", "--limit", "openai*=6000"):
+            until(lambda: state(postgres, "asks") == "waiting")
+            until(lambda: state(postgres, "model") != "ready" and state(postgres, "wrong") == "failed")
+            assert antiphon("runs", "--db", postgres, "answer", "asks", "Ada").code == 0
+            until(lambda: state(postgres, "asks") == "done")
+            until(lambda: state(postgres, "fails") == "failed")
+            until(lambda: state(postgres, "model") == "done")
+    assert (Journal(postgres).find("asks").ending or {})["value"] == "hi Ada"
+    assert "no" in json.dumps(Journal(postgres).find("fails").ending)
+    assert "run wrong cannot be run here" in Path("worker.txt").read_text()
+    assert PASSWORD not in Path("worker.txt").read_text()
+
+
+def test_a_program_that_is_not_on_this_machine_is_run_as_it_was(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    Path("parts").mkdir()
+    Path("parts/one.vibe").write_text("export function twice(n: number) {\n  return n * 2\n}\n")
+    Path("p.vibe").write_text('import { twice } from "./parts/one.vibe"\nsleep(0)\ntwice(21)\n')
+    ran = antiphon("run", "--db", postgres, "--detach", "p.vibe")
+    id = ran.out.strip()
+    assert (ran.code, "no worker is there yet" in ran.err) == (0, True)
+    Path("p.vibe").unlink()
+    with working(postgres):
+        until(lambda: state(postgres, id) == "done")
+    assert (Journal(postgres).find(id).ending or {})["value"] == 42
+
+
+def test_rows_are_run_by_workers_and_printed_in_order(postgres: str) -> None:
+    Path("p.vibe").write_text('let n = 0\nsleep(0)\nif n == 7 {\n  throw "seven"\n}\nn * n\n')
+    Path("rows.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(30)))
+    with working(postgres, "--slots", "4"):
+        ran = antiphon("map", "--db", postgres, "p.vibe", "rows.csv")
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    assert ran.code == 1
+    assert [each.get("value") for each in found] == [n * n if n != 7 else None for n in range(30)]
+    assert (
+        antiphon("runs", "--db", postgres, "list", "--of", "last", "--json", "-n", "99").out.count('"kind": "row"')
+        == 30
+    )
+
+
+def test_only_a_shared_journal_has_workers() -> None:
+    Path("p.vibe").write_text("1\n")
+    assert "--db postgresql" in antiphon("run", "--detach", "p.vibe").err
+
+
+def test_how_it_goes_is_told_and_served(postgres: str) -> None:
+    begin(postgres, "r", 'sleep(0)\n"x"\n')
+    before = antiphon("work", "--db", postgres, "--status")
+    assert (before.code, before.out.splitlines()[0]) == (0, "runs     1 ready")
+    assert "workers  0 with 0 slots" in before.out
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with working(postgres, "--slots", "3", "--metrics", str(port)):
+        until(lambda: state(postgres, "r") == "done")
+        told = json.loads(antiphon("work", "--db", postgres, "--status", "--json").out)
+        assert (told["runs"], [each["slots"] for each in told["workers"]]) == ({"done": 1}, [3])
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            assert 'antiphon_runs{state="done"} 1' in answer.read().decode()
+
+
+def test_what_is_wrong_with_the_options_is_told(postgres: str) -> None:
+    assert "Missing option '--db'" in antiphon("work").err
+    assert "a model and a number are wanted" in antiphon("work", "--db", postgres, "--limit", "x").err
+    assert "is no port" in antiphon("work", "--db", postgres, "--metrics", "x").err
+    bad = antiphon("work", "--db", postgres.replace(PASSWORD, "other"), "--status")
+    assert (bad.code, "look at the URL" in bad.err, "other" in bad.err) == (2, True, False)
