@@ -23,7 +23,9 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(os.path.dirname(__file__), "no-such
 
 # What they do is written down elsewhere, and removed.
 _data = tempfile.mkdtemp(prefix="antiphon-tests-")
-atexit.register(shutil.rmtree, _data, ignore_errors=True)
+_own = os.getpid()
+# A child that was forked ends too, and what it was forked from still needs it.
+atexit.register(lambda: shutil.rmtree(_data, ignore_errors=True) if os.getpid() == _own else None)
 os.environ["XDG_DATA_HOME"] = _data
 
 # Programs that tests start are to be of the tree that is tested, whichever one is installed.

@@ -16,8 +16,10 @@ from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
+    from antiphon.cli.talk.keeping import TalkJournal
     from antiphon.cli.talk.opening import Wishes
     from antiphon.conversation import Image
+    from antiphon.journal import RunEntry
     from antiphon.render import Person
     from antiphon.session import AIResult, Event
     from antiphon.store.talk import Talk
@@ -35,6 +37,8 @@ class _Wanted:
     as_json: bool
     stream: bool | None
     tools: str
+    #: A run that is gone on with, in place of a question.
+    run: str = ""
 
 
 @click.command()
@@ -56,6 +60,7 @@ class _Wanted:
 @click.option("--stream/--no-stream", default=None, help="Print the answer as it comes. [default: in a terminal]")
 @click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with what was asked last.")
 @click.option("--no-log", is_flag=True, help="Save nothing.")
+@click.option("--no-journal", is_flag=True, help="With tools: do not write down what they do while it is done.")
 @click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking.")
 @click.option("--max-turns", type=click.IntRange(1), metavar="N", help="At most so many requests.")
 @click.option("--max-cost", type=click.FloatRange(0, min_open=True), metavar="USD", help="No request beyond this cost.")
@@ -70,6 +75,7 @@ def ask(
     stream: bool | None,
     go_on: bool,
     no_log: bool,
+    no_journal: bool,
     yes: bool,
     max_turns: int | None,
     max_cost: float | None,
@@ -88,7 +94,9 @@ def ask(
     try:
         wanted = None if returns is None else wanted_type(returns)
         limits = Limits(turns=max_turns or Limits().turns, cost=max_cost)
-        wishes = Wishes("ask", model, system, go_on, None, yes, not no_log, limits)
+        about = {"tools": tools, "returns": returns, "yes": yes}
+        journal = tools != "none" and not no_journal
+        wishes = Wishes("ask", model, system, go_on, None, yes, not no_log, limits, journal, about)
         code = _asked(wishes, _Wanted(*question(prompt, files), wanted, as_json, stream, tools))
     except KeyboardInterrupt:
         tell("interrupted")
@@ -110,6 +118,21 @@ def ask(
     sys.exit(code)
 
 
+def resume_ask(entry: RunEntry, as_json: bool) -> int:
+    """Go on with what was asked, here; gives the exit code."""
+    from antiphon.cli.talk.opening import Wishes
+    from antiphon.cli.talk.question import wanted_type
+
+    about = entry.begun_as
+    returns = None if about.get("returns") is None else wanted_type(about["returns"])
+    conversation, tools = about.get("conversation") or None, about.get("tools", "none")
+    kept = {name: about.get(name) for name in ("tools", "returns", "yes")}
+    wishes = Wishes(
+        entry.kind, about.get("model"), None, False, conversation, bool(about.get("yes")), True, None, True, kept
+    )
+    return _asked(wishes, _Wanted("", [], returns, as_json, None, tools, entry.id))
+
+
 def _asked(wishes: Wishes, wanted: _Wanted) -> int:
     from antiphon.cli.talk.opening import open_talk
     from antiphon.cli.talk.toolbox import Toolbox
@@ -120,10 +143,10 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
         talk.session.tools = Toolbox(stack, tell).tools(wanted.tools)
         if is_terminal(sys.stderr):
             click.echo(click.style(printable(f"model: {talk.session.model.name} ({opened.why})"), dim=True), err=True)
-        return _answered(talk, wanted, person)
+        return _answered(talk, wanted, person, opened.journal)
 
 
-def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
+def _answered(talk: Talk, wanted: _Wanted, person: Person | None, kept: TalkJournal | None) -> int:
     from antiphon.session import Waiting
 
     before = talk.conversation.fork()
@@ -142,7 +165,7 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
             talk.go_back(before)
         if not isinstance(error, AntiphonError):
             raise
-        return _without_answer(error, talk, wanted)
+        return _without_answer(error, talk, wanted, kept)
     if wanted.as_json:
         from antiphon.views.stream import final_json
 
@@ -154,7 +177,7 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None) -> int:
     return 0
 
 
-def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted) -> int:
+def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted, kept: TalkJournal | None) -> int:
     from antiphon.session import NoAnswer, ReturnError, Waiting
 
     said = str(error)
@@ -163,6 +186,8 @@ def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted) -> int:
     if isinstance(error, Waiting) and talk.id:
         tools = f" --tools {wanted.tools}" if wanted.tools != "none" else ""
         said = f"{said} (`antiphon chat{tools} --resume {talk.id}` asks you, and goes on)"
+    if isinstance(error, Waiting) and kept is not None and kept.running is not None:
+        said = f"{said}; run {kept.running.id}: `antiphon runs show {kept.running.id}` says how to go on"
     tell(said)
     if wanted.as_json:
         print_json(_failed(str(error), talk, error))
@@ -174,7 +199,7 @@ def _followed(talk: Talk, wanted: _Wanted, person: Person | None) -> AIResult:
     from antiphon.cli.talk.screen import Screen
     from antiphon.render import console
 
-    events = talk.send(wanted.text, wanted.returns)
+    events = talk.resume(wanted.run, wanted.returns) if wanted.run else talk.send(wanted.text, wanted.returns)
     is_text = wanted.returns is None and not wanted.as_json
     in_terminal = is_terminal(sys.stdout)
     if is_text and in_terminal and wanted.stream is not False:

@@ -27,8 +27,16 @@ if TYPE_CHECKING:
 @click.option("--resume", metavar="ID", help="Go on with this conversation; `antiphon logs` lists them.")
 @click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking.")
 @click.option("--no-log", is_flag=True, help="Save nothing.")
+@click.option("--no-journal", is_flag=True, help="Do not write down what is done for an answer while it comes.")
 def chat(
-    model: str | None, tools: str, system: str | None, go_on: bool, resume: str | None, yes: bool, no_log: bool
+    model: str | None,
+    tools: str,
+    system: str | None,
+    go_on: bool,
+    resume: str | None,
+    yes: bool,
+    no_log: bool,
+    no_journal: bool,
 ) -> None:
     """Talk with a model.
 
@@ -39,7 +47,7 @@ def chat(
         raise click.UsageError("`--continue` is the last chat, `--resume` another; give one of them")
     from antiphon.cli.talk.opening import Wishes
 
-    wishes = Wishes("chat", model, system, go_on, resume, yes, not no_log)
+    wishes = Wishes("chat", model, system, go_on, resume, yes, not no_log, journal=not no_journal)
     with ExitStack() as stack:
         _begin(wishes, tools, stack)
 

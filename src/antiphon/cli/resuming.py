@@ -31,8 +31,13 @@ def go_on_here(
     if entry.state == "done" and anew is None and entry.kind != "map":
         click.echo(f"antiphon: run {printable(entry.id)} is done already", err=True)
         return 0
+    if entry.kind in ("ask", "chat"):
+        from antiphon.cli.ask import resume_ask
+
+        _enter(str(entry.begun_as.get("directory", "")), entry)
+        return resume_ask(entry, as_json)
     begun = begun_of(entry, journal)
-    _enter(begun, entry)
+    _enter(begun.directory, entry)
     if entry.kind == "map":
         from antiphon.cli.map import go_on_with_rows
 
@@ -83,13 +88,13 @@ def begun_of(entry: RunEntry, journal: Journal) -> Begun:
         raise ConfigurationError(f"run {entry.id} cannot be gone on with from here: {error}") from None
 
 
-def _enter(begun: Begun, entry: RunEntry) -> None:
+def _enter(directory: str, entry: RunEntry) -> None:
     """Be where it was begun: its files, its configuration, its keys."""
     try:
-        os.chdir(begun.directory)
+        os.chdir(directory)
     except OSError as error:
         raise ConfigurationError(
-            f"run {entry.id} was begun in {begun.directory}, which cannot be entered: {error.strerror or error}"
+            f"run {entry.id} was begun in {directory}, which cannot be entered: {error.strerror or error}"
         ) from None
     from antiphon.cli.trust import settle
     from antiphon.config.trust import find_project

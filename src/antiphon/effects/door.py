@@ -56,6 +56,11 @@ class Node:
         self.prefix = prefix
         self._count = 0
 
+    @property
+    def last(self) -> str:
+        """The path of what it counted last."""
+        return f"{self.prefix}{self._count}"
+
     def next(self) -> str:
         """The path of its next effect, or of what it starts."""
         self._count += 1
@@ -73,6 +78,11 @@ class Place:
     def waits(self) -> bool:
         """Whether somebody in the door keeps what is done here, so that a run that needs a person can be left."""
         return any(getattr(each, "waits", False) for each in self.performers)
+
+    @property
+    def run(self) -> str:
+        """The name of the run under which somebody in the door keeps what is done here; none, if nobody does."""
+        return next((each.run for each in self.performers if hasattr(each, "run")), "")  # type: ignore[attr-defined]
 
     def perform(
         self, name: str, effect: Callable[[], Effect], do: Callable[[], Awaitable[Any]], **more: Any

@@ -74,7 +74,7 @@ class Entries:
 
     def __init__(self, journal: Journal, run: str, epoch: int, *, other_model: bool = False) -> None:
         self._journal = journal
-        self._run = run
+        self.run = run
         self._epoch = epoch
         self._other_model = other_model
         ((last,),) = journal.read("SELECT max(seq) FROM effects WHERE run = ?", (run,)) or [(None,)]
@@ -100,7 +100,7 @@ class Entries:
             return outcome
         self._write(
             "UPDATE effects SET attempt = attempt + 1, state = ? WHERE run = ? AND path = ?",
-            (_first_state(step.effect), self._run, step.path),
+            (_first_state(step.effect), self.run, step.path),
         )
         return None
 
@@ -110,7 +110,7 @@ class Entries:
             return
         if isinstance(outcome.error, Unsettled):
             # Whatever waits inside of it is written down too: it is begun again to get there.
-            self._write("UPDATE effects SET state = 'waiting' WHERE run = ? AND path = ?", (self._run, step.path))
+            self._write("UPDATE effects SET state = 'waiting' WHERE run = ? AND path = ?", (self.run, step.path))
             return
         if isinstance(outcome.error, Halted):
             return
@@ -118,7 +118,7 @@ class Entries:
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
         self._write(
             "UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? WHERE run = ? AND path = ?",
-            (state, self._kept(step.effect, outcome), time.time(), cost, self._run, step.path),
+            (state, self._kept(step.effect, outcome), time.time(), cost, self.run, step.path),
         )
 
     # What was written down
@@ -132,12 +132,12 @@ class Entries:
             if self._read_to is None:
                 # All there was is known; what was done since then was new.
                 return None
-        found = self._journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? AND path = ?", (self._run, path))
+        found = self._journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? AND path = ?", (self.run, path))
         return Row(*found[0]) if found else None
 
     def _read_ahead(self, after: int) -> None:
         found = self._journal.read(
-            f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_AHEAD}", (self._run, after)
+            f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_AHEAD}", (self.run, after)
         )
         self._rows |= {row[0]: Row(*row) for row in found}
         self._read_to = found[-1][1] if len(found) == _AHEAD else None
@@ -152,7 +152,7 @@ class Entries:
             if fingerprint(same) == row.hash:
                 return
         raise Changed(
-            f"step {step.path} of run {self._run} is not the one of the last time.\n"
+            f"step {step.path} of run {self.run} is not the one of the last time.\n"
             f"  then: {_shown(then)}\n  now:  {_shown(_asked(step.effect))}"
         )
 
@@ -191,7 +191,7 @@ class Entries:
         self._write(
             "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO NOTHING",
-            (self._run, step.path, number, step.effect.kind, hash, asked, state, outcome, now, ended, cost),
+            (self.run, step.path, number, step.effect.kind, hash, asked, state, outcome, now, ended, cost),
         )
 
     def _kept(self, effect: Effect, outcome: Outcome) -> str:
@@ -201,10 +201,10 @@ class Entries:
         return self._large(as_text(outcome_json(outcome)))
 
     def _large(self, text: str) -> str:
-        return self._journal.kept(self._run, self._epoch, text)
+        return self._journal.kept(self.run, self._epoch, text)
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
-        self._journal.write(self._run, self._epoch, statement, values)
+        self._journal.write(self.run, self._epoch, statement, values)
 
 
 def _first_state(effect: Effect) -> str:

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import secrets
-import socket
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,9 +10,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
+from antiphon.conversation import Conversation, UserPart
 from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, outcome_json, perform, place
 from antiphon.effects.written import as_text, encoded
 from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
+from antiphon.journal.asks import ask_from_json, ask_json, chained
 from antiphon.journal.entries import Entries
 from antiphon.journal.looking import (
     COLUMNS,
@@ -26,6 +25,7 @@ from antiphon.journal.looking import (
     question_entry,
     run_entry,
 )
+from antiphon.journal.owner import is_there, owner_here
 from antiphon.journal.postgres import Postgres, is_url
 from antiphon.store.database import Database
 from antiphon.store.entry import id_at, now_ticks
@@ -71,6 +71,13 @@ class Running:
             (state, kept, time.time(), self.id, path),
         )
 
+    def describe(self, **about: Any) -> None:
+        """Say more of how it was begun."""
+        body = as_text({**self.journal.find(self.id).begun_as, **about})
+        kept = self.journal.kept(self.id, self._epoch, body)
+        statement = "UPDATE runs SET begun_as = ? WHERE id = ?"
+        self.journal.write(self.id, self._epoch, statement, (kept, self.id))
+
     def set_aside(self) -> str:
         """Begin anew: what was done is kept as a run that is part of this one; its name."""
         name = self.journal.set_aside(self.id, self._epoch)
@@ -100,6 +107,11 @@ class Journal:
             self._database = Postgres(self.url)
         else:
             self._database = Database(Path(place) if place is not None else default_path())
+
+    @property
+    def name(self) -> str:
+        """Where it is, without a password."""
+        return self._database.name if isinstance(self._database, Postgres) else str(self._database.path)
 
     # Being in a run
 
@@ -148,10 +160,11 @@ class Journal:
         state: str = "running",
         parent: str | None = None,
         number: int | None = None,
+        said: str | None = None,
     ) -> Running:
         """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data."""
         _check_name(id or "run")
-        now, body, owner = time.time(), as_text(begun_as or {}), _owner() if state == "running" else ""
+        now, body, owner = time.time(), as_text(begun_as or {}), owner_here() if state == "running" else ""
 
         def make(connection: Any) -> str:
             self._keep(connection, body)
@@ -159,9 +172,9 @@ class Journal:
                 chosen = id or _free(connection)
                 made = connection.execute(
                     "INSERT INTO runs"
-                    " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number)"
-                    " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                    (chosen, state, now, now, owner, kind, title, _name(body), parent, number),
+                    " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"
+                    " VALUES (?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                    (chosen, state, now, now, owner, kind, title, _name(body), parent, number, said),
                 ).rowcount
                 if made:
                     return chosen
@@ -171,6 +184,29 @@ class Journal:
                     )
 
         return Running(self, self._database.write(make), 1)
+
+    def begin_ask(
+        self,
+        conversation: Conversation,
+        mode: str,
+        prompt: Sequence[UserPart] | None,
+        title: str,
+        kind: str = "session",
+        about: Mapping[str, Any] | None = None,
+    ) -> Running | None:
+        """A run in which a session is asked; `about` is what else it takes to go on with it."""
+        key, new = chained(self, conversation.turns)
+        if new:
+            self._database.write(lambda connection: _all_said(connection, new))
+        return self.begin(kind, title, {**ask_json(conversation, mode, prompt), **(about or {})}, said=key)
+
+    def asked(self, id: str) -> tuple[Conversation, Any, Any]:
+        """What a session was asked in a run: the conversation as it was, the mode, and the prompt."""
+        entry = self.find(id)
+        found = self.read("SELECT said FROM runs WHERE id = ?", (entry.id,))
+        if "mode" not in entry.begun_as:
+            raise NotReadyError(f"run {id!r} is none of a session")
+        return ask_from_json(self, entry.begun_as, found[0][0] or "")
 
     def add_rows(self, parent: str, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
         """Runs that are part of one, one for each row of values to start with; they are ready."""
@@ -202,7 +238,7 @@ class Journal:
 
     def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
         """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
-        me = _owner()
+        me = owner_here()
 
         def take(connection: Any) -> int:
             asked = "SELECT epoch, owner, state FROM runs WHERE id = ?" + self._database.taken
@@ -212,7 +248,7 @@ class Journal:
             epoch, owner, state = found
             if state == "cancelled":
                 raise Unfinished(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
-            if owner and owner != me and not by_force and _is_there(owner):
+            if owner and owner != me and not by_force and is_there(owner):
                 raise Unfinished(f"run {id!r} is being run by process {owner.split(':')[1]}; wait for it, or end it")
             connection.execute(
                 "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
@@ -319,6 +355,7 @@ class Journal:
             for id in ids:
                 connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
             connection.execute(_SWEEP)
+            connection.execute(_SWEEP_SAID)
 
     # Looking
 
@@ -438,7 +475,17 @@ _ANSWERED = (
     "SELECT 1 FROM effects JOIN runs ON id = run WHERE run = ? AND effects.kind = 'person'"
     " AND effects.state = 'done' AND ended >= updated LIMIT 1"
 )
+_SWEEP_SAID = (
+    "DELETE FROM said WHERE key NOT IN (WITH RECURSIVE used (key) AS ("
+    "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT before FROM said JOIN used ON said.key = used.key"
+    ") SELECT key FROM used)"
+)
 _KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
+
+
+def _all_said(connection: Any, rows: Sequence[tuple[str, str, str]]) -> None:
+    for row in rows:
+        connection.execute("INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
 
 
 def _name(text: str) -> str:
@@ -457,35 +504,3 @@ def _free(connection: Any) -> str:
     while connection.execute("SELECT 1 FROM runs WHERE id = ?", (id_at(ticks),)).fetchone():
         ticks += 1
     return id_at(ticks)
-
-
-def _owner() -> str:
-    """This process, so that another one can tell whether it is still there."""
-    return f"{process()}:{secrets.token_hex(4)}"
-
-
-def process() -> str:
-    """The name of this process, among those of all machines."""
-    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
-
-
-def _is_there(owner: str) -> bool:
-    """Whether the process that holds a run still lives; of another machine's nothing is known, so it may."""
-    host, process, started, _ = owner.split(":")
-    if host != socket.gethostname():
-        return True
-    try:
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return _started(int(process)) == started
-
-
-def _started(process: int) -> str:
-    """When a process was started, in the system's own count: numbers of processes are used again."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""

@@ -21,7 +21,8 @@ from procrastinate.worker import Worker
 
 from antiphon.errors import StoreError, Unsettled
 from antiphon.journal import queue
-from antiphon.journal.journal import TakenOver, Unfinished, process
+from antiphon.journal.journal import TakenOver, Unfinished
+from antiphon.journal.owner import process
 from antiphon.journal.postgres import Postgres
 
 log = logging.getLogger("antiphon.journal")

@@ -48,7 +48,8 @@ class Begun:
 def begun_from_json(data: Mapping[str, Any]) -> Begun:
     """What `Begun.to_json` made."""
     if "file" not in data:
-        raise FormatError("it was not begun as a program, so it is gone on with by whoever began it")
+        how = " (`session.resume(id)`)" if "mode" in data else ""
+        raise FormatError(f"it was not begun as a program, so it is gone on with by the code that began it{how}")
     return Begun(
         string(data["file"]),
         string(data.get("directory")),

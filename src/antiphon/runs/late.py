@@ -47,6 +47,11 @@ class Late:
         """The name of the run; none, while it has none."""
         return self._running.id if self._running is not None else ""
 
+    @property
+    def run(self) -> str:
+        """The same, for whoever names what is done in it."""
+        return self.id
+
     def before(self, step: Step) -> Outcome | None:
         """Whatever the journal knows of it."""
         with self._lock:

@@ -263,7 +263,8 @@ class Calls:
 
     async def _executed(self, call: ToolCall, tool: Tool, spent: Spent) -> Returned:
         settings = self._settings
-        work = execute(tool, call, self._conversation, settings.deps, raise_bugs=settings.raise_tool_bugs)
+        key = f"{self._place.run or self._run.id}/{self._place.node.prefix}{call.id}"
+        work = execute(tool, call, self._conversation, settings.deps, key=key, raise_bugs=settings.raise_tool_bugs)
         try:
             if not self._place.performers:
                 # Nobody looks where its own effects belong, or what they cost.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from contextvars import copy_context
@@ -10,8 +11,9 @@ from typing import Any, NoReturn
 
 from antiphon.conversation import Conversation, Text, UserPart, UserTurn
 from antiphon.conversation.turns import user_parts
-from antiphon.effects import below, place
-from antiphon.errors import AntiphonError, NotReadyError
+from antiphon.effects import Node, Place, at, place
+from antiphon.errors import AntiphonError, Halted, NotReadyError
+from antiphon.results import plain
 from antiphon.session.asking import Asking, preview
 from antiphon.session.calls import Calls
 from antiphon.session.clock import Clock
@@ -19,10 +21,11 @@ from antiphon.session.endings import ENDINGS, End, ReturnError, Waiting
 from antiphon.session.goal import GO_ON, Goal, Mode
 from antiphon.session.result import AIResult, Ending, RunRecord
 from antiphon.session.run import Run
-from antiphon.session.settings import Settings
+from antiphon.session.settings import KeptRun, Settings
 
 #: What is asked: text, or text and images.
 Prompt = str | UserPart | Sequence[str | UserPart]
+log = logging.getLogger("antiphon.session")
 _CANCELLED = "the run was cancelled"
 #: Where a conversation keeps the run that drives it: there can be one at a time.
 _DRIVER = "antiphon.session.run"
@@ -41,8 +44,14 @@ class Loop:
         prompt: Prompt | None,
         returns: Any,
         stream: bool,
+        kept: KeptRun | None = None,
     ) -> None:
         self._settings = settings
+        #: The run as it is written down; and where what it does belongs.
+        self._kept = kept
+        self._is_left = False
+        self._place = place()
+        self._mode = mode
         self._conversation = conversation
         self._kind = "go_on" if prompt is None else mode
         #: What is still to be said.
@@ -57,15 +66,33 @@ class Loop:
     def begin(self) -> Run[Any]:
         """The run; from now on nobody else can drive the conversation."""
         self._claim()
-        settings, conversation, goal, here = self._settings, self._conversation, self._goal, place()
+        settings, conversation, goal, here = self._settings, self._conversation, self._goal, self._kept_place()
         if here.performers:
-            here = below(f"{here.node.next()}/")
+            here = Place(Node(f"{here.node.next()}/"), here.performers)
         self.run: Run[Any] = Run(
-            self._kind, settings.name or self._question, model=settings.model.name, people=settings.people
+            self._kind,
+            settings.name or self._question,
+            model=settings.model.name,
+            people=settings.people,
+            id="" if self._kept is None else self._kept.id,
         )
         self._asking = Asking(settings, conversation, goal, self.run, here, self._stream)
         self._calls = Calls(settings, conversation, goal, self.run, here, self._clock)
         return self.run
+
+    def _kept_place(self) -> Place:
+        """Where it belongs: in a run of the session's journal, unless it is part of one that is written down."""
+        journal = self._settings.journal
+        if self._kept is None and journal is not None and not self._place.waits:
+            title = self._settings.name or self._question
+            try:
+                self._kept = journal.begin_ask(self._conversation, self._mode, self._prompt, title)
+            except BaseException:
+                self._leave()
+                raise
+        if self._kept is not None:
+            self._place = Place(Node(), (*self._place.performers, self._kept.performer))
+        return self._place
 
     def _claim(self) -> None:
         if self._conversation.memo.setdefault(_DRIVER, self) is not self:
@@ -121,14 +148,37 @@ class Loop:
             # It waited, and somebody else goes on with the conversation.
             run.fail(error)
             raise
-        with run.active():
+        if self._is_left and self._kept is not None and self._settings.journal is not None:
+            # It waited, and now goes on.
+            self._kept, self._is_left = self._settings.journal.go_on(self._kept.id), False
+            self._place = Place(Node(), (*self._place.performers[:-1], self._kept.performer))
+        with at(self._place), run.active():
             while True:
                 end = await self._driven()
                 if not isinstance(end, Waiting) or run.suspend(end, resume, self._leave):
                     break
+        if self._kept is not None:
+            self._let_go(self._kept, end)
         if isinstance(end, AIResult):
             return end
         raise end
+
+    def _let_go(self, kept: KeptRun, end: AIResult[Any] | BaseException) -> None:
+        """What is written down of the run says how it ended; where that fails, it is gone on with once more."""
+        match end:
+            case AIResult():
+                state, told = "done", {"outcome": "done", "value": plain(end.value)}
+            case Waiting():
+                state, told = "waiting", {"outcome": "waiting", "error": str(end)}
+            case asyncio.CancelledError() | Halted():
+                state, told = "interrupted", {"outcome": "interrupted", "error": str(end)}
+            case _:
+                state, told = "failed", {"outcome": "failed", "error": str(end)}
+        try:
+            kept.leave(state, told)
+        except AntiphonError as error:
+            log.warning("how run %s ended could not be written down: %s", kept.id, error)
+        self._is_left = True
 
     async def _driven(self) -> AIResult[Any] | BaseException:
         """The result, or what ended the run instead; the run is told, unless it waits."""

@@ -44,8 +44,8 @@ def current_run() -> Run[Any] | None:
 class Run(Generic[T]):
     """Something that goes on: an asking of a model, a program, a round of a loop.
 
-    Made by `Session.start`. `state` is one of running, waiting, done, failed, cancelled; `usage` and `cost` count the
-    runs inside it too. All may be used from any thread.
+    Made by `Session.start`; in a journal it has the same `id`. `state` is one of running, waiting, done, failed,
+    cancelled; `usage` and `cost` count the runs inside it too. All may be used from any thread.
     """
 
     def __init__(
@@ -56,8 +56,9 @@ class Run(Generic[T]):
         model: str = "",
         people: People | None = None,
         parent: Run[Any] | None = None,
+        id: str = "",
     ) -> None:
-        self.id = os.urandom(8).hex()
+        self.id = id or os.urandom(8).hex()
         self.kind = kind
         self.title = title
         self.parent = parent if parent is not None else _current.get()

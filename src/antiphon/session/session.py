@@ -21,7 +21,7 @@ from antiphon.session.portal import check_no_loop, portal, start_task
 from antiphon.session.result import AIResult
 from antiphon.session.returns import Strategy
 from antiphon.session.run import Run
-from antiphon.session.settings import Asks, BeforeRequest, Limits, Settings
+from antiphon.session.settings import Asks, BeforeRequest, Keeps, Limits, Settings
 from antiphon.tools import Policy, Tool, as_tools
 from antiphon.tools.tool import Deps
 
@@ -67,6 +67,7 @@ class Session(Generic[Deps]):
         context: Context | None = Context(),  # noqa: B008
         before_request: BeforeRequest | None = None,
         name: str = "",
+        journal: Keeps | None = None,
         configuration: Configuration | None = None,
         record: str | PathLike[str] | None = None,
         replay: str | PathLike[str] | None = None,
@@ -95,6 +96,7 @@ class Session(Generic[Deps]):
             context,
             before_request,
             name,
+            journal,
         )
 
     @property
@@ -196,6 +198,44 @@ class Session(Generic[Deps]):
     async def ago_on(self, *, returns: Any = None) -> AIResult[Any]:
         """`go_on`, asynchronously."""
         return await self._begun("vibe", None, returns, stream=False).drive()
+
+    @overload
+    def resume(self, id: str) -> AIResult[Any]: ...
+    @overload
+    def resume(self, id: str, *, returns: type[T]) -> AIResult[T]: ...
+    @overload
+    def resume(self, id: str, *, returns: Any = None) -> AIResult[Any]: ...
+    def resume(self, id: str, *, returns: Any = None) -> AIResult[Any]:
+        """Go on with a run of the session's journal that was left, in whatever process: nothing is done twice.
+
+        The conversation is the one of then; the model, the tools and what is to be returned are those of now.
+        """
+        return _waited("resume", self.aresume(id, returns=returns))
+
+    @overload
+    async def aresume(self, id: str) -> AIResult[Any]: ...
+    @overload
+    async def aresume(self, id: str, *, returns: type[T]) -> AIResult[T]: ...
+    @overload
+    async def aresume(self, id: str, *, returns: Any = None) -> AIResult[Any]: ...
+    async def aresume(self, id: str, *, returns: Any = None) -> AIResult[Any]:
+        """`resume`, asynchronously."""
+        return await self._resumed(id, returns, stream=False).drive()
+
+    def start_again(self, id: str, *, returns: Any = None) -> Run[Any]:
+        """`resume`, which returns at once, as `start` does."""
+        loop = self._resumed(id, returns)
+        loop.set_going(portal().start)
+        return loop.run
+
+    def _resumed(self, id: str, returns: Any, *, stream: bool = True) -> Loop:
+        journal = self._settings.journal
+        if journal is None:
+            raise NotReadyError("only what is written down can be resumed: `Session(…, journal=Journal())`")
+        self.conversation, mode, prompt = journal.asked(id)
+        loop = Loop(self._settings, self.conversation, mode, prompt, returns, stream, journal.go_on(id))
+        loop.begin()
+        return loop
 
     # Watching
 

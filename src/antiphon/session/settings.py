@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from antiphon.conversation import Conversation
+from antiphon.conversation import Conversation, UserPart
+from antiphon.effects.door import Performer
 from antiphon.session.context import Context
 from antiphon.session.people import People
 from antiphon.session.returns import Strategy
@@ -60,6 +61,26 @@ class Limits:
         return ""
 
 
+class KeptRun(Protocol):
+    """A run that is written down, and is ours until we leave it."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def performer(self) -> Performer: ...
+    def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None: ...
+
+
+class Keeps(Protocol):
+    """What a session needs of a journal, which `antiphon.journal.Journal` is."""
+
+    def begin_ask(
+        self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str
+    ) -> KeptRun | None: ...
+    def go_on(self, id: str) -> KeptRun: ...
+    def asked(self, id: str) -> tuple[Conversation, Any, Any]: ...
+
+
 #: Called before each request with the conversation: the place to add to it or to cut it.
 BeforeRequest = Callable[[Conversation], Awaitable[None] | None]
 
@@ -81,3 +102,4 @@ class Settings:
     context: Context | None = field(default_factory=Context)
     before_request: BeforeRequest | None = None
     name: str = ""
+    journal: Keeps | None = None

@@ -63,7 +63,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             parent TEXT,
             number INTEGER,
             wake_at REAL,
-            ending TEXT
+            ending TEXT,
+            said TEXT
         )""",
         "CREATE INDEX runs_created ON runs (created)",
         "CREATE INDEX runs_parent ON runs (parent, number)",
@@ -84,6 +85,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE UNIQUE INDEX effects_seq ON effects (run, seq)",
         "CREATE INDEX effects_waiting ON effects (run, state) WHERE state = 'waiting'",
+        # What was said before a run: each turn once, however many runs come after it.
+        "CREATE TABLE said (key TEXT PRIMARY KEY, before TEXT NOT NULL, body TEXT NOT NULL) WITHOUT ROWID",
         # What is large, once by its content.
         "CREATE TABLE texts (hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
     ),

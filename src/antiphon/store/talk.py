@@ -23,11 +23,17 @@ class _Message:
 class Talk:
     """A session whose conversation is saved as it grows; `id` is its name in the store, empty while it has none.
 
-    `tell` is given what people should know besides the answers.
+    `tell` is given what people should know besides the answers, `saved` the id once there is one.
     """
 
     def __init__(
-        self, session: Session, store: Store | None, command: str, tell: Callable[[str], None], id: str = ""
+        self,
+        session: Session,
+        store: Store | None,
+        command: str,
+        tell: Callable[[str], None],
+        id: str = "",
+        saved: Callable[[str], None] | None = None,
     ) -> None:
         self.session = session
         self.id = id
@@ -39,6 +45,7 @@ class Talk:
         self._command = command
         self._tell = tell
         self._messages: list[_Message] = []
+        self._saved = saved
 
     @property
     def conversation(self) -> Conversation:
@@ -51,11 +58,16 @@ class Talk:
         A conversation that is too long for the model is made shorter, and people are told; the whole is kept.
         """
         self._messages.append(_Message(text, self.conversation.fork()))
-        return self._events(text, returns)
+        mode = "chat" if returns is None else "vibe"
+        return self._events(lambda: self.session.start(text, mode=mode, returns=returns))
 
     def go_on(self) -> Generator[Event, None, None]:
         """Go on with a conversation that was left in the middle of something."""
-        return self._events(None, None)
+        return self._events(lambda: self.session.start(None, mode="chat"))
+
+    def resume(self, run: str, returns: Any = None) -> Generator[Event, None, None]:
+        """Go on with a run of the session's journal."""
+        return self._events(lambda: self.session.start_again(run, returns=returns))
 
     def result(self) -> AIResult[Any]:
         """The answer to what was said last; what came instead is raised."""
@@ -93,9 +105,8 @@ class Talk:
             self.id = self._store.fork(old)
         return old
 
-    def _events(self, text: str | None, returns: Any) -> Generator[Event, None, None]:
-        mode = "chat" if returns is None else "vibe"
-        run = self.run = self.session.start(text, mode=mode, returns=returns)
+    def _events(self, start: Callable[[], Run[Any]]) -> Generator[Event, None, None]:
+        run = self.run = start()
         spent: UsageChanged | None = None
         is_left = True
         try:
@@ -141,6 +152,7 @@ class Talk:
         """Save what there is once the model has spoken; a store that fails is told of once and left alone."""
         if self._store is None or not (self.id or any(isinstance(each, AssistantTurn) for each in self._turns())):
             return
+        before = self.id
         try:
             self.id = self._store.save(
                 conversation or self.conversation,
@@ -153,6 +165,9 @@ class Talk:
         except StoreError as error:
             self._store = None
             self._tell(f"{error}; from here on nothing is saved")
+            return
+        if self.id != before and self._saved is not None:
+            self._saved(self.id)
 
     def _turns(self) -> tuple[UserTurn | AssistantTurn, ...]:
         return self.conversation.turns

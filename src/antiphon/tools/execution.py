@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -64,11 +65,18 @@ class Executed:
 
 
 async def execute(
-    tool: Tool, call: ToolCall, conversation: Conversation, deps: Any = None, *, raise_bugs: bool = False
+    tool: Tool,
+    call: ToolCall,
+    conversation: Conversation,
+    deps: Any = None,
+    *,
+    key: str = "",
+    raise_bugs: bool = False,
 ) -> Executed:
     """Run one call. Whatever goes wrong is an error result; only what ends or stops the run gets out of here.
 
-    What is no failure but a mistake in the tool's own code is logged with its traceback, and raised if so wanted.
+    `key` is its name among all calls; without one it is given one. What is no failure but a mistake in the tool's own
+    code is logged with its traceback, and raised if so wanted.
     """
     import asyncio
 
@@ -77,7 +85,7 @@ async def execute(
     kept: dict[str, str] = {}
     try:
         async with limit:
-            value = await _run(tool, call, conversation, deps)
+            value = await _run(tool, call, conversation, deps, key)
         result = as_result(call, value, tool.output_limit, kept)
     except InvalidArguments as error:
         result = failure(call, f"the arguments of `{tool.name}` do not fit: {error}")
@@ -124,10 +132,10 @@ def _is_being_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-async def _run(tool: Tool, call: ToolCall, conversation: Conversation, deps: Any) -> Any:
+async def _run(tool: Tool, call: ToolCall, conversation: Conversation, deps: Any, key: str) -> Any:
     arguments = tool.arguments.read(call.arguments)
     if tool.arguments.context:
-        arguments[tool.arguments.context] = ToolContext(call, conversation, deps)
+        arguments[tool.arguments.context] = ToolContext(call, conversation, deps, key or os.urandom(16).hex())
     return await called(tool.function, **arguments)
 
 

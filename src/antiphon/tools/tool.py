@@ -51,12 +51,15 @@ class Finish(Exception):
 class ToolContext(Generic[Deps]):
     """What a tool may know of the call it serves: a parameter annotated with this class is given it.
 
-    It is no part of the schema. `deps` is whatever the session was given for its tools: `ToolContext[Database]`.
+    It is no part of the schema. `deps` is whatever the session was given for its tools: `ToolContext[Database]`. `key`
+    is the name of this call among all there ever were; in a journal it is the same when the call is run again, so that
+    a service that is told it can see that it has done this already.
     """
 
     call: ToolCall
     conversation: Conversation
     deps: Deps
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True)

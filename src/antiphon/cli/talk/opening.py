@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from antiphon.cli.configured import configuration
 from antiphon.config import default_model
@@ -14,6 +15,9 @@ from antiphon.session import Limits, Session
 from antiphon.store import Entry, Store
 from antiphon.store.talk import Talk
 from antiphon.tools import ALLOW_ALL
+
+if TYPE_CHECKING:
+    from antiphon.cli.talk.keeping import TalkJournal
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,9 @@ class Wishes:
     allow_all: bool = False
     log: bool = True
     limits: Limits | None = None
+    #: Whether answers can be gone on with; what more must be known to do so is `about`.
+    journal: bool = False
+    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +45,7 @@ class Opened:
     why: str
     entry: Entry | None
     store: Store | None
+    journal: TalkJournal | None
 
 
 def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> Opened:
@@ -48,6 +56,7 @@ def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> 
     if wishes.system is not None:
         conversation.system = wishes.system
     settings = configuration()
+    journal = _journal(wishes, stack, tell, lambda: {"model": talk.session.model.name, "conversation": talk.id})
     choice = default_model(settings, wishes.model, entry.models[-1] if entry and entry.models else None)
     try:
         session = Session(
@@ -56,6 +65,7 @@ def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> 
             conversation=conversation,
             policy=ALLOW_ALL if wishes.allow_all else None,
             limits=wishes.limits,
+            journal=journal,
         )
     except ConfigurationError as error:
         if choice.source == "flag":
@@ -63,8 +73,21 @@ def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> 
         reason = f"`{choice.model}` comes from {_reason(choice.source, entry)}; `--model` names another"
         raise ConfigurationError(f"{error} ({reason})") from None
     kept = store if wishes.log else None
-    talk = Talk(session, kept, wishes.command, tell, entry.id if entry and kept else "")
-    return Opened(talk, _reason(choice.source, entry), entry, kept)
+    saved = None if journal is None else journal.saved
+    talk = Talk(session, kept, wishes.command, tell, entry.id if entry and kept else "", saved)
+    return Opened(talk, _reason(choice.source, entry), entry, kept, journal)
+
+
+def _journal(
+    wishes: Wishes, stack: ExitStack, tell: Callable[[str], None], now: Callable[[], dict[str, Any]]
+) -> TalkJournal | None:
+    if not (wishes.journal and wishes.log):
+        return None
+    from antiphon.cli.talk.keeping import TalkJournal
+
+    journal = TalkJournal(wishes.command, lambda: {**wishes.about, **now()}, tell)
+    stack.callback(journal.close)
+    return journal
 
 
 def _reason(source: str, entry: Entry | None) -> str:

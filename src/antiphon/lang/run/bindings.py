@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation
+from antiphon.effects.door import place
 from antiphon.effects.values import AskPerson, CallTool, Print, ReadClock, ReadEnvironment, RunPython, Said, Sleep
 from antiphon.lang.check.types import JSON, TEXT, Type
 from antiphon.lang.compile.code import Code
@@ -157,7 +158,7 @@ class Module:
         from antiphon.tools import Finish, Pause, execute
 
         try:
-            result = portal().run(execute(tool, call, Conversation())).result
+            result = portal().run(execute(tool, call, Conversation(), key=_key())).result
         except Pause as needed:
             return [str(needed), "asks"]
         except Finish as end:
@@ -224,6 +225,12 @@ class Module:
         """`sleep`."""
         wait = max(0, unwrap(seconds))
         self.execution.perform(Sleep(wait), lambda: self.execution.host.sleep(wait))
+
+
+def _key() -> str:
+    """The name of what is being done now among all that was ever done, where that is written down."""
+    where = place()
+    return f"{where.run}/{where.node.last}" if where.run else ""
 
 
 def plain_settings(settings: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,51 @@
+"""Talks in the user's journal: an answer that was interrupted, or waits for somebody, is gone on with."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from antiphon.conversation import Conversation, UserPart
+from antiphon.errors import StoreError
+from antiphon.journal import Journal, Running
+from antiphon.store.place import is_off
+
+
+class TalkJournal(Journal):
+    """The journal of one talk. `about` is what it takes to open the talk again; `tell` is told once what fails."""
+
+    def __init__(self, command: str, about: Callable[[], dict[str, Any]], tell: Callable[[str], None]) -> None:
+        super().__init__()
+        self._command = command
+        self._about = about
+        self._tell = tell
+        self._is_off = is_off()
+        #: What was begun or gone on with last.
+        self.running: Running | None = None
+
+    def begin_ask(
+        self,
+        conversation: Conversation,
+        mode: str,
+        prompt: Sequence[UserPart] | None,
+        title: str,
+        kind: str = "",
+        about: Mapping[str, Any] | None = None,
+    ) -> Running | None:
+        """A run for each message; none, where nothing can be saved."""
+        if self._is_off:
+            return None
+        about = {**self._about(), **(about or {}), "directory": os.getcwd()}
+        try:
+            self.running = super().begin_ask(conversation, mode, prompt, title, kind or self._command, about)
+        except StoreError as error:
+            self._is_off = True
+            self._tell(f"{error}; an answer that is interrupted cannot be gone on with")
+            return None
+        return self.running
+
+    def saved(self, id: str) -> None:
+        """The conversation has this name in the store."""
+        if self.running is not None:
+            self.running.describe(conversation=id)

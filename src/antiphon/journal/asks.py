@@ -1,0 +1,59 @@
+"""What a session was asked, with all that was said before, kept so that another process can go on with it.
+
+Each turn is written once: its key is made of those before it too, so a run keeps one key, however long its history.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from antiphon._json import loads
+from antiphon._shape import obj, string
+from antiphon.conversation import Conversation, Turn, UserPart
+from antiphon.conversation.storage import from_json, parts_from_json, parts_json, to_json, turn_json
+from antiphon.effects.written import as_text
+from antiphon.errors import StoreError
+
+if TYPE_CHECKING:
+    from antiphon.journal.journal import Journal
+
+
+def ask_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
+    """An ask as JSON data, but for the turns."""
+    head = {name: each for name, each in to_json(conversation).items() if name not in ("turns", "tools")}
+    return {"mode": mode, "prompt": None if prompt is None else parts_json(prompt), "head": head}
+
+
+def ask_from_json(journal: Journal, data: Mapping[str, Any], said: str) -> tuple[Conversation, Any, Any]:
+    """What `ask_json` was made of: the conversation as it was, the mode and the prompt."""
+    head = {**obj(data.get("head")), "turns": _turns(journal, said)}
+    prompt = data.get("prompt")
+    return from_json(head)[0], string(data.get("mode")), None if prompt is None else parts_from_json(prompt)
+
+
+def chained(journal: Journal, turns: Sequence[Turn]) -> tuple[str, list[tuple[str, str, str]]]:
+    """The key of a history, and the rows of it that this journal may not have yet."""
+    before, new = "", list[tuple[str, str, str]]()
+    for turn in turns:
+        known = turn.memo.get("kept")
+        if known is None or known[:2] != (journal.name, before):
+            body = as_text(turn_json(turn))
+            key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
+            new.append((key, before, body))
+            known = turn.memo["kept"] = (journal.name, before, key)
+        before = known[2]
+    return before, new
+
+
+def _turns(journal: Journal, key: str) -> list[Any]:
+    """The turns of a history, the first first."""
+    turns: list[Any] = []
+    while key:
+        found = journal.read("SELECT before, body FROM said WHERE key = ?", (key,))
+        if not found:
+            raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
+        key, body = found[0]
+        turns.append(loads(body, "a turn"))
+    return turns[::-1]

@@ -1,0 +1,40 @@
+"""Which process has a run, and whether it is still there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+from pathlib import Path
+
+
+def owner_here() -> str:
+    """This process, so that another one can tell whether it is still there."""
+    return f"{process()}:{secrets.token_hex(4)}"
+
+
+def process() -> str:
+    """The name of this process, among those of all machines."""
+    return f"{socket.gethostname()}:{os.getpid()}:{_started(os.getpid())}"
+
+
+def is_there(owner: str) -> bool:
+    """Whether the process that holds a run still lives; of another machine's nothing is known, so it may."""
+    host, process, started, _ = owner.split(":")
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return _started(int(process)) == started
+
+
+def _started(process: int) -> str:
+    """When a process was started, in the system's own count: numbers of processes are used again."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
