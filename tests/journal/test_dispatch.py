@@ -223,6 +223,7 @@ def test_a_cancelled_run_does_nothing_more(workers: Workers) -> None:
     assert not workers.took("waiting-for-a-worker", worker)
     assert [path for run, path, *_ in workers.effects() if run == "running"] == ["1"]
     assert workers.dispatcher.cancel(["running", "last"]) == 0
+    assert workers.dispatcher.ready(["running", "last"]) == 0
 
 
 def test_the_urgent_comes_first_and_batches_take_turns(workers: Workers) -> None:

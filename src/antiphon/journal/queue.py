@@ -77,7 +77,7 @@ def ready(database: Postgres, runs: Sequence[str], priority: int) -> int:
     def change(connection: Connection) -> int:
         connection.execute(
             f"UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
-            " WHERE id = ANY(?) AND state NOT IN ('running', 'done')",
+            " WHERE id = ANY(?) AND state NOT IN ('running', 'done', 'cancelled')",
             (list(runs),),
         )
         return enqueue(connection, runs, priority)
