@@ -42,10 +42,18 @@ def main() -> None:
     postgres_server.configure()
     try:
         with postgres_server.database() as url:
+            durable(url)
             one(url)
             many(url, given.runs, given.workers, given.slots)
     finally:
         postgres_server.finish()
+
+
+def durable(url: str) -> None:
+    """Tests need not survive a power failure; what is measured here is what one would run."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("ALTER SYSTEM SET fsync = on")
+        connection.execute("SELECT pg_reload_conf()")
 
 
 def one(url: str) -> None:
@@ -85,6 +93,10 @@ def work(connection: psycopg.Connection, url: str, dispatcher: Dispatcher, runs:
     started = time.perf_counter()
     while dispatcher.metrics().runs.get("done", 0) < runs / 2:
         time.sleep(0.5)
+    memory = Path(f"/proc/{workers[1].pid}/status")
+    if memory.exists():
+        (line,) = (each for each in memory.read_text().splitlines() if each.startswith("VmRSS"))
+        print(f"{'memory of a worker':<44}{int(line.split()[1]) / 1024:>8.0f} MB")
     workers[0].kill()
     while dispatcher.metrics().runs.get("done", 0) < runs:
         time.sleep(0.2)

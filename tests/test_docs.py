@@ -28,6 +28,9 @@ _LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
 
 def blocks() -> Iterator[Any]:
     for page in PAGES:
+        if page.name == "scale.md":
+            # It needs a database: `test_scale_docs.py` has one.
+            continue
         text = page.read_text(encoding="utf-8")
         for match in _BLOCK.finditer(text):
             line = text.count("\n", 0, match.start()) + 2

@@ -223,6 +223,7 @@ def test_a_cancelled_run_does_nothing_more(workers: Workers) -> None:
     assert not workers.took("waiting-for-a-worker", worker)
     assert [path for run, path, *_ in workers.effects() if run == "running"] == ["1"]
     assert workers.dispatcher.cancel(["running", "last"]) == 0
+    assert workers.dispatcher.ready(["running", "last"]) == 0
 
 
 def test_the_urgent_comes_first_and_batches_take_turns(workers: Workers) -> None:
@@ -239,6 +240,7 @@ def test_the_urgent_comes_first_and_batches_take_turns(workers: Workers) -> None
 
 def test_a_run_that_nobody_would_look_at_is_found(workers: Workers) -> None:
     workers.begin("never-handed-out")
+    workers.journal.begin("map", "batch", id="batch", state="ready")
     workers.shut()
     workers.dispatcher.ready(workers.begin("of-a-dead-worker"))
     dead = workers.start()
@@ -248,8 +250,9 @@ def test_a_run_that_nobody_would_look_at_is_found(workers: Workers) -> None:
     with psycopg.connect(workers.url, options="-c search_path=antiphon") as connection:
         connection.execute("DELETE FROM procrastinate_jobs")
     workers.open()
-    workers.start()
-    until(lambda: workers.states() == {"done": 2})
+    worker = workers.start()
+    until(lambda: workers.states() == {"done": 2, "ready": 1})
+    assert not workers.took("batch", worker)
 
 
 def test_a_run_of_a_process_that_is_no_worker_is_left_alone(workers: Workers) -> None:

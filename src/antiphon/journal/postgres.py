@@ -199,9 +199,16 @@ class Postgres:
         except driver.Error as error:
             raise (StoreUnreachable if _is_lost(error) else StoreError)(self._told(error)) from None
         finally:
-            if raw is not None and not raw.closed:
-                with self._lock:
-                    self._free.append(raw)
+            if raw is not None:
+                self._give_back(raw)
+
+    def _give_back(self, raw: psycopg.Connection[tuple[Any, ...]]) -> None:
+        if raw.info.transaction_status != _driver().pq.TransactionStatus.IDLE:
+            # Lost, or left in the middle of something.
+            raw.close()
+            return
+        with self._lock:
+            self._free.append(raw)
 
     def _begun(self, begin: str) -> psycopg.Connection[tuple[Any, ...]]:
         """A connection that answers. One that has been free for long may be dead; then there is another."""

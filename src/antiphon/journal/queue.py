@@ -77,7 +77,7 @@ def ready(database: Postgres, runs: Sequence[str], priority: int) -> int:
     def change(connection: Connection) -> int:
         connection.execute(
             f"UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
-            " WHERE id = ANY(?) AND state NOT IN ('running', 'done')",
+            " WHERE id = ANY(?) AND state NOT IN ('running', 'done', 'cancelled')",
             (list(runs),),
         )
         return enqueue(connection, runs, priority)
@@ -143,7 +143,10 @@ def wake(connection: Connection) -> int:
 
 
 def mend(connection: Connection) -> int:
-    """Have runs looked at that should be and would not: ready ones, or ones that a worker left. How many they were."""
+    """Have runs looked at that should be and would not: ready ones, or ones that a worker left. How many they were.
+
+    A batch is no run for a worker: its rows are.
+    """
     ((mine,),) = connection.execute("SELECT pg_try_advisory_xact_lock(1098871922)").fetchall()
     if not mine:
         return 0
@@ -153,7 +156,7 @@ def mend(connection: Connection) -> int:
     )
     connection.execute(f"DELETE FROM workers WHERE seen < {_NOW} - 7 * 86400")
     return connection.execute(
-        f"{_INTO} SELECT {_AS}, 0 {_RANK} FROM runs WHERE (state = 'ready' OR state = 'running' AND"
+        f"{_INTO} SELECT {_AS}, 0 {_RANK} FROM runs WHERE (state = 'ready' AND kind <> 'map' OR state = 'running' AND"
         " regexp_replace(owner, ':[^:]*$', '') IN (SELECT process FROM workers)) AND NOT EXISTS (SELECT 1 FROM"
         f" procrastinate_jobs WHERE queueing_lock = runs.id AND status IN ('todo', 'doing')) {_ONCE}"
     ).rowcount
