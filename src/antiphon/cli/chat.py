@@ -73,7 +73,9 @@ def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
     _greet(talk, opened)
     talk.use_tools(tools)
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
-    if opened.talk.conversation.open_calls and not is_asked:
+    if opened.talk.unfinished and not is_asked:
+        display.note("the last answer was interrupted; /go goes on with it, and does nothing twice")
+    elif opened.talk.conversation.open_calls and not is_asked:
         display.note("calls of the last answer were not run; /go runs them, /retry asks again")
     talk.run("/go" if is_asked else None)
     if opened.talk.id:

@@ -46,6 +46,8 @@ class Talk:
         self._tell = tell
         self._messages: list[_Message] = []
         self._saved = saved
+        #: A run in the session's journal in which the conversation was left.
+        self.unfinished = ""
 
     @property
     def conversation(self) -> Conversation:
@@ -57,12 +59,16 @@ class Talk:
 
         A conversation that is too long for the model is made shorter, and people are told; the whole is kept.
         """
+        self.unfinished = ""
         self._messages.append(_Message(text, self.conversation.fork()))
         mode = "chat" if returns is None else "vibe"
         return self._events(lambda: self.session.start(text, mode=mode, returns=returns))
 
     def go_on(self) -> Generator[Event, None, None]:
-        """Go on with a conversation that was left in the middle of something."""
+        """Go on with a conversation that was left in the middle of something: of a run that is written down, if so."""
+        if self.unfinished:
+            run, self.unfinished = self.unfinished, ""
+            return self.resume(run)
         return self._events(lambda: self.session.start(None, mode="chat"))
 
     def resume(self, run: str, returns: Any = None) -> Generator[Event, None, None]:

@@ -45,6 +45,14 @@ class TalkJournal(Journal):
             return None
         return self.running
 
+    def unfinished(self, conversation: str) -> str:
+        """The last run of a saved conversation, if it is not over; its name."""
+        rows = self.read("SELECT id FROM runs WHERE kind IN ('ask', 'chat') ORDER BY created DESC LIMIT 50", ())
+        for entry in (self.find(id) for (id,) in rows):
+            if entry.begun_as.get("conversation") == conversation:
+                return entry.id if entry.state in ("running", "waiting", "ready", "interrupted") else ""
+        return ""
+
     def saved(self, id: str) -> None:
         """The conversation has this name in the store."""
         if self.running is not None:

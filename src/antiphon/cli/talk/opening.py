@@ -75,6 +75,8 @@ def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> 
     kept = store if wishes.log else None
     saved = None if journal is None else journal.saved
     talk = Talk(session, kept, wishes.command, tell, entry.id if entry and kept else "", saved)
+    if journal is not None and talk.id:
+        talk.unfinished = journal.unfinished(talk.id)
     return Opened(talk, _reason(choice.source, entry), entry, kept, journal)
 
 

@@ -1,0 +1,81 @@
+"""Asks and chats that are left: gone on with, and nothing done twice."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.fakes import Fake, call
+from tests.lang_unit.commands import antiphon
+
+MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    with Fake() as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
+        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
+        yield fake
+
+
+def runs() -> list[dict[str, Any]]:
+    return json.loads(antiphon("runs", "list", "--json").out)
+
+
+def test_an_ask_waits_for_leave_and_goes_on_by_its_run(fake: Fake):
+    fake.play(call("run_shell", command="echo hi > made"), "It is made.")
+    ran = antiphon("ask", "--tools", "all", "Make it.")
+    (run,) = runs()
+    assert (ran.code, run["kind"], run["state"], run["title"]) == (3, "ask", "waiting", "Make it.")
+    assert run["id"] in ran.err
+    assert antiphon("runs", "allow", "last").code == 0
+    done = antiphon("runs", "resume", "last")
+    assert (done.code, done.out, Path("made").read_text()) == (0, "It is made.\n", "hi\n")
+    assert runs()[0]["state"] == "done"
+    logged = json.loads(antiphon("logs", "list", "--json").out)
+    assert [each["turns"] for each in logged] == [3]
+
+
+def test_an_ask_without_tools_and_one_that_is_told_so_are_not_written_down(fake: Fake):
+    fake.play("one", "two")
+    assert antiphon("ask", "Hello?").out == "one\n"
+    assert antiphon("ask", "--tools", "read", "--no-journal", "Hello?").out == "two\n"
+    assert antiphon("runs").code == 1
+
+
+def test_a_typed_ask_is_typed_again(fake: Fake):
+    fake.play(call("run_shell", command="true"), '{"n": 3}')
+    antiphon("ask", "--tools", "all", "--returns", "{n: number}", "Count.")
+    antiphon("runs", "allow", "last")
+    assert json.loads(antiphon("runs", "resume").out) == {"n": 3}
+
+
+def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
+    fake.play(
+        call("run_shell", command="echo once >> log"),
+        call("run_shell", command="kill -9 $PPID; sleep 60"),
+        "All is done.",
+    )
+    chat = [sys.executable, "-c", MAIN, "chat", "--tools", "all", "--yes"]
+    child = subprocess.run(chat, input="Do it.\n", text=True, capture_output=True)
+    assert child.returncode == -signal.SIGKILL, child.stderr
+    (run,) = runs()
+    assert (run["kind"], run["state"]) == ("chat", "running")
+    again = subprocess.run([*chat, "-c"], input="/go\n", text=True, capture_output=True)
+    assert "/go goes on with it" in again.stdout
+    assert "All is done." in again.stdout
+    assert Path("log").read_text() == "once\n"
+    assert "not known whether it took effect" in json.dumps(fake.requests[-1].body)
+    assert [each["state"] for each in runs()] == ["done"]
