@@ -11,7 +11,7 @@ from pathlib import Path
 
 PAGE = Path(__file__).parent.parent / "docs" / "journal.md"
 MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
-_FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^<!-- file: (\S+) -->\n(?:<!-- .*? -->\n)*```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _RUNS = re.compile(r"^<!-- runs -->\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 _TOOK = re.compile(r"  [\d.]+m?s$", re.MULTILINE)
