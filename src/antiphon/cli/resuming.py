@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,9 @@ def go_on_here(
     *,
     as_json: bool,
     wait: bool,
-    anew: tuple[str | None, str | None] | None = None,
+    anew: Mapping[str, str | None] | None = None,
 ) -> int:
-    """Go on with a run here; `anew` is a step that is decided about, and what is to come of it."""
+    """Go on with a run here; `anew`, with what was decided about steps: what is to come of each, or to do it again."""
     from antiphon.cli.carrying import carry_out, gone_on
 
     if entry.state == "done" and anew is None and entry.kind != "map":
@@ -51,14 +52,16 @@ def go_on_here(
     return code
 
 
-def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: tuple[str | None, str | None]) -> KeptRows:
+def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[str, str | None]) -> KeptRows:
     from antiphon.journal.given import outcome_given
     from antiphon.journal.shelf import set_aside
 
-    path, value = anew
     try:
-        given = None if path is None or value is None else outcome_given(effect_at(journal, entry, path), value)
-        return set_aside(journal, running, decided=path, given=given)
+        decided = {
+            path: None if value is None else outcome_given(effect_at(journal, entry, path), value)
+            for path, value in anew.items()
+        }
+        return set_aside(journal, running, decided=decided)
     except AntiphonError:
         running.leave(entry.state, entry.ending)
         raise

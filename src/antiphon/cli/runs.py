@@ -85,20 +85,24 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
 @runs.command()
 @click.argument("id", default="last")
 @click.option("--edited", is_flag=True, help="The program has changed: what is the same is not done again.")
-@click.option("--retry", metavar="PATH", help="Do this step again.")
-@click.option("--skip", nargs=2, metavar="PATH VALUE", help="Do not do this step: this is what came of it.")
+@click.option("--retry", multiple=True, metavar="PATH", help="Do this step again. (May be given several times.)")
+@click.option("--skip", nargs=2, multiple=True, metavar="PATH VALUE",
+              help="Do not do this step: this is what came of it. (May be given several times.)")  # fmt: skip
 @click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
-def resume(id: str, edited: bool, retry: str | None, skip: tuple[str, str] | None, wait: bool, as_json: bool) -> None:
+def resume(
+    id: str, edited: bool, retry: tuple[str, ...], skip: tuple[tuple[str, str], ...], wait: bool, as_json: bool
+) -> None:
     """Go on with a run: what it has done is not done again.
 
     What failed fails again, unless it is done again with `--retry`.
     """
-    if retry is not None and skip is not None:
-        raise click.UsageError("`--retry` does a step again, `--skip` does not; give one of them")
+    if both := set(retry) & {path for path, _ in skip}:
+        raise click.UsageError(f"`--retry` does a step again, `--skip` does not; give one of them for {min(both)}")
     with _opened() as journal:
         entry = journal.find(id)
-        anew = (retry, None) if retry is not None else skip if skip is not None else (None, None) if edited else None
+        decided = {**dict.fromkeys(retry), **dict(skip)}
+        anew = decided if decided or edited else None
         sys.exit(go_on_here(journal, entry, as_json=as_json, wait=wait, anew=anew))
 
 

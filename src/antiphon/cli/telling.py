@@ -111,8 +111,11 @@ def _failures(journal: Journal, id: str) -> Generator[str]:
 
     failed = [each for each in journal.effects(id) if each.state == "failed"]
     if unsure := [each for each in failed if is_half_done(each.outcome)]:
+        for each in unsure[:_MOST]:
+            yield f"  step {each.path} was interrupted: look whether it took effect"
         path = unsure[-1].path
-        yield f"  step {path} was interrupted: look whether it took effect"
         yield f"  `antiphon runs resume {id} --retry {path}` does it again, `--skip {path} VALUE` says what came of it"
+        if len(unsure) > 1:
+            yield f"  {len(unsure)} steps are not known; one command can decide about all: `--retry A --skip B VALUE …`"
     elif failed:
         yield f"  `antiphon runs resume {id} --retry {failed[-1].path}` tries its last failed step again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from antiphon.conversation import Text, ToolCall, ToolResult
@@ -12,6 +13,8 @@ from antiphon.journal.looking import EffectEntry
 from antiphon.tools.execution import record
 from antiphon.wire import Reply
 
+#: How a path ends that a program counted, and no model named: `3`, `3.1`, `3[7].1`.
+_COUNTED = re.compile(r"\d+((\[\d+\])?\.\d+)*")
 _NO = ("n", "no", "false", "deny")
 
 
@@ -36,7 +39,7 @@ def outcome_given(entry: EffectEntry, text: str) -> Outcome:
 
 def _tool_outcome(entry: EffectEntry, text: str) -> Any:
     id = entry.path.rpartition("/")[2]
-    if id.isdecimal():
+    if _COUNTED.fullmatch(id):
         # The program itself called it.
         return [text]
     call = ToolCall(id, entry.asked["tool"], entry.asked["arguments"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from antiphon.effects import HalfDone, Outcome, outcome_from_json, outcome_json
@@ -16,6 +17,8 @@ from antiphon.journal.looking import effect_of
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal, Running
 
+#: What was decided about steps, by their paths: what comes of each, or nothing where it is done again.
+Decided = Mapping[str, Outcome | None]
 _COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
 
 
@@ -25,7 +28,7 @@ class KeptRows:
     `reused` and `left` say what was found, and what was not asked for any more.
     """
 
-    def __init__(self, journal: Journal, run: str, decided: str | None, is_given: bool, without_failed: bool) -> None:
+    def __init__(self, journal: Journal, run: str, decided: Decided, without_failed: bool) -> None:
         self._journal = journal
         self.reused = 0
         self._rows: dict[tuple[str, str, str], deque[Row]] = {}
@@ -33,8 +36,7 @@ class KeptRows:
         for row in (Row(*each) for each in found):
             if without_failed and row.state == "failed" and not self._is_half_done(row):
                 continue
-            # What a step is inside of is not over before the step is.
-            if decided is None or not (decided.startswith(f"{row.path}/") or (row.path == decided and not is_given)):
+            if not any(_begins_anew(row.path, path, given) for path, given in decided.items()):
                 self._rows.setdefault((_shape(row.path), row.kind, row.hash), deque()).append(row)
 
     def take(self, path: str, kind: str, hash: str) -> Row | None:
@@ -64,22 +66,25 @@ def set_aside(
     journal: Journal,
     running: Running,
     *,
-    decided: str | None = None,
-    given: Outcome | None = None,
+    decided: Decided | None = None,
     without_failed: bool = False,
 ) -> KeptRows:
     """Let a run begin anew, with what it has done so far for where it is the same.
 
-    The step that was `decided` about is done again, or has the outcome that is `given`; `without_failed`, so are those
-    that failed, unless they were interrupted in the middle. What is set aside is kept as a run of its own.
+    The steps that were `decided` about are done again, or have the outcomes that are given; `without_failed`, those
+    that failed are done again, unless they were interrupted in the middle. What is set aside is kept as a run of its
+    own.
     """
-    if decided is not None and not journal.read(
-        "SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, decided)
-    ):
-        raise NotReadyError(f"run {running.id!r} has no step {decided!r}; `antiphon runs show {running.id}` lists them")
-    if decided is not None and given is not None:
-        running.settle(decided, given)
-    kept = KeptRows(journal, running.set_aside(), decided, given is not None, without_failed)
+    decided = decided or {}
+    for path in decided:
+        if not journal.read("SELECT 1 FROM effects WHERE run = ? AND path = ?", (running.id, path)):
+            raise NotReadyError(
+                f"run {running.id!r} has no step {path!r}; `antiphon runs show {running.id}` lists them"
+            )
+    for path, given in decided.items():
+        if given is not None:
+            running.settle(path, given)
+    kept = KeptRows(journal, running.set_aside(), decided, without_failed)
     running.performer.shelf = kept
     return kept
 
@@ -87,6 +92,11 @@ def set_aside(
 def is_half_done(outcome: Outcome | None) -> bool:
     """Whether an outcome says that something was interrupted in the middle."""
     return outcome is not None and isinstance(outcome.error, HalfDone)
+
+
+def _begins_anew(path: str, decided: str, given: Outcome | None) -> bool:
+    """Whether a step was decided about; or is what such a one is inside of, which is not over before that is."""
+    return decided.startswith(f"{path}/") or (path == decided and given is None)
 
 
 def _shape(path: str) -> str:

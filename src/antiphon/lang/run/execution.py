@@ -71,11 +71,11 @@ class Execution:
         """What comes of an effect. Errors are the program's own, and so the same when they are played back."""
         where = place()
         if not where.performers:
-            return do()
+            return _uncancelled(do)
 
         def done() -> Any:
             try:
-                return do()
+                return _uncancelled(do)
             except Exception as error:
                 raise translated(error) from error
 
@@ -216,7 +216,7 @@ class Execution:
 
         scope = current_scope()
         if scope is not None and scope.cancelled:
-            raise RoundStopped(VibeError("V0927", "stopped because another round failed"))
+            raise _stopped()
         with self._run_of(self.state).active():
             run = session.start(prompt, mode=mode, returns=returns)
         if scope is not None:
@@ -228,7 +228,7 @@ class Execution:
             run.wait(raises=False)
             raise
         except Cancelled:
-            raise RoundStopped(VibeError("V0927", "stopped because another round failed")) from None
+            raise _stopped() from None
         except Halted as error:
             raise halted(error) from error
         except Waiting as error:
@@ -416,6 +416,22 @@ def is_waiting(error: BaseException | None) -> bool:
 
 class RoundStopped(Stopped):
     """Part of the program that was stopped because another part failed."""
+
+
+def _stopped() -> RoundStopped:
+    return RoundStopped(VibeError("V0927", "stopped because another round failed"))
+
+
+def _uncancelled(do: Callable[[], Any]) -> Any:
+    """What comes of it. To be cancelled is no outcome: it is not known how far it got, and nothing is to catch that."""
+    try:
+        return do()
+    except Exception as error:
+        from concurrent.futures import CancelledError
+
+        if isinstance(error, CancelledError):
+            raise _stopped() from None
+        raise
 
 
 def _as_tool(value: Any) -> Any:

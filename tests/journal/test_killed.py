@@ -1,0 +1,24 @@
+"""Programs that die at any moment end as if they had not: the same end, the same effects, and nothing done twice.
+
+`ANTIPHON_MOMENTS=1000` dies at so many, which takes a while.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "32"))
+
+
+def test_programs_that_die_before_or_after_a_write_end_as_if_they_had_not(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-m", "tests.journal.dying", str(tmp_path), str(MOMENTS)], capture_output=True, text=True
+    )
+    assert told.returncode == 0, told.stderr
+    programs = [json.loads(line) for line in told.stdout.splitlines()]
+    assert sum(each["deaths"] for each in programs) >= MOMENTS
+    assert [each for each in programs if each["wrong"]] == [], told.stderr
