@@ -112,6 +112,24 @@ def at(where: Place) -> Generator[Place]:
         _place.reset(token)
 
 
+_private: ContextVar[bool] = ContextVar("antiphon_private", default=False)
+
+
+def is_private() -> bool:
+    """Whether what is done here is nobody's business: whoever writes it down seals it."""
+    return _private.get()
+
+
+@contextmanager
+def privately(wanted: bool = True) -> Generator[None]:
+    """Do something that is nobody's business, and all that is begun in it."""
+    token = _private.set(wanted or _private.get())
+    try:
+        yield
+    finally:
+        _private.reset(token)
+
+
 def below(path: str, performers: tuple[Performer, ...] | None = None) -> Place:
     """A place whose effects are numbered under a path: `3.`, `3[7].` or `3/`."""
     return Place(Node(path), place().performers if performers is None else performers)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation
-from antiphon.effects.door import place
+from antiphon.effects.door import place, privately
 from antiphon.effects.values import AskPerson, CallTool, Print, ReadClock, ReadEnvironment, RunPython, Said, Sleep
 from antiphon.lang.check.types import JSON, TEXT, Type
 from antiphon.lang.compile.code import Code
@@ -47,7 +47,8 @@ class Module:
         wanted: Type = self.code.sites[site].wanted or TEXT
         question = prompt
         for _ in range(5):
-            answer = self._asked(question)
+            with privately(bool(self.code.sites[site].hidden)):
+                answer = self._asked(question)
             value, fault = read_answer(answer, wanted)
             if not fault:
                 return value
