@@ -1,0 +1,89 @@
+"""What goes into private variables: sealed in the journal, and shown to nobody."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from antiphon.fakes import Fake
+from tests.lang_unit.commands import antiphon
+
+TEXT = (
+    'model m = { name: "openai-chat/gpt-5" }\n'
+    'private let start = ""\n'
+    'private const pin = ask "Your PIN?"\n'
+    'private const code = do "Give me the code." m\n'
+    'const open = ask "Go on?"\n'
+    'print(pin == "pin-4711", code == "code-0815", start == "start-1234", open)\n'
+)
+SECRETS = ("pin-4711", "code-0815", "start-1234")
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "data" / "logs.db"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    with Fake() as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
+        yield fake
+
+
+def left(fake: Fake) -> None:
+    """A run that has used all its secrets, and waits."""
+    Path("p.vibe").write_text(TEXT, encoding="utf-8")
+    fake.play("code-0815")
+    assert antiphon("run", "p.vibe", "--set", "start=start-1234").code == 3
+    assert antiphon("runs", "answer", "last", "pin-4711").code == 0
+    assert antiphon("runs", "resume").code == 3
+
+
+def test_what_is_private_is_in_no_file_and_no_output(fake: Fake, tmp_path: Path):
+    left(fake)
+    shown = "".join(
+        antiphon("runs", *arguments).out
+        for arguments in (("list", "--json"), ("show",), ("show", "--full"), ("show", "--json"), ("export", "last"))
+    )
+    written = b"".join(each.read_bytes() for each in (tmp_path / "data").iterdir())
+    assert [secret for secret in SECRETS if secret in shown or secret.encode() in written] == []
+    assert "(private)" in shown
+    assert "Go on?" in shown
+
+
+def test_and_is_there_when_the_run_goes_on(fake: Fake, tmp_path: Path):
+    left(fake)
+    antiphon("runs", "answer", "last", "yes")
+    ran = antiphon("runs", "resume")
+    assert (ran.code, ran.out, len(fake.requests)) == (0, "true true true yes\n", 1)
+    (key,) = (tmp_path / "data").glob("*.key")
+    assert stat.S_IMODE(key.stat().st_mode) == 0o600
+
+
+def test_without_its_key_nothing_of_it_is_read(fake: Fake, tmp_path: Path):
+    left(fake)
+    antiphon("runs", "answer", "last", "yes")
+    (key,) = (tmp_path / "data").glob("*.key")
+    key.unlink()
+    ran = antiphon("runs", "resume")
+    assert (ran.code, "was sealed with another key" in ran.err) == (2, True)
+    assert antiphon("runs", "list").code == 0
+    assert json.loads(antiphon("runs", "list", "--json").out)[0]["state"] in ("ready", "interrupted")
+
+
+def test_a_key_of_the_environment_is_for_journals_that_are_shared(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from cryptography.fernet import Fernet
+
+    monkeypatch.setenv("ANTIPHON_JOURNAL_KEY", Fernet.generate_key().decode())
+    left(fake)
+    antiphon("runs", "answer", "last", "yes")
+    assert antiphon("runs", "resume").out == "true true true yes\n"
+    assert list((tmp_path / "data").glob("*.key")) == []
+    monkeypatch.setenv("ANTIPHON_JOURNAL_KEY", "short")
+    assert "has no key" in antiphon("run", "p.vibe", "--set", "start=x").err
