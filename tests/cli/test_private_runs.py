@@ -17,10 +17,11 @@ TEXT = (
     'private let start = ""\n'
     'private const pin = ask "Your PIN?"\n'
     'private const code = do "Give me the code." m\n'
+    'private const made = py() { return "made-" + "1" * 5 }\n'
     'const open = ask "Go on?"\n'
     'print(pin == "pin-4711", code == "code-0815", start == "start-1234", open)\n'
 )
-SECRETS = ("pin-4711", "code-0815", "start-1234")
+SECRETS = ("pin-4711", "code-0815", "start-1234", "made-11111")
 
 
 @pytest.fixture

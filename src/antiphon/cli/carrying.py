@@ -30,14 +30,16 @@ EXIT_CODES = {"done": 0, "failed": 1, "invalid": 2, "waiting": 3, "limit": 4, "h
 _OFTEN = 0.5
 
 
-def begun_late(begun: Begun, db: str | None) -> Late:
+def begun_late(begun: Begun, db: str | None, is_private: bool) -> Late:
     """A run that is begun in a journal when it does something, unless nothing is to be saved."""
 
     def begin() -> Running | None:
         from antiphon.journal import Journal
         from antiphon.store.place import is_off
 
-        return None if is_off() and db is None else Journal(db).begin("program", begun.file, begun.to_json())
+        if is_off() and db is None:
+            return None
+        return Journal(db).begin("program", begun.file, begun.to_json(), is_private=is_private)
 
     return Late(begin, _tell)
 

@@ -21,13 +21,13 @@ def check_detaching(db: str | None, detach: bool) -> None:
         raise click.UsageError("`--detach` leaves it to workers, which share a journal: `--db postgresql://…`")
 
 
-def detach_run(db: str | None, begun: Begun) -> None:
+def detach_run(db: str | None, begun: Begun, is_private: bool) -> None:
     """Begin a program that a worker runs, and print its name."""
     from antiphon.journal import Journal
 
     check_detaching(db, True)
     journal = Journal(db)
-    id = journal.begin("program", begun.file, begun.to_json(), state="ready").id
+    id = journal.begin("program", begun.file, begun.to_json(), state="ready", is_private=is_private).id
     _hand_over(journal, [id])
     click.echo(id)
 

@@ -76,7 +76,7 @@ def map(
     whole = numbered(({**row, **common} for row in _told(program, read_rows(rows))), sample)
     check_detaching(db, detach)
     journal = Journal(db)
-    id = begin_batch(journal, begun, fitted(program, whole))
+    id = begin_batch(journal, program, begun, fitted(program, whole))
     if not journal.is_shared:
         sys.exit(print_rows(journal, id, Batch(journal, id, program, Hosts(begun), parallel).results()))
     hand_over_rows(journal, id)

@@ -17,7 +17,7 @@ from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.runs.begun import PIPED, Begun, sources_of
-from antiphon.runs.rows import inputs
+from antiphon.runs.rows import has_private, inputs
 
 if TYPE_CHECKING:
     from antiphon.lang.run.program import Program
@@ -102,9 +102,9 @@ def run(
     if show:
         sys.exit(show_prompt(program, begun, as_json))
     if detach:
-        detach_run(db, begun)
+        detach_run(db, begun, has_private(program, given))
         return
-    kept = None if no_journal else begun_late(begun, db)
+    kept = None if no_journal else begun_late(begun, db, has_private(program, given))
     sys.exit(carry_out(program, begun, kept, as_json=as_json, wait=wait))
 
 

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -27,9 +28,11 @@ from antiphon.journal.looking import (
 )
 from antiphon.journal.owner import is_there, owner_here
 from antiphon.journal.postgres import Postgres, is_url
+from antiphon.journal.seal import MARK, Seal
 from antiphon.store.database import Database
 from antiphon.store.entry import id_at, now_ticks
 from antiphon.store.place import default_path
+from antiphon.store.schema import KEEP
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,20 +66,19 @@ class Running:
     def settle(self, path: str, outcome: Outcome) -> None:
         """Say what came of a step of it."""
         state, body = "failed" if outcome.error is not None else "done", as_text(outcome_json(outcome))
-        kept = self.journal.kept(self.id, self._epoch, body)
         self.journal.write(
             self.id,
             self._epoch,
-            "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = ? AND path = ?",
-            (state, kept, time.time(), self.id, path),
+            "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = (SELECT run FROM at) AND path = ?",
+            (state, body, time.time(), path),
         )
 
     def describe(self, **about: Any) -> None:
         """Say more of how it was begun."""
         body = as_text({**self.journal.find(self.id).begun_as, **about})
-        kept = self.journal.kept(self.id, self._epoch, body)
-        statement = "UPDATE runs SET begun_as = ? WHERE id = ?"
-        self.journal.write(self.id, self._epoch, statement, (kept, self.id))
+        self.journal.write(
+            self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
+        )
 
     def set_aside(self) -> str:
         """Begin anew: what was done is kept as a run that is part of this one; its name."""
@@ -107,6 +109,12 @@ class Journal:
             self._database = Postgres(self.url)
         else:
             self._database = Database(Path(place) if place is not None else default_path())
+
+    @cached_property
+    def seal(self) -> Seal:
+        """What closes and opens what is private."""
+        home = self._database.path if isinstance(self._database, Database) else default_path()
+        return Seal(home.with_suffix(".key"))
 
     @property
     def name(self) -> str:
@@ -161,10 +169,12 @@ class Journal:
         parent: str | None = None,
         number: int | None = None,
         said: str | None = None,
+        is_private: bool = False,
     ) -> Running:
         """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data."""
         _check_name(id or "run")
         now, body, owner = time.time(), as_text(begun_as or {}), owner_here() if state == "running" else ""
+        body = self.seal.close(body) if is_private else body
 
         def make(connection: Any) -> str:
             self._keep(connection, body)
@@ -208,10 +218,10 @@ class Journal:
             raise NotReadyError(f"run {id!r} is none of a session")
         return ask_from_json(self, entry.begun_as, found[0][0] or "")
 
-    def add_rows(self, parent: str, rows: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
+    def add_rows(self, parent: str, rows: Sequence[tuple[int, Mapping[str, Any]]], is_private: bool = False) -> None:
         """Runs that are part of one, one for each row of values to start with; they are ready."""
-        now = time.time()
-        bodies = [(number, as_text({"inputs": encoded(inputs)})) for number, inputs in rows]
+        now, close = time.time(), self.seal.close if is_private else str
+        bodies = [(number, close(as_text({"inputs": encoded(inputs)}))) for number, inputs in rows]
 
         def add(connection: Any) -> None:
             for number, body in bodies:
@@ -277,6 +287,9 @@ class Journal:
     def answer(self, id: str, path: str, said: Said) -> None:
         """Answer a question of a run that waits, once; it counts when the run is gone on with."""
         body = as_text(outcome_json(Outcome(said)))
+        asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
+        if asked and self.raw(asked[0][0]).startswith(MARK):
+            body = self.seal.close(body)
         with self._database.writing() as connection:
             changed = connection.execute(
                 "UPDATE effects SET state = 'done', outcome = ?, ended = ?"
@@ -420,7 +433,12 @@ class Journal:
         return self._database.read(statement, values)
 
     def text(self, kept: str) -> str:
-        """A text that may be kept apart."""
+        """A text that may be kept apart, or sealed."""
+        text = self.raw(kept)
+        return self.seal.open(text) if text.startswith(MARK) else text
+
+    def raw(self, kept: str) -> str:
+        """A text that may be kept apart; what is sealed stays so."""
         if not kept.startswith("@"):
             return kept
         found = self.read("SELECT body FROM texts WHERE hash = ?", (kept[1:],))
@@ -428,16 +446,16 @@ class Journal:
             raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
         return found[0][0]
 
-    def kept(self, run: str, epoch: int, text: str) -> str:
-        """The text, or where it is kept."""
-        if len(text) > LARGE:
-            self.write(run, epoch, _KEEP, (_name(text)[1:], text))
-        return _name(text)
-
     def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
-        """Write, unless somebody else has taken the run over."""
+        """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart."""
+        large = {
+            each: _name(each) for each in values if isinstance(each, str) and len(each) > LARGE and each[0] in "{!"
+        }
+        texts = [(name[1:], text) for text, name in large.items()]
+        if large:
+            values = tuple(large.get(each, each) for each in values)
         try:
-            if not self._database.write_at(run, epoch, statement, values):
+            if not self._database.write_at(run, epoch, statement, values, texts):
                 self._database.write(lambda connection: self._check_epoch(connection, run, epoch))
         except StoreError as error:
             raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
@@ -453,7 +471,7 @@ class Journal:
 
     def _keep(self, connection: Any, text: str) -> None:
         if len(text) > LARGE:
-            connection.execute(_KEEP, (_name(text)[1:], text))
+            connection.execute(KEEP, (_name(text)[1:], text))
 
     def _wakes(self, connection: Any, id: str) -> float | None:
         """When the first of what sleeps in a run wakes up."""
@@ -480,7 +498,6 @@ _SWEEP_SAID = (
     "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT before FROM said JOIN used ON said.key = used.key"
     ") SELECT key FROM used)"
 )
-_KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 
 def _all_said(connection: Any, rows: Sequence[tuple[str, str, str]]) -> None:

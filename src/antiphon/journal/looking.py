@@ -10,6 +10,7 @@ from antiphon._shape import obj
 from antiphon.effects import Effect, Outcome, outcome_from_json
 from antiphon.effects.written import effect_from_json
 from antiphon.errors import AntiphonError, StoreError
+from antiphon.journal.seal import MARK
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
@@ -62,7 +63,8 @@ class RunEntry:
 class EffectEntry:
     """One thing that a run has done, or is at: what was asked for, and what came of it where it is over.
 
-    `asked` is the effect as JSON data, without what a model was shown before.
+    `asked` is the effect as JSON data, without what a model was shown before; of what is private it says only that,
+    and there is no outcome.
     """
 
     path: str
@@ -82,15 +84,25 @@ def run_entry(journal: Journal, row: tuple[Any, ...]) -> RunEntry:
     id, state, *known, begun_as, ending, cost, count = row
     waiting = journal.questions(id, _SHOWN) if state in ("waiting", "ready") else ()
     how = None if ending is None else _data(journal, ending, id)
-    read: Any = (_data(journal, begun_as, id), how, cost, count, waiting)
+    read: Any = (_begun_as(journal, begun_as, id), how, cost, count, waiting)
     return RunEntry(id, state, *known, *read)
 
 
 def effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
     """An effect from its row."""
     path, kind, hash, effect, state, outcome, *rest = row
+    if journal.raw(effect).startswith(MARK):
+        return EffectEntry(path, kind, hash, {"kind": kind, "private": True}, state, None, *rest)
     came = outcome_from_json(_data(journal, outcome, path)) if outcome else None
     return EffectEntry(path, kind, hash, _data(journal, effect, path), state, came, *rest)
+
+
+def _begun_as(journal: Journal, kept: str, id: str) -> dict[str, Any]:
+    """How a run was begun; where that cannot be read, why not, so that the run can be listed all the same."""
+    try:
+        return _data(journal, kept, id)
+    except StoreError as error:
+        return {"unreadable": str(error)}
 
 
 def effect_of(journal: Journal, kind: str, kept: str) -> Effect:

@@ -54,6 +54,8 @@ def effect_line(entry: EffectEntry) -> StateLine:
 def effect_head(entry: EffectEntry) -> str:
     """What was asked for."""
     asked = entry.asked
+    if asked.get("private"):
+        return f"{entry.kind} (private)"
     match entry.kind:
         case "request":
             return str(asked.get("model", "a model"))

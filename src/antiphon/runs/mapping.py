@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from os import PathLike
 from typing import Any
 
@@ -18,7 +19,7 @@ from antiphon.journal.shelf import set_aside
 from antiphon.lang.run import Host, Program, load
 from antiphon.runs.begun import Begun, sources_of
 from antiphon.runs.ending import leave
-from antiphon.runs.rows import Numbered, fitted, numbered, read_rows
+from antiphon.runs.rows import Numbered, fitted, has_private, numbered, read_rows
 
 #: Makes the host of one row, with who stands in its door.
 Hosts = Callable[[tuple[Performer, ...]], Host]
@@ -67,21 +68,18 @@ def map(
     if not id or not journal.has(id):
         given = read_rows(str(rows)) if isinstance(rows, str | PathLike) else rows
         begun = Begun(loaded.source.name, "", loaded.source.name, sources_of(loaded))
-        id = begin_batch(journal, begun, fitted(loaded, numbered(given, sample)), id=id)
+        id = begin_batch(journal, loaded, begun, fitted(loaded, numbered(given, sample)), id=id)
     return Batch(journal, id, loaded, hosts or _plain_hosts(max_cost), parallel).results()
 
 
-def begin_batch(journal: Journal, begun: Begun, rows: Iterable[Numbered], *, id: str = "") -> str:
+def begin_batch(journal: Journal, program: Program, begun: Begun, rows: Iterable[Numbered], *, id: str = "") -> str:
     """A run for the whole, with one for each row that is still to come; its name."""
     batch = journal.begin("map", begun.file, begun.to_json(), id=id, state="ready").id
-    page: list[Numbered] = []
+    rest = iter(rows)
     try:
-        for each in rows:
-            page.append(each)
-            if len(page) == _PAGE:
-                journal.add_rows(batch, page)
-                page = []
-        journal.add_rows(batch, page)
+        while page := list(islice(rest, _PAGE)):
+            names = {name for _, row in page for name in row}
+            journal.add_rows(batch, page, has_private(program, names))
     except BaseException:
         journal.forget(batch)
         raise

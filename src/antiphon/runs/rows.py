@@ -64,6 +64,13 @@ def startable(program: Program) -> list[str]:
     return [name for name in code.names if name in code.inputs]
 
 
+def has_private(program: Program, given: Iterable[str]) -> bool:
+    """Whether one of these variables is private."""
+    code = program.main.code
+    assert code is not None
+    return any(name in code.names and code.names[name].is_private for name in given)
+
+
 def inputs(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
     """Values of variables: text is itself, all else is read as its type; what may be anything is read as JSON."""
     from antiphon.lang.check.types import JSON

@@ -24,8 +24,7 @@ def ask_arguments(c: Compiler, node: n.Ask) -> list[ast.expr]:
     place = c.place(node)
     context = node.context or "default"
     by_default = node.says_model and node.model is None
-    first, last = c.private_span
-    hidden = c.hidden.get(node.start, ("",) if first <= node.start < last else ())
+    hidden = c.hidden.get(node.start, _hidden(c, node))
     site = Site(node.kind, context, node.wanted, node.start, node.end, by_default, hidden)
     model = c.expr(node.model) if node.model is not None else emit.constant(None, place)
     return [emit.constant(c.code.add_site(site), place), as_text(c, node.prompt), model]
@@ -35,7 +34,7 @@ def ask_human(c: Compiler, node: n.AskHuman) -> ast.expr:
     """`ask`."""
     c.asked = True
     place = c.place(node)
-    site = Site("ask", "none", node.wanted, node.start, node.end)
+    site = Site("ask", "none", node.wanted, node.start, node.end, hidden=_hidden(c, node))
     return emit.runtime("ask_human", [emit.constant(c.code.add_site(site), place), as_text(c, node.prompt)], place)
 
 
@@ -44,7 +43,14 @@ def python_block(c: Compiler, node: n.PyBlock) -> ast.expr:
     place = c.place(node)
     name = c.code.add_python(c.source, node)
     arguments = [c.expr(each) for each in node.parameters]
-    return emit.runtime("python", [emit.name(name, place), *arguments], place)
+    how = "private_python" if _hidden(c, node) else "python"
+    return emit.runtime(how, [emit.name(name, place), *arguments], place)
+
+
+def _hidden(c: Compiler, node: n.Expr) -> tuple[str, ...]:
+    """What of an answer is private: all of it, where it goes into a private variable."""
+    first, last = c.private_span
+    return ("",) if first <= node.start < last else ()
 
 
 def async_for(c: Compiler, node: n.AsyncFor) -> ast.expr:

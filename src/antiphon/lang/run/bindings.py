@@ -139,6 +139,11 @@ class Module:
         effect = RunPython(self.code.python_sources[function.__name__], described(given))
         return self.execution.perform(effect, lambda: from_python(function(*given)))
 
+    def private_python(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """The same, whose value goes into a private variable."""
+        with privately():
+            return self.python(function, *arguments)
+
     def _call_tool(self, tool: Tool, given: list[Any]) -> str:
         """The text that a model would see of a tool's result."""
         from antiphon.conversation import ToolCall
