@@ -176,8 +176,7 @@ def _known(step: Step, passed: list[Performer]) -> Outcome | None:
 
 def _delay(step: Step, passed: list[Performer]) -> float:
     """For how many seconds to wait before it is done, if somebody in the door has a say in that."""
-    delays = [getattr(each, "delay", None) for each in passed]
-    return max((delay(step) for delay in delays if delay is not None), default=0.0)
+    return max([ask(step) for each in passed if (ask := getattr(each, "delay", None))], default=0.0)
 
 
 def _told(step: Step, outcome: Outcome, passed: list[Performer]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.effects.door import Step
 from antiphon.effects.values import Effect, Outcome
-from antiphon.effects.written import effect_json, fingerprint, outcome_from_json, outcome_json
+from antiphon.effects.written import asked_json, fingerprint, outcome_from_json, outcome_json
 from antiphon.errors import AntiphonError, Unsettled
 
 
@@ -64,10 +64,7 @@ class Playback:
 
 
 def _asked(effect: Effect) -> dict[str, Any]:
-    data = effect_json(effect)
-    # All that a model was shown is in its fingerprint; written out, each request would hold the whole history again.
-    data.pop("turns", None)
-    return {"kind": effect.kind, "fingerprint": fingerprint(effect), "effect": data}
+    return {"kind": effect.kind, "fingerprint": fingerprint(effect), "effect": asked_json(effect)}
 
 
 def _shown(row: Mapping[str, Any]) -> str:

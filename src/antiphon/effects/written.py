@@ -30,9 +30,17 @@ from antiphon.wire import Reply, Usage
 
 def effect_json(effect: Effect) -> dict[str, Any]:
     """An effect as JSON data."""
+    out = asked_json(effect)
+    if isinstance(effect, AskModel):
+        out["turns"] = [turn_json(turn) for turn in effect.turns]
+    return out
+
+
+def asked_json(effect: Effect) -> dict[str, Any]:
+    """An effect as JSON data, without the turns that a model is shown: each request would hold the whole history."""
     out: dict[str, Any] = {"kind": effect.kind}
-    for each in fields(effect):
-        out[each.name] = _OUT.get(each.name, encoded)(getattr(effect, each.name))
+    for name in _NAMES[effect.kind]:
+        out[name] = _OUT.get(name, encoded)(getattr(effect, name))
     return out
 
 
@@ -73,18 +81,22 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
 
 def as_text(data: Mapping[str, Any]) -> str:
     """JSON data in ASCII: whatever characters a text is made of, it is read back as it was."""
-    return json.dumps(data, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    return _encode(data)
 
 
 def fingerprint(effect: Effect) -> str:
-    """What two effects have in common that ask for the same thing. Of a long history, only what is new is read."""
-    if not isinstance(effect, AskModel):
-        return hashlib.sha256(as_text(effect_json(effect)).encode()).hexdigest()
-    data = effect_json(AskModel(effect.model, effect.system, (), effect.tools, effect.options))
-    whole = hashlib.sha256(as_text(data).encode())
-    for turn in effect.turns:
-        whole.update(_turn_hash(turn))
-    return whole.hexdigest()
+    """What two effects have in common that ask for the same thing."""
+    return asked_text(effect)[1]
+
+
+def asked_text(effect: Effect) -> tuple[str, str]:
+    """The text of `asked_json`, and the fingerprint of all of it: of a long history, only what is new is read."""
+    text = as_text(asked_json(effect))
+    whole = hashlib.sha256(text.encode())
+    if isinstance(effect, AskModel):
+        for turn in effect.turns:
+            whole.update(_turn_hash(turn))
+    return text, whole.hexdigest()
 
 
 def _turn_hash(turn: Turn) -> bytes:
@@ -96,20 +108,19 @@ def _turn_hash(turn: Turn) -> bytes:
 
 def encoded(value: Any) -> Any:
     """A value as JSON data: numbers that are none, bytes and objects with keys of ours are marked."""
-    if value is None or isinstance(value, str | bool | int):
+    kind: type[Any] = value.__class__
+    if value is None or issubclass(kind, (str, int)):
         return value
-    if isinstance(value, float):
+    if issubclass(kind, float):
         return value if math.isfinite(value) else {"$float": repr(value)}
-    if isinstance(value, bytes):
+    if issubclass(kind, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
-    if isinstance(value, list | tuple):
-        return [encoded(each) for each in cast(list[Any], value)]
-    if isinstance(value, Mapping):
-        given = cast(Mapping[Any, Any], value)
-        if all(isinstance(key, str) for key in given):
-            inside = {key: encoded(each) for key, each in given.items()}
-            return {"$object": inside} if any(key.startswith("$") for key in inside) else inside
-    raise ContentError(f"a {type(cast(object, value)).__name__} has no JSON form, so it cannot be written down")
+    if issubclass(kind, (list, tuple)):
+        return [encoded(each) for each in value]
+    if issubclass(kind, (dict, Mapping)) and all(isinstance(key, str) for key in value):
+        inside = {key: encoded(each) for key, each in value.items()}
+        return {"$object": inside} if any(key.startswith("$") for key in inside) else inside
+    raise ContentError(f"a {kind.__name__} has no JSON form, so it cannot be written down")
 
 
 def decoded(data: Any) -> Any:
@@ -175,8 +186,10 @@ _VALUES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "returned": (Returned, _returned_json, _returned),
     "said": (Said, asdict, lambda data: Said(**data)),
 }
+_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True, allow_nan=False).encode
+#: What an effect of each kind is asked with.
+_NAMES = {kind: tuple(each.name for each in fields(made) if each.name != "turns") for kind, made in KINDS.items()}
 _OUT: dict[str, Callable[[Any], Any]] = {
-    "turns": lambda turns: [turn_json(turn) for turn in turns],
     "tools": lambda tools: [tool_json(tool) for tool in tools],
     "call": lambda call: None if call is None else parts_json([call])[0],
 }

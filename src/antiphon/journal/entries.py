@@ -6,9 +6,9 @@ import json
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from antiphon.effects import (
     Answered,
@@ -25,7 +25,7 @@ from antiphon.effects import (
     Sleep,
     Step,
 )
-from antiphon.effects.written import as_text, effect_json, fingerprint, outcome_from_json, outcome_json
+from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, outcome_from_json, outcome_json
 from antiphon.errors import Halted, Unsettled
 
 if TYPE_CHECKING:
@@ -38,13 +38,21 @@ _AHEAD, _KEPT = 256, 4_096
 #: The columns that make a `Row`, in its order.
 COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
 
+_BEGIN = (
+    "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt)"
+    # A server takes a `NULL` for a text unless it is told.
+    " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1 FROM at"
+    " WHERE true ON CONFLICT DO NOTHING"
+)
+_HERE = "WHERE run = (SELECT run FROM at) AND path = ?"
+_END = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? {_HERE}"
+
 
 class Changed(Halted):
     """A run asks for something else than it did the last time: the program, or what it depends on, has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """An effect as it is written down; `effect` and `outcome` are JSON, or where that is kept."""
 
     path: str
@@ -78,7 +86,7 @@ class Entries:
         self._epoch = epoch
         self._other_model = other_model
         ((last,),) = journal.read("SELECT max(seq) FROM effects WHERE run = ?", (run,)) or [(None,)]
-        self._count = 0 if last is None else last + 1
+        self._count = self._known = 0 if last is None else last + 1
         self._rows: dict[str, Row] = {}
         self._read_to = -1 if self._count else None
         self._lock = threading.Lock()
@@ -86,9 +94,9 @@ class Entries:
 
     def before(self, step: Step) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""
-        hash, row = fingerprint(step.effect), self._row(step.path)
+        (text, hash), row = asked_text(step.effect), self._row(step.path)
         if row is None:
-            return self._first_time(step, hash)
+            return self._first_time(step, text, hash)
         self._check(step, hash, row)
         if row.state in ("done", "failed"):
             return self._outcome(step.effect, row)
@@ -99,8 +107,7 @@ class Entries:
             self.after(step, outcome)
             return outcome
         self._write(
-            "UPDATE effects SET attempt = attempt + 1, state = ? WHERE run = ? AND path = ?",
-            (_first_state(step.effect), self.run, step.path),
+            f"UPDATE effects SET attempt = attempt + 1, state = ? {_HERE}", (_first_state(step.effect), step.path)
         )
         return None
 
@@ -110,16 +117,16 @@ class Entries:
             return
         if isinstance(outcome.error, Unsettled):
             # Whatever waits inside of it is written down too: it is begun again to get there.
-            self._write("UPDATE effects SET state = 'waiting' WHERE run = ? AND path = ?", (self.run, step.path))
+            self._write(f"UPDATE effects SET state = 'waiting' {_HERE}", (step.path,))
             return
         if isinstance(outcome.error, Halted):
             return
         state = "failed" if outcome.error is not None else "done"
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
-        self._write(
-            "UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? WHERE run = ? AND path = ?",
-            (state, self._kept(step.effect, outcome), time.time(), cost, self.run, step.path),
-        )
+        # Whatever is read from the environment may be a secret: it is read again.
+        is_left_out = isinstance(step.effect, ReadEnvironment) and state == "done"
+        text = "" if is_left_out else as_text(outcome_json(outcome))
+        self._write(_END, (state, text, time.time(), cost, step.path))
 
     # What was written down
 
@@ -137,9 +144,10 @@ class Entries:
 
     def _read_ahead(self, after: int) -> None:
         found = self._journal.read(
-            f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_AHEAD}", (self.run, after)
+            f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq > ? AND seq < ? ORDER BY seq LIMIT {_AHEAD}",
+            (self.run, after, self._known),
         )
-        self._rows |= {row[0]: Row(*row) for row in found}
+        self._rows |= {row[0]: Row._make(row) for row in found}
         self._read_to = found[-1][1] if len(found) == _AHEAD else None
 
     def _check(self, step: Step, hash: str, row: Row) -> None:
@@ -153,7 +161,7 @@ class Entries:
                 return
         raise Changed(
             f"step {step.path} of run {self.run} is not the one of the last time.\n"
-            f"  then: {_shown(then)}\n  now:  {_shown(_asked(step.effect))}"
+            f"  then: {_shown(then)}\n  now:  {_shown(asked_json(step.effect))}"
         )
 
     def _outcome(self, effect: Effect, row: Row) -> Outcome | None:
@@ -163,15 +171,15 @@ class Entries:
 
     # What is new
 
-    def _first_time(self, step: Step, hash: str) -> Outcome | None:
+    def _first_time(self, step: Step, text: str, hash: str) -> Outcome | None:
         effect = step.effect
         known = None if self.shelf is None else self.shelf.take(step.path, effect.kind, hash)
         if known is not None:
-            self._insert(step, hash, known.state, known.outcome, known.cost)
+            self._insert(step, text, hash, known.state, known.outcome, known.cost)
             return self._outcome(effect, known)
         state = _first_state(effect)
         # A line that is printed twice is worse than one that is lost with the process that printed it.
-        self._insert(step, hash, state, '{"value":null}' if isinstance(effect, Print) else None)
+        self._insert(step, text, hash, state, '{"value":null}' if isinstance(effect, Print) else None)
         if isinstance(effect, Sleep) and state == "waiting":
             raise Unsettled(_until(time.time() + effect.seconds))
         return None
@@ -183,25 +191,14 @@ class Entries:
         self.after(step, outcome)
         return outcome
 
-    def _insert(self, step: Step, hash: str, state: str, outcome: str | None, cost: float | None = None) -> None:
+    def _insert(
+        self, step: Step, text: str, hash: str, state: str, outcome: str | None, cost: float | None = None
+    ) -> None:
         with self._lock:
             number, self._count = self._count, self._count + 1
-        asked, now = self._large(as_text(_asked(step.effect))), time.time()
+        now = time.time()
         ended = now if state in ("done", "failed") else None
-        self._write(
-            "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) ON CONFLICT DO NOTHING",
-            (self.run, step.path, number, step.effect.kind, hash, asked, state, outcome, now, ended, cost),
-        )
-
-    def _kept(self, effect: Effect, outcome: Outcome) -> str:
-        if isinstance(effect, ReadEnvironment) and outcome.error is None:
-            # Whatever it is, it may be a secret: it is read again.
-            return ""
-        return self._large(as_text(outcome_json(outcome)))
-
-    def _large(self, text: str) -> str:
-        return self._journal.kept(self.run, self._epoch, text)
+        self._write(_BEGIN, (step.path, number, step.effect.kind, hash, text, state, outcome, now, ended, cost))
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
         self._journal.write(self.run, self._epoch, statement, values)
@@ -217,13 +214,6 @@ def _first_state(effect: Effect) -> str:
             return "waiting"
         case _:
             return "begun"
-
-
-def _asked(effect: Effect) -> dict[str, Any]:
-    asked = effect_json(effect)
-    # All that a model was shown is in the rows before; its hash says so.
-    asked.pop("turns", None)
-    return asked
 
 
 def is_unsure(effect: Effect) -> bool:

@@ -30,6 +30,7 @@ from antiphon.journal.postgres import Postgres, is_url
 from antiphon.store.database import Database
 from antiphon.store.entry import id_at, now_ticks
 from antiphon.store.place import default_path
+from antiphon.store.schema import KEEP
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,20 +64,18 @@ class Running:
     def settle(self, path: str, outcome: Outcome) -> None:
         """Say what came of a step of it."""
         state, body = "failed" if outcome.error is not None else "done", as_text(outcome_json(outcome))
-        kept = self.journal.kept(self.id, self._epoch, body)
         self.journal.write(
             self.id,
             self._epoch,
-            "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = ? AND path = ?",
-            (state, kept, time.time(), self.id, path),
+            "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = (SELECT run FROM at) AND path = ?",
+            (state, body, time.time(), path),
         )
 
     def describe(self, **about: Any) -> None:
         """Say more of how it was begun."""
         body = as_text({**self.journal.find(self.id).begun_as, **about})
-        kept = self.journal.kept(self.id, self._epoch, body)
-        statement = "UPDATE runs SET begun_as = ? WHERE id = ?"
-        self.journal.write(self.id, self._epoch, statement, (kept, self.id))
+        statement = "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)"
+        self.journal.write(self.id, self._epoch, statement, (body,))
 
     def set_aside(self) -> str:
         """Begin anew: what was done is kept as a run that is part of this one; its name."""
@@ -428,16 +427,14 @@ class Journal:
             raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
         return found[0][0]
 
-    def kept(self, run: str, epoch: int, text: str) -> str:
-        """The text, or where it is kept."""
-        if len(text) > LARGE:
-            self.write(run, epoch, _KEEP, (_name(text)[1:], text))
-        return _name(text)
-
     def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
-        """Write, unless somebody else has taken the run over."""
+        """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart."""
+        large = {each: _name(each) for each in values if isinstance(each, str) and len(each) > LARGE and each[0] == "{"}
+        texts = [(name[1:], text) for text, name in large.items()]
+        if large:
+            values = tuple(large.get(each, each) for each in values)
         try:
-            if not self._database.write_at(run, epoch, statement, values):
+            if not self._database.write_at(run, epoch, statement, values, texts):
                 self._database.write(lambda connection: self._check_epoch(connection, run, epoch))
         except StoreError as error:
             raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
@@ -453,7 +450,7 @@ class Journal:
 
     def _keep(self, connection: Any, text: str) -> None:
         if len(text) > LARGE:
-            connection.execute(_KEEP, (_name(text)[1:], text))
+            connection.execute(KEEP, (_name(text)[1:], text))
 
     def _wakes(self, connection: Any, id: str) -> float | None:
         """When the first of what sleeps in a run wakes up."""
@@ -480,7 +477,6 @@ _SWEEP_SAID = (
     "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT before FROM said JOIN used ON said.key = used.key"
     ") SELECT key FROM used)"
 )
-_KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 
 def _all_said(connection: Any, rows: Sequence[tuple[str, str, str]]) -> None:

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon.errors import StoreError, StoreUnreachable
-from antiphon.store.schema import RUNS
+from antiphon.store.schema import AT, KEEP, RUNS
 
 if TYPE_CHECKING:
     import psycopg
@@ -24,8 +24,8 @@ SCHEMA = "antiphon"
 #: How long a server that is gone is waited for, in seconds: a restart takes less.
 PATIENCE = 30.0
 
-#: What the server says of a run that is not at the epoch it should be at.
-_GONE = "AN001"
+#: Nobody takes the run over between the look and the end of the statement.
+_AT = f"{AT.removesuffix(')')} FOR SHARE)"
 #: What several machines need beside the tables of one: who works, what limits have let through, and what is ready.
 _MANY = (
     "CREATE INDEX runs_state ON runs (state)",
@@ -39,11 +39,6 @@ _MANY = (
         seen REAL NOT NULL
     )""",
     "CREATE TABLE limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL)",
-    # Nobody takes the run over between the look and the end of the transaction.
-    f"""CREATE FUNCTION stay(run TEXT, wanted BIGINT) RETURNS void LANGUAGE plpgsql AS $$ BEGIN
-        PERFORM 1 FROM runs WHERE id = run AND epoch = wanted FOR SHARE;
-        IF NOT FOUND THEN RAISE EXCEPTION 'taken over' USING ERRCODE = '{_GONE}'; END IF;
-    END $$""",
     # The newest migration of the tables of the queue, which are another project's.
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
@@ -143,20 +138,20 @@ class Postgres:
 
         return self._patiently(transact)
 
-    def write_at(self, run: str, epoch: int, statement: str, values: Sequence[Any]) -> bool:
-        """Whether a run was at this epoch, so that the statement was done: one transaction, in one exchange."""
+    def write_at(
+        self, run: str, epoch: int, statement: str, values: Sequence[Any], texts: Sequence[tuple[str, str]] = ()
+    ) -> bool:
+        """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
+
+        The large texts that it names are kept with it, so that nobody finds them unused in between.
+        """
 
         def send() -> bool:
-            with self._connected() as connection:
-                try:
-                    with connection.raw.pipeline():
-                        connection.execute("SELECT stay(?, ?)", (run, epoch))
-                        connection.execute(statement, values)
-                except _driver().Error as error:
-                    if error.sqlstate == _GONE:
-                        return False
-                    raise
-                return True
+            with self._connected() if not texts else self.writing() as connection:
+                is_changed = connection.execute(f"{_AT} {statement}", (run, epoch, *values)).rowcount > 0
+                for each in texts if is_changed else ():
+                    connection.execute(KEEP, each)
+                return is_changed
 
         return self._patiently(send)
 

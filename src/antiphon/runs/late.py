@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from antiphon.effects import Outcome
     from antiphon.journal import Running
 
+#: A program that prints more than this is one to come back to, whatever else it does.
+_PRINTED = 1_000
+
 
 class Late:
     """Stands in the door. What a program prints, it prints again when it is begun anew: that needs no journal.
@@ -56,7 +59,7 @@ class Late:
         """Whatever the journal knows of it."""
         with self._lock:
             if self._running is None and self.waits:
-                if step.effect.kind == "print":
+                if step.effect.kind == "print" and len(self._printed) < _PRINTED:
                     self._printed.append(step)
                     return None
                 self._open()
@@ -84,4 +87,5 @@ class Late:
             return
         for each in self._printed:
             running.performer.before(each)
+        self._printed.clear()
         self._running = running

@@ -7,13 +7,14 @@ import sqlite3
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, TypeVar
 
 from antiphon.errors import StoreError
 from antiphon.store.place import VARIABLE
-from antiphon.store.schema import APPLICATION, INDEX, MIGRATIONS
+from antiphon.store.schema import APPLICATION, AT, INDEX, KEEP, MIGRATIONS
 
 T = TypeVar("T")
 
@@ -61,31 +62,34 @@ class Database:
     def writing(self) -> Generator[sqlite3.Connection]:
         """All of what is done inside, or nothing. The file is made where there is none."""
         with self._lock, self._plainly():
-            if self._connection is None:
-                self._make_file()
-            connection = self._opened()
+            connection = self._made()
             with _transaction(connection):
                 yield connection
 
     def read(self, statement: str, values: Sequence[Any]) -> list[Any]:
-        """Rows; none, where nothing was ever written."""
+        """Rows; none, where nothing was ever written. One statement sees one state, without a transaction."""
         if not self.path.exists():
             return []
-        with self.reading() as connection:
-            return connection.execute(statement, values).fetchall()
+        with self._lock, self._plainly():
+            return self._opened().execute(statement, values).fetchall()
 
     def write(self, work: Callable[[sqlite3.Connection], T]) -> T:
         """What comes of a transaction."""
         with self.writing() as connection:
             return work(connection)
 
-    def write_at(self, run: str, epoch: int, statement: str, values: Sequence[Any]) -> bool:
-        """Whether a run was at this epoch, so that the statement was done."""
-        with self.writing() as connection:
-            if connection.execute("SELECT epoch FROM runs WHERE id = ?", (run,)).fetchone() != (epoch,):
-                return False
-            connection.execute(statement, values)
-            return True
+    def write_at(
+        self, run: str, epoch: int, statement: str, values: Sequence[Any], texts: Sequence[tuple[str, str]] = ()
+    ) -> bool:
+        """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
+
+        The large texts that it names are kept with it, so that nobody finds them unused in between.
+        """
+        if texts:
+            with self.writing() as connection:
+                return _changed(connection, run, epoch, statement, values) and bool(connection.executemany(KEEP, texts))
+        with self._lock, self._plainly():
+            return _changed(self._made(), run, epoch, statement, values)
 
     def announce(self, connection: Any, run: str) -> None:
         """Tell whoever waits that a run is ready: here nobody does."""
@@ -107,6 +111,11 @@ class Database:
                 self._connection = None
 
     # Opening
+
+    def _made(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._make_file()
+        return self._opened()
 
     def _make_file(self) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -148,7 +157,8 @@ class Database:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.text_factory = _decoded
+        # A damaged text must not hide the rows around it.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         for setting in ("synchronous = NORMAL", "foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {setting}")
         if self._version(connection) < len(self._migrations):
@@ -218,14 +228,15 @@ class Database:
         return _REASONS.get(_name(error), f"cannot be used as the store of conversations: {error}; {_ELSEWHERE}")
 
 
-def _decoded(content: bytes) -> str:
-    # A damaged text must not hide the rows around it.
-    return content.decode("utf-8", "replace")
-
-
 def _name(error: sqlite3.Error) -> str:
     """SQLite's word for what went wrong, without what it adds to it: `SQLITE_IOERR_WRITE` is `IOERR`."""
     return (getattr(error, "sqlite_errorname", None) or "SQLITE_ERROR").split("_")[1]
+
+
+def _changed(connection: sqlite3.Connection, run: str, epoch: int, statement: str, values: Sequence[Any]) -> bool:
+    before = connection.total_changes
+    connection.execute(f"{AT} {statement}", (run, epoch, *values))
+    return connection.total_changes > before
 
 
 @contextmanager

@@ -95,6 +95,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 #: The migrations of runs, which are made in PostgreSQL too.
 RUNS = MIGRATIONS[1:]
 
+#: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
+AT = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
+#: Keep a large text by its hash.
+KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
+
 #: The full-text index is made of the turns and can be made again, so it is no migration.
 INDEX = (
     "CREATE VIRTUAL TABLE words USING fts5"
