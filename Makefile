@@ -27,6 +27,7 @@ bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 	$(BIN)/python bench/render.py
 	$(BIN)/python bench/tokens.py
 	$(BIN)/python bench/lang.py
+	$(BIN)/python bench/journal.py
 	$(BIN)/python bench/workers.py
 	$(BIN)/python bench/local/run.py
 

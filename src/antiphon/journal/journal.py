@@ -152,7 +152,9 @@ class Journal:
         where = place()
         if not any(isinstance(each, Entries) for each in where.performers):
             raise NotReadyError("`step` belongs into `with journal.run(…):`")
-        name = f"{function.__module__}.{function.__qualname__}"
+        # Methods of built-in types have no module, and objects that can be called no name.
+        owner = getattr(function, "__module__", None) or "builtins"
+        name = f"{owner}.{getattr(function, '__qualname__', type(function).__qualname__)}"
         effect = RunPython(name, {"args": list(args), **({"kwargs": kwargs} if kwargs else {})})
         return perform(Step(where.node.next(), effect), lambda: function(*args, **kwargs))
 

@@ -29,6 +29,8 @@ _REASONS = {
     "IOERR": f"cannot be read or written: the disk fails or is full; nothing was changed. {_ELSEWHERE}",
 }
 
+_FAILURES = (sqlite3.Error, UnicodeDecodeError, OSError)
+
 
 class Database:
     """One file and one connection, which threads may share: each transaction has it alone."""
@@ -214,15 +216,18 @@ class Database:
     def _plainly(self) -> Generator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{self.path} {self._reason(error)}") from None
-        except UnicodeDecodeError:
-            # SQLite quotes the damage in its message, which Python then cannot read.
-            raise StoreError(f"{self.path} {_REASONS['CORRUPT']}") from None
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be opened: {error.strerror or error}; {_ELSEWHERE}") from None
+        except _FAILURES as error:
+            raise self._told(error) from None
 
-    def _reason(self, error: sqlite3.Error) -> str:
+    def _told(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> StoreError:
+        return StoreError(f"{self.path} {self._reason(error)}")
+
+    def _reason(self, error: sqlite3.Error | UnicodeDecodeError | OSError) -> str:
+        if isinstance(error, OSError):
+            return f"cannot be opened: {error.strerror or error}; {_ELSEWHERE}"
+        if isinstance(error, UnicodeDecodeError):
+            # SQLite quotes the damage in its message, which Python then cannot read.
+            return _REASONS["CORRUPT"]
         if _name(error) in ("BUSY", "LOCKED"):
             return f"is in use: another program has not let go of it for {self._timeout:g} s; try again"
         return _REASONS.get(_name(error), f"cannot be used as the store of conversations: {error}; {_ELSEWHERE}")
