@@ -90,8 +90,12 @@ class Database:
         if texts:
             with self.writing() as connection:
                 return _changed(connection, run, epoch, statement, values) and bool(connection.executemany(KEEP, texts))
-        with self._lock, self._plainly():
-            return _changed(self._made(), run, epoch, statement, values)
+        # Every effect of a run comes by here twice: one statement, and no more around it than it needs.
+        try:
+            with self._lock:
+                return _changed(self._made(), run, epoch, statement, values)
+        except _FAILURES as error:
+            raise self._told(error) from None
 
     def announce(self, connection: Any, run: str) -> None:
         """Tell whoever waits that a run is ready: here nobody does."""
