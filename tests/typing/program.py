@@ -26,10 +26,13 @@ from antiphon import (
     connect,
     install_importer,
     load,
+    map,
     run,
     tool,
 )
 from antiphon.effects import Budget, Outcome, Performer, Place, Playback, Recording, Said, Step, at
+from antiphon.journal import Journal
+from antiphon.runs import RowResult
 from antiphon.session import (
     Asked,
     CallFinished,
@@ -212,3 +215,14 @@ def talk() -> None:
             conversation.add_tool_results([ToolResult(part.id, "Rain")])
     install_importer()
     print(load("program.vibe").run(city="Oslo"), run("program.vibe"))
+
+
+def rows(model: Model) -> None:
+    journal = Journal("nightly.db")
+    for row in map("program.vibe", [{"city": "Oslo"}], parallel=4, journal=journal, id="nightly"):
+        assert_type(row, RowResult)
+        assert_type(row.number, int)
+    session = Session(model, [weather], journal=journal)
+    assert_type(session.resume("3azf0001", returns=City), AIResult[City])
+    with journal.run("plain"):
+        assert_type(journal.step(len, "abc"), int)
