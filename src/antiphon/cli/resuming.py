@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
-from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
+from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, StoreError
 
 if TYPE_CHECKING:
     from antiphon.journal import EffectEntry, Journal, RunEntry
@@ -85,6 +85,8 @@ def begun_of(entry: RunEntry, journal: Journal) -> Begun:
         whole = begun_of(journal.find(entry.parent or ""), journal)
         own = {name: each for name, each in whole.settings.items() if name != "parallel"}
         return replace(whole, inputs=decoded(entry.begun_as.get("inputs", {})), settings=own)
+    if entry.damage and not entry.begun_as:
+        raise StoreError(f"run {entry.id} cannot be gone on with: {entry.damage}")
     try:
         return begun_from_json(entry.begun_as)
     except FormatError as error:

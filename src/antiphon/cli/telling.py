@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from antiphon.cli.listing import one_line
+from antiphon.journal.looking import SHOWN
 
 if TYPE_CHECKING:
     from antiphon.journal import EffectEntry, Journal, RunEntry
@@ -46,6 +47,7 @@ def entry_json(entry: RunEntry) -> dict[str, Any]:
         "effects": entry.effects,
         "waiting": [{"path": each.path, "about": each.about, "text": each.text} for each in entry.waiting],
         "ending": entry.ending,
+        "damage": entry.damage or None,
     }
 
 
@@ -75,20 +77,30 @@ def columns(entry: RunEntry) -> tuple[str, ...]:
 def about(entry: RunEntry) -> str:
     """What a run is, and what it waits for."""
     title = one_line(entry.title)
+    if entry.damage:
+        return f"{title}: {one_line(entry.damage)}"
     if entry.state == "waiting" and entry.waiting:
         first, *others = entry.waiting
-        return f"{title}: {one_line(first.text)}{f' (+{len(others)})' * bool(others)}"
+        # Of very many, not all are known here.
+        more = f" (+{len(others)}{' or more' * (len(others) >= SHOWN - 1)})" if others else ""
+        return f"{title}: {one_line(first.text)}{more}"
     if entry.state == "waiting" and entry.wake_at is not None:
         return f"{title}: sleeps until {local(entry.wake_at)}"
     return title
 
 
 def local(moment: float) -> str:
-    return datetime.fromtimestamp(moment).astimezone().strftime("%Y-%m-%d %H:%M")
+    from antiphon.journal.looking import local_time
+
+    return local_time(moment)[:16]
 
 
-def utc(moment: float) -> str:
-    return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+def utc(moment: float) -> str | None:
+    """A time in UTC; nothing, where it is none of this era."""
+    try:
+        return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+    except (OverflowError, ValueError, OSError):
+        return None
 
 
 def _waits_for(entry: RunEntry) -> Generator[str]:

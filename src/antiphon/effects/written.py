@@ -27,6 +27,9 @@ from antiphon.errors import ContentError, FormatError
 from antiphon.tools import ToolCallRecord
 from antiphon.wire import Reply, Usage
 
+#: What reading data raises that is not made as it should be.
+_MISMADE = (TypeError, KeyError, ValueError, AttributeError, IndexError)
+
 
 def effect_json(effect: Effect) -> dict[str, Any]:
     """An effect as JSON data."""
@@ -45,15 +48,14 @@ def asked_json(effect: Effect) -> dict[str, Any]:
 
 
 def effect_from_json(data: Mapping[str, Any]) -> Effect:
-    """What `effect_json` made."""
+    """What `effect_json` made; a FormatError says what it is, where it is none."""
     made = KINDS.get(data.get("kind", ""))
     if made is None:
         raise FormatError(f"there is no effect of kind {data.get('kind')!r}; there are {', '.join(KINDS)}")
-    given = {name: _IN.get(name, decoded)(each) for name, each in data.items() if name != "kind"}
     try:
-        return made(**given)
-    except TypeError as error:
-        raise FormatError(f"an effect of kind {data['kind']!r} cannot be read: {error}") from None
+        return made(**{name: _IN.get(name, decoded)(each) for name, each in data.items() if name != "kind"})
+    except _MISMADE as error:
+        raise FormatError(f"an effect of kind {data['kind']!r} cannot be read: {_fault(error)}") from None
 
 
 def outcome_json(outcome: Outcome) -> dict[str, Any]:
@@ -68,15 +70,18 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
 
 
 def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
-    """What `outcome_json` made."""
-    if "error" in data:
-        return Outcome(error=error_from_json(data["error"]))
-    for tag, (_, _, read) in _VALUES.items():
-        if tag in data:
-            return Outcome(read(data[tag]))
-    if "value" not in data:
-        raise FormatError(f"this is no outcome: {', '.join(data) or 'it is empty'}")
-    return Outcome(decoded(data["value"]))
+    """What `outcome_json` made; a FormatError says what it is, where it is none."""
+    try:
+        if "error" in data:
+            return Outcome(error=error_from_json(data["error"]))
+        for tag, (_, _, read) in _VALUES.items():
+            if tag in data:
+                return Outcome(read(data[tag]))
+        if "value" in data:
+            return Outcome(decoded(data["value"]))
+    except _MISMADE as error:
+        raise FormatError(f"an outcome cannot be read: {_fault(error)}") from None
+    raise FormatError(f"this is no outcome: {', '.join(data) or 'it is empty'}")
 
 
 def as_text(data: Mapping[str, Any]) -> str:
@@ -97,6 +102,10 @@ def asked_text(effect: Effect) -> tuple[str, str]:
         for turn in effect.turns:
             whole.update(_turn_hash(turn))
     return text, whole.hexdigest()
+
+
+def _fault(error: Exception) -> str:
+    return f"{error} is not there" if isinstance(error, KeyError) else str(error)
 
 
 def _turn_hash(turn: Turn) -> bytes:

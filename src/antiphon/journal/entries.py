@@ -7,8 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 from antiphon.effects import (
     Answered,
@@ -27,7 +26,8 @@ from antiphon.effects import (
 )
 from antiphon.effects.door import is_private
 from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, outcome_from_json, outcome_json
-from antiphon.errors import Halted, Unsettled
+from antiphon.errors import FormatError, Halted, StoreError, Unsettled
+from antiphon.journal.looking import local_time
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
@@ -47,6 +47,10 @@ _BEGIN = (
 )
 _HERE = "WHERE run = (SELECT run FROM at) AND path = ?"
 _END = f"UPDATE effects SET state = ?, outcome = ?, ended = ?, cost = ? {_HERE}"
+
+
+class JournalFailed(Halted, StoreError):
+    """What a run does can no longer be written down, or what it did not be read, so it does nothing more."""
 
 
 class Changed(Halted):
@@ -158,7 +162,7 @@ class Entries:
     def _check(self, step: Step, hash: str, row: Row) -> None:
         if (row.kind, row.hash) == (step.effect.kind, hash):
             return
-        then = json.loads(self._journal.text(row.effect))
+        then = self._read(row, row.effect)
         if self._other_model and isinstance(step.effect, AskModel) and then.get("kind") == "request":
             # What was asked of another model, in its own way, was asked all the same.
             same = replace(step.effect, model=then["model"], options=then["options"])
@@ -172,7 +176,23 @@ class Entries:
     def _outcome(self, effect: Effect, row: Row) -> Outcome | None:
         if isinstance(effect, ReadEnvironment) and row.state == "done":
             return None
-        return outcome_from_json(json.loads(self._journal.text(row.outcome or "")))
+        try:
+            return outcome_from_json(self._read(row, row.outcome))
+        except FormatError as error:
+            raise self._damaged(row, error) from None
+
+    def _read(self, row: Row, kept: str | None) -> dict[str, Any]:
+        try:
+            found = json.loads(self._journal.text(kept or ""))
+        except (ValueError, RecursionError, StoreError) as error:
+            raise self._damaged(row, error) from None
+        if not isinstance(found, dict):
+            raise self._damaged(row, "it is no JSON object")
+        return cast(dict[str, Any], found)
+
+    def _damaged(self, row: Row, why: object) -> JournalFailed:
+        again = f"`antiphon runs resume {self.run} --retry {row.path}` does it again"
+        return JournalFailed(f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}")
 
     # What is new
 
@@ -239,7 +259,7 @@ def half_done(effect: Effect) -> HalfDone:
 
 
 def _until(moment: float) -> str:
-    return f"it sleeps until {datetime.fromtimestamp(moment).astimezone().isoformat(' ', 'seconds')}"
+    return f"it sleeps until {local_time(moment, 'seconds')}"
 
 
 def _named(effect: Effect) -> str:
@@ -257,5 +277,6 @@ def _named(effect: Effect) -> str:
 def _shown(asked: Mapping[str, Any]) -> str:
     """An effect in a line, as far as two of them may differ."""
     given = ", ".join(f"{name} {as_text({'': each})[4:-1]}" for name, each in asked.items() if name != "kind" and each)
-    said = f"{asked['kind']}: {given}" if given else str(asked["kind"])
+    kind = asked.get("kind", "something")
+    said = f"{kind}: {given}" if given else str(kind)
     return said if len(said) <= 400 else f"{said[:400]}…"

@@ -16,7 +16,7 @@ from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, ou
 from antiphon.effects.written import as_text, encoded
 from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
 from antiphon.journal.asks import ask_from_json, ask_json, chained
-from antiphon.journal.entries import Entries
+from antiphon.journal.entries import Entries, JournalFailed
 from antiphon.journal.looking import (
     COLUMNS,
     EffectEntry,
@@ -44,10 +44,6 @@ ENDED = ("done", "failed", "cancelled")
 
 class TakenOver(Halted):
     """Somebody else goes on with this run, or has ended it; nothing that is done here from now on is written down."""
-
-
-class JournalFailed(Halted, StoreError):
-    """What a run does can no longer be written down, so it does nothing more."""
 
 
 class Unfinished(AntiphonError):
@@ -258,6 +254,8 @@ class Journal:
             if found is None:
                 raise NotSavedError(f"there is no run {id!r}; `antiphon runs` lists them")
             epoch, owner, state = found
+            if not isinstance(epoch, int):
+                raise StoreError(f"the journal is damaged: run {id!r} has {epoch!r} for its epoch")
             if state == "cancelled":
                 raise Unfinished(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
             if owner and owner != me and not by_force and is_there(owner):
@@ -301,7 +299,8 @@ class Journal:
             connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (id,))
             self._database.announce(connection, id)
         if not changed:
-            open_paths = ", ".join(each.path for each in self.questions(id)) or "none"
+            found = [each.path for each in self.questions(id, 11)]
+            open_paths = ", ".join([*found[:10], "…"] if len(found) > 10 else found) or "none"
             raise NotReadyError(f"run {id!r} has no open question {path!r}; open: {open_paths}")
 
     def cancel(self, id: str) -> None:
@@ -422,7 +421,7 @@ class Journal:
             f" ORDER BY seq{most}",
             (id,),
         )
-        return tuple(question_entry(path, self.text(effect)) for path, effect in rows)
+        return tuple(question_entry(self, path, effect) for path, effect in rows)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -441,6 +440,8 @@ class Journal:
 
     def raw(self, kept: str) -> str:
         """A text that may be kept apart; what is sealed stays so."""
+        if not isinstance(kept, str):  # type: ignore[unreachable]
+            raise StoreError(f"the journal is damaged: {kept!r} is no text")
         if not kept.startswith("@"):
             return kept
         found = self.read("SELECT body FROM texts WHERE hash = ?", (kept[1:],))

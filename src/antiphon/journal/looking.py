@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon._json import loads
 from antiphon._shape import obj
 from antiphon.effects import Effect, Outcome, outcome_from_json
 from antiphon.effects.written import effect_from_json
-from antiphon.errors import AntiphonError, StoreError
+from antiphon.errors import AntiphonError, FormatError, StoreError
 from antiphon.journal.seal import MARK
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
 
+T = TypeVar("T")
 #: The columns that `run_entry` takes, in its order; the sums are of what a run itself has done.
 COLUMNS = (
     "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending,"
@@ -22,7 +25,7 @@ COLUMNS = (
     " (SELECT count(*) FROM effects WHERE run = id)"
 )
 #: So many open questions of a run are listed with it; `Journal.questions` gives all.
-_SHOWN = 20
+SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +42,7 @@ class RunEntry:
     """What the journal knows of a run. `waiting` are its open questions, `wake_at` is when it wants to go on.
 
     `begun_as` is what it was begun with, `ending` how it ended; `cost` is of the models it asked, `None` where it
-    asked none whose price is known.
+    asked none whose price is known. `damage` says what of it cannot be read, and why.
     """
 
     id: str
@@ -57,6 +60,7 @@ class RunEntry:
     cost: float | None
     effects: int
     waiting: tuple[QuestionEntry, ...]
+    damage: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,41 +84,77 @@ class EffectEntry:
 
 
 def run_entry(journal: Journal, row: tuple[Any, ...]) -> RunEntry:
-    """A run from its row."""
-    id, state, *known, begun_as, ending, cost, count = row
-    waiting = journal.questions(id, _SHOWN) if state in ("waiting", "ready") else ()
-    how = None if ending is None else _data(journal, ending, id)
-    read: Any = (_begun_as(journal, begun_as, id), how, cost, count, waiting)
-    return RunEntry(id, state, *known, *read)
+    """A run from its row. One that is damaged is there all the same: it must not hide the others."""
+    id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, cost, count = row
+    damage: list[str] = []
+
+    def whole(read: Callable[[], T], instead: T) -> T:
+        try:
+            return read()
+        except StoreError as error:
+            damage.append(str(error))
+            return instead
+
+    nothing: dict[str, Any] = {}
+    none: tuple[QuestionEntry, ...] = ()
+    waiting = whole(lambda: journal.questions(id, SHOWN), none) if state in ("waiting", "ready") else ()
+    begun = whole(lambda: _data(journal, begun_as, f"run {id}"), nothing)
+    how = None if ending is None else whole(lambda: _data(journal, ending, f"run {id}"), nothing)
+    times: list[Any] = [whole(lambda each=each: _number(each, f"run {id}"), 0.0) for each in (created, updated)]
+    wakes = None if wake_at is None else whole(lambda: _number(wake_at, f"run {id}"), None)
+    read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting)
+    return RunEntry(id, str(state), str(kind), str(title), *read, damage="; ".join(damage))
 
 
 def effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
     """An effect from its row."""
-    path, kind, hash, effect, state, outcome, *rest = row
+    path, kind, hash, effect, state, outcome, began, ended, cost, attempt = row
+    step = f"step {path}"
+    spent = None if cost is None else _number(cost, step)
+    over = None if ended is None else _number(ended, step)
+    times = _number(began, step), over, spent, int(_number(attempt, step))
     if journal.raw(effect).startswith(MARK):
-        return EffectEntry(path, kind, hash, {"kind": kind, "private": True}, state, None, *rest)
-    came = outcome_from_json(_data(journal, outcome, path)) if outcome else None
-    return EffectEntry(path, kind, hash, _data(journal, effect, path), state, came, *rest)
+        return EffectEntry(path, str(kind), hash, {"kind": kind, "private": True}, str(state), None, *times)
+    came = outcome_at(journal, outcome, path) if outcome else None
+    return EffectEntry(path, str(kind), hash, _data(journal, effect, step), str(state), came, *times)
 
 
-def _begun_as(journal: Journal, kept: str, id: str) -> dict[str, Any]:
-    """How a run was begun; where that cannot be read, why not, so that the run can be listed all the same."""
+def outcome_at(journal: Journal, kept: str, path: str) -> Outcome:
+    """What is written down as the outcome of a step."""
     try:
-        return _data(journal, kept, id)
-    except StoreError as error:
-        return {"unreadable": str(error)}
+        return outcome_from_json(_data(journal, kept, f"step {path}"))
+    except FormatError as error:
+        raise StoreError(f"the journal is damaged at step {path}: {error}") from None
 
 
 def effect_of(journal: Journal, kind: str, kept: str) -> Effect:
     """An effect from its row; of a request, without the turns that it showed."""
-    asked = _data(journal, kept, kind)
-    return effect_from_json({"turns": [], **asked} if kind == "request" else asked)
+    asked = _data(journal, kept, f"a step of kind {kind!r}")
+    try:
+        return effect_from_json({"turns": [], **asked} if kind == "request" else asked)
+    except FormatError as error:
+        raise StoreError(f"the journal is damaged: {error}") from None
 
 
-def question_entry(path: str, effect: str) -> QuestionEntry:
-    """A question from the text of its effect."""
-    asked = obj(loads(effect, f"step {path}"))
+def question_entry(journal: Journal, path: str, kept: str) -> QuestionEntry:
+    """A question from its effect, or from where that is kept."""
+    asked = _data(journal, kept, f"step {path}")
     return QuestionEntry(path, str(asked.get("about", "question")), str(asked.get("text", "")))
+
+
+def local_time(moment: float, unit: str = "minutes") -> str:
+    """When that is, where this machine is."""
+    try:
+        return datetime.fromtimestamp(moment).astimezone().isoformat(" ", unit)
+    except (OverflowError, ValueError, OSError):
+        # A clock may have been anything, and a program may sleep for longer than there are years.
+        return "the end of time" if moment > 0 else "the beginning of time"
+
+
+def _number(value: Any, what: str) -> float:
+    if not isinstance(value, int | float):
+        raise StoreError(f"the journal is damaged: {what} has {value!r} where a number belongs")
+    return value
 
 
 def _data(journal: Journal, kept: str, what: str) -> dict[str, Any]:
@@ -123,4 +163,4 @@ def _data(journal: Journal, kept: str, what: str) -> dict[str, Any]:
     except StoreError:
         raise
     except AntiphonError as error:
-        raise StoreError(f"the journal is damaged at {what!r}: {error}") from None
+        raise StoreError(f"the journal is damaged: {error}") from None

@@ -20,12 +20,13 @@ def process() -> str:
 
 def is_there(owner: str) -> bool:
     """Whether the process that holds a run still lives; of another machine's nothing is known, so it may."""
-    host, process, started, _ = owner.split(":")
-    if host != socket.gethostname():
+    host, process, started, *_ = *owner.split(":"), "", ""
+    if process and host != socket.gethostname():
         return True
     try:
         os.kill(int(process), 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, ValueError, OverflowError):
+        # Also where this names no process at all.
         return False
     except PermissionError:
         pass

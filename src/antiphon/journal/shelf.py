@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from antiphon.effects import HalfDone, Outcome, outcome_from_json, outcome_json
+from antiphon.effects import HalfDone, Outcome, outcome_json
 from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError
 from antiphon.journal.entries import COLUMNS, Row, half_done, is_unsure
-from antiphon.journal.looking import effect_of
+from antiphon.journal.looking import effect_of, outcome_at
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal, Running
@@ -54,7 +53,7 @@ class KeptRows:
 
     def _is_half_done(self, row: Row) -> bool:
         """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
-        return is_half_done(outcome_from_json(json.loads(self._journal.text(row.outcome or ""))))
+        return is_half_done(outcome_at(self._journal, row.outcome or "", row.path))
 
     @property
     def left(self) -> list[Row]:

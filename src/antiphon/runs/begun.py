@@ -16,6 +16,10 @@ from antiphon.errors import FormatError
 if TYPE_CHECKING:
     from antiphon.lang.run import Program
 
+_SETTINGS = {
+    *("model", "every_model", "record", "replay", "untrusted", "yes"),
+    *("max_cost", "max_turns", "max_parallel", "parallel"),
+}
 #: The name of a program that came through a pipe.
 PIPED = "-"
 
@@ -52,6 +56,8 @@ def begun_from_json(data: Mapping[str, Any]) -> Begun:
     if "file" not in data:
         how = " (`session.resume(id)`)" if "mode" in data else ""
         raise FormatError(f"it was not begun as a program, so it is gone on with by the code that began it{how}")
+    if unknown := obj(data.get("settings")).keys() - _SETTINGS:
+        raise FormatError(f"it was begun with `{min(unknown)}`, which this release does not know")
     return Begun(
         string(data["file"]),
         string(data.get("directory")),
