@@ -156,7 +156,8 @@ def _print_line(result: RowResult) -> None:
         told["value"] = plain(told["value"])
     click.echo(json.dumps(told).replace("\x7f", "\\u007f"))
     if result.outcome != "done":
-        click.echo(f"antiphon: row {result.number}: {printable_line(result.error)}", err=True)
+        how = f"; `antiphon runs answer {result.run} TEXT`, or `allow`" if result.outcome == "waiting" else ""
+        click.echo(f"antiphon: row {result.number}: {printable_line(result.error)}{how}", err=True)
 
 
 def _told(program: Program, rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:

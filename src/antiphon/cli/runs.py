@@ -16,6 +16,7 @@ from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows
 from antiphon.cli.resuming import begun_of, effect_at, go_on_here
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
 from antiphon.errors import NotReadyError, NotSavedError
+from antiphon.journal.looking import SHOWN
 
 if TYPE_CHECKING:
     from antiphon.effects import Said
@@ -78,7 +79,7 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
 
         Show().title(" · ".join(part for part in (*columns(entry), one_line(entry.title)) if part))
         ShowEffects(full=full).effects(journal.effects(entry.id))
-        for line in how_to_go_on(journal, entry.id):
+        for line in how_to_go_on(journal, entry.id, is_shown=True):
             click.echo(printable(line))
 
 
@@ -246,9 +247,18 @@ def prune(older: datetime, whole: bool, yes: bool) -> None:
 def _settle(journal: Journal, entry: RunEntry, path: str | None, sort: str, said: Said, wait: bool) -> None:
     question = _question(journal, entry, path, sort)
     journal.answer(entry.id, question.path, said)
-    click.echo(f"antiphon: run {printable(entry.id)} is ready", err=True)
-    if wait:
+    if not wait:
+        for line in _goes_on(journal, entry.id):
+            click.echo(f"antiphon: {printable(line)}", err=True)
+    else:
         sys.exit(go_on_here(journal, journal.find(entry.id), as_json=False, wait=True))
+
+
+def _goes_on(journal: Journal, id: str) -> Generator[str]:
+    yield f"run {id} is ready: `antiphon runs resume {id}` goes on"
+    if left := journal.questions(id, SHOWN):
+        many = "one question is" if len(left) == 1 else f"{len(left)}{' or more' * (len(left) == SHOWN)} questions are"
+        yield f"{many} still open, the first at {left[0].path}: {one_line(left[0].text)}"
 
 
 def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) -> QuestionEntry:

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from antiphon._shape import obj
 from antiphon.cli.listing import one_line
 from antiphon.journal.looking import SHOWN
 
@@ -16,16 +17,23 @@ if TYPE_CHECKING:
 _MOST = 5
 
 
-def how_to_go_on(journal: Journal, id: str) -> Generator[str]:
-    """What can be done about a run that is not over, or has failed."""
+def how_to_go_on(journal: Journal, id: str, *, is_shown: bool = False) -> Generator[str]:
+    """What can be done about a run that is not over, or has failed; `is_shown` where all that it did stands above."""
     entry = journal.find(id)
+    if entry.kind == "map":
+        yield from _rows(journal, entry)
+        return
     match entry.state:
         case "waiting":
             yield from _waits_for(entry)
         case "ready" | "interrupted":
             yield f"run {id} is {entry.state}: `antiphon runs resume {id}` goes on"
         case "failed":
-            yield f"run {id} failed: `antiphon runs show {id}` shows what it did"
+            yield (
+                f"run {id} failed{_why(entry)}"
+                if is_shown
+                else f"run {id} failed: `antiphon runs show {id}` shows what it did"
+            )
             yield from _failures(journal, id)
         case _:
             pass
@@ -101,6 +109,23 @@ def utc(moment: float) -> str | None:
         return datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
+    counts = journal.read(
+        "SELECT state, count(*) FROM runs WHERE parent = ? AND kind = 'row' GROUP BY state ORDER BY state", (entry.id,)
+    )
+    told = ", ".join(f"{count} {state}" for state, count in counts) or "none"
+    yield f"run {entry.id} is of rows: {told}; `antiphon runs list --of {entry.id}` lists them"
+    if [state for state, _ in counts] != ["done"]:
+        yield f"  `antiphon runs resume {entry.id}` goes on, and tries again what failed"
+
+
+def _why(entry: RunEntry) -> str:
+    """What it failed with, as far as that is known."""
+    error = obj(obj(entry.ending).get("error"))
+    where = f" (line {error['line']})" if "line" in error else ""
+    return f": {error['code']}: {one_line(str(error.get('message')))}{where}" if "code" in error else ""
 
 
 def _waits_for(entry: RunEntry) -> Generator[str]:

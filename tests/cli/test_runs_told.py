@@ -1,0 +1,94 @@
+"""What `antiphon runs` tells people: what to do next, why something failed, and nothing that is secret or obeyed."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from antiphon.fakes import Fake
+from tests.cli.test_runs import last, program
+from tests.lang_unit.commands import antiphon
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+
+
+def test_an_answer_says_how_to_go_on_and_what_is_still_open() -> None:
+    antiphon("run", program('print(async for n in 1..3 { yield ask "Number {n}?" })\n'))
+    id = last()["id"]
+    ran = antiphon("runs", "answer", "last", "1[1].1", "b")
+    assert f"run {id} is ready: `antiphon runs resume {id}` goes on" in ran.err
+    # Which one was asked first is a matter of timing.
+    assert re.search(r"2 questions are still open, the first at 1\[[02]\]\.1: Number [13]\?", ran.err)
+    antiphon("runs", "answer", "last", "1[2].1", "c")
+    assert "still open" not in antiphon("runs", "answer", "last", "a").err
+
+
+def test_show_says_why_a_run_failed() -> None:
+    antiphon("run", program('print(py() { return 1 })\nthrow "out of milk"\n'))
+    shown = antiphon("runs", "show").out.splitlines()[-1]
+    assert shown == f"run {last()['id']} failed: V0901: out of milk (line 2)"
+
+
+def test_a_run_of_rows_says_how_they_are() -> None:
+    Path("rows.csv").write_text("city\nRome\nBad\nAsk\n")
+    file = program(
+        'let city = "Oslo"\nif city == "Bad" { throw "no" }\nif city == "Ask" { city = ask "Which?" }\ncity\n'
+    )
+    ran = antiphon("map", file, "rows.csv")
+    id = last()["id"]
+    assert (ran.code, f"`antiphon runs answer {id}.3 TEXT`" in ran.err) == (1, True)
+    shown = antiphon("runs", "show").out
+    assert f"run {id} is of rows: 1 done, 1 failed, 1 waiting; `antiphon runs list --of {id}` lists them" in shown
+    assert f"`antiphon runs resume {id}` goes on, and tries again what failed" in shown
+
+
+HOSTILE = (
+    'const who = ask "Who \\u{1b}[31m?"\nprint(py(who) { return "\\x1b]0;hi\\x07" + who })\nthrow "\\u{1b}[2J bad"\n'
+)
+
+
+def test_nothing_that_a_terminal_obeys_is_shown() -> None:
+    antiphon("run", program(HOSTILE))
+    first = last()["id"]
+    antiphon("runs", "answer", first, "x\x1b[2J")
+    antiphon("runs", "resume")
+    antiphon("runs", "fork", first, "--at", "1", "--answer", "y\x1b[1m\x9b")
+    for command in (("list",), ("show",), ("show", "--full"), ("show", "--json"), ("diff", first), ("export",)):
+        ran = antiphon("runs", *command, *(["last"] if command[0] in ("diff", "export") else []))
+        assert not {"\x1b", "\x07", "\x9b"} & set(ran.out + ran.err), command
+
+
+def test_keys_and_values_of_the_environment_are_nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("OF_MINE", "value-of-mine-1234")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key-1234")
+    with Fake(["hello"]) as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        text = 'model m = { name: "openai-chat/gpt-5" }\nprint(env("OF_MINE").length, do "hi" m)\n'
+        assert antiphon("run", program(text)).out == "18 hello\n"
+    said = antiphon("runs", "show", "--json").out + antiphon("runs", "export", "last").out
+    written = b"".join(each.read_bytes() for each in tmp_path.glob("logs.db*"))
+    for secret in ("value-of-mine-1234", "sk-secret-key-1234"):
+        assert secret not in said
+        assert secret.encode() not in written
+
+
+def test_a_model_that_is_gone_is_told_of_and_asked_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    with Fake(["one", "two"]) as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        text = 'model m = { name: "openai-chat/gpt-5" }\nprint(do "a" m)\nprint(ask "Go?")\nprint(do "b" m)\n'
+        assert antiphon("run", program(text)).out == "one\n"
+        antiphon("runs", "answer", "last", "yes")
+        monkeypatch.delenv("OPENAI_API_KEY")
+        ran = antiphon("runs", "resume")
+        assert (ran.code, ran.out, "OPENAI_API_KEY" in ran.err) == (1, "", True)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+        again = antiphon("runs", "resume")
+        assert (again.code, again.out, len(fake.requests)) == (0, "yes\ntwo\n", 2)
