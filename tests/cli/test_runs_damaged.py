@@ -22,6 +22,7 @@ from tests.lang_unit.commands import antiphon
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    monkeypatch.setenv("COLUMNS", "400")
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
 
