@@ -117,6 +117,14 @@ class TestQuestions:
         thread.join()
         assert (ran[0].code, ran[0].out) == (0, "one\ntwo\n")
 
+    def test_objects_keep_the_order_of_their_keys(self):
+        made = 'const o = py() { return {"z": 1, "a": {"y": 2, "b": 3}} }\n'
+        text = f'{made}print(o)\nconst who = ask "Who?"\nprint(o, who)\n'
+        first = antiphon("run", program(text)).out
+        antiphon("runs", "answer", "last", "me")
+        ran = antiphon("runs", "resume")
+        assert (ran.code, ran.out) == (0, f"{first.strip()} me\n")
+
     def test_an_answer_may_go_on_with_the_run_itself(self):
         antiphon("run", program('print(ask "A?")\n'))
         assert antiphon("runs", "answer", "last", "one", "--wait").out == "one\n"

@@ -85,7 +85,7 @@ def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
 
 
 def as_text(data: Mapping[str, Any]) -> str:
-    """JSON data in ASCII: whatever characters a text is made of, it is read back as it was."""
+    """JSON data in ASCII: whatever characters a text is made of, and in whatever order keys are, it is read back so."""
     return _encode(data)
 
 
@@ -96,7 +96,7 @@ def fingerprint(effect: Effect) -> str:
 
 def asked_text(effect: Effect) -> tuple[str, str]:
     """The text of `asked_json`, and the fingerprint of all of it: of a long history, only what is new is read."""
-    text = as_text(asked_json(effect))
+    text = _sorted(asked_json(effect))
     whole = hashlib.sha256(text.encode())
     if isinstance(effect, AskModel):
         for turn in effect.turns:
@@ -111,7 +111,7 @@ def _fault(error: Exception) -> str:
 def _turn_hash(turn: Turn) -> bytes:
     known = turn.memo.get("hash")
     if known is None:
-        known = turn.memo["hash"] = hashlib.sha256(as_text(turn_json(turn)).encode()).digest()
+        known = turn.memo["hash"] = hashlib.sha256(_sorted(turn_json(turn)).encode()).digest()
     return known
 
 
@@ -195,7 +195,9 @@ _VALUES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "returned": (Returned, _returned_json, _returned),
     "said": (Said, asdict, lambda data: Said(**data)),
 }
-_encode = json.JSONEncoder(separators=(",", ":"), sort_keys=True, allow_nan=False).encode
+_encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+#: The same whatever the order of keys is, for what is compared.
+_sorted = json.JSONEncoder(separators=(",", ":"), sort_keys=True, allow_nan=False).encode
 #: What an effect of each kind is asked with.
 _NAMES = {kind: tuple(each.name for each in fields(made) if each.name != "turns") for kind, made in KINDS.items()}
 _OUT: dict[str, Callable[[Any], Any]] = {

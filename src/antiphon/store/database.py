@@ -125,12 +125,11 @@ class Database:
 
     def _make_file(self) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            if not os.fstat(handle).st_size:
-                os.chmod(self.path, 0o600)
-        finally:
-            os.close(handle)
+        # A file that is there is not opened: closing it would let go of the locks that others of this process have on it.
+        if not self.path.exists():
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        if not self.path.stat().st_size:
+            os.chmod(self.path, 0o600)
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
