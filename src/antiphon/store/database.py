@@ -125,7 +125,7 @@ class Database:
 
     def _make_file(self) -> None:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # A file that is there is not opened: closing it would let go of the locks that others of this process have on it.
+        # One that is there is not opened: closing it would let go of the locks that this process has on it elsewhere.
         if not self.path.exists():
             os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         if not self.path.stat().st_size:
