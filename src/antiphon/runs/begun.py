@@ -51,8 +51,6 @@ class Begun:
 
 def begun_from_json(data: Mapping[str, Any]) -> Begun:
     """What `Begun.to_json` made."""
-    if "unreadable" in data:
-        raise FormatError(string(data["unreadable"]))
     if "file" not in data:
         how = " (`session.resume(id)`)" if "mode" in data else ""
         raise FormatError(f"it was not begun as a program, so it is gone on with by the code that began it{how}")

@@ -95,7 +95,6 @@ class Batch:
         self._program = program
         self._hosts = hosts
         self._parallel = parallel
-        self._is_left = False
 
     def results(self, *, retry: bool = False) -> Generator[RowResult]:
         """What comes of each row, in order; those that have failed are tried again where that is wanted."""
@@ -109,7 +108,6 @@ class Batch:
                     yield result
             state = "waiting" if waits else "done"
         finally:
-            self._is_left = state == "interrupted"
             running.leave(state)
 
     def _in_order(self, pool: ThreadPoolExecutor, retry: bool) -> Generator[RowResult]:
@@ -123,7 +121,6 @@ class Batch:
             while under_way:
                 yield under_way.popleft().result()
         finally:
-            self._is_left = bool(under_way)
             for each in under_way:
                 each.cancel()
 
