@@ -118,6 +118,15 @@ class Session(Generic[Deps]):
     def tools(self, tools: Iterable[Callable[..., Any] | Tool]) -> None:
         self._settings.tools = {tool.name: tool for tool in as_tools(tools)}
 
+    @property
+    def before_request(self) -> BeforeRequest | None:
+        """What is called with the conversation before each request."""
+        return self._settings.before_request
+
+    @before_request.setter
+    def before_request(self, called: BeforeRequest | None) -> None:
+        self._settings.before_request = called
+
     # Asking
 
     @overload

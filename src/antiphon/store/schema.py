@@ -90,10 +90,37 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # What is large, once by its content.
         "CREATE TABLE texts (hash TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID",
     ),
+    (
+        # Numbers are never used twice, so whoever has read up to one never misses a message.
+        """CREATE TABLE messages (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            channel TEXT NOT NULL,
+            at REAL NOT NULL,
+            author TEXT NOT NULL,
+            recipient TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            text TEXT NOT NULL,
+            data TEXT NOT NULL,
+            reply_to INTEGER,
+            task TEXT NOT NULL,
+            key TEXT UNIQUE
+        )""",
+        "CREATE INDEX messages_channel ON messages (channel, id)",
+        # What a reader was given at once. How far he has read is the last of them, and kept nowhere else.
+        """CREATE TABLE deliveries (
+            reader TEXT NOT NULL,
+            channel TEXT NOT NULL,
+            key TEXT NOT NULL,
+            after INTEGER NOT NULL,
+            upto INTEGER NOT NULL,
+            PRIMARY KEY (reader, channel, key)
+        ) WITHOUT ROWID""",
+        "CREATE INDEX deliveries_upto ON deliveries (reader, channel, upto)",
+    ),
 )
 
-#: The migrations of runs, which are made in PostgreSQL too.
-RUNS = MIGRATIONS[1:]
+#: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.
+RUNS = MIGRATIONS[1:2]
 
 #: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
 AT = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
