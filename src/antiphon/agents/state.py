@@ -1,0 +1,376 @@
+"""How a team stands, as it follows from its messages: the rules by which tasks go from hand to hand are here.
+
+Models fill the boxes: a specification, tasks, a change, a decision. Which box comes next is decided by nobody but
+these rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from antiphon.agents.channels import Message
+from antiphon.agents.facts import (
+    Assigned,
+    Begun,
+    Checked,
+    Conflicted,
+    Ended,
+    Fact,
+    Raised,
+    Stopped,
+    TaskMerged,
+    TurnBegun,
+    TurnEnded,
+    TurnPaused,
+    fact_from_json,
+)
+from antiphon.agents.settings import TeamSettings, settings_from_json
+from antiphon.conversation.attribution import HUMAN
+
+TaskState = Literal["planned", "coding", "testing", "review", "merging", "merged", "rejected", "human"]
+PM, ARCHITECT = "@pm", "@architect"
+#: How often an agent is reminded to hand in what it was asked for.
+_NUDGES = 2
+#: Answers that stand for a decision.
+ACCEPTS = frozenset(("y", "yes", "ok", "okay", "accept", "accepted", "approve", "approved", "go", "lgtm"))
+DROPS = frozenset(("drop", "reject", "cancel", "skip"))
+
+
+def word(text: str) -> str:
+    """An answer as one of the words that stand for a decision, if it is one."""
+    return text.strip().rstrip(".!").strip().casefold()
+
+
+@dataclass(slots=True)
+class Task:
+    """A piece of work, and how far it is."""
+
+    id: str
+    title: str
+    spec: str
+    checks: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    state: TaskState = "planned"
+    coder: str = ""
+    plan: str = ""
+    summary: str = ""
+    #: What the reviewer said last.
+    notes: str = ""
+    rounds: int = 0
+    tries: int = 0
+    conflicts: int = 0
+    check: Checked | None = None
+    clashing: tuple[str, ...] = ()
+    commit: str = ""
+    #: What it waits for the human to decide.
+    trouble: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens to it."""
+        return self.state in ("merged", "rejected")
+
+    @property
+    def branch(self) -> str:
+        """What its branch and its files are called."""
+        return f"task-{self.id}"
+
+
+@dataclass(slots=True)
+class Job:
+    """What an agent is to hand in, with the tool it `wants`. `why` is what it has to be told; nothing, while it waits
+    for what others say.
+    """
+
+    name: str
+    agent: str
+    thread: str
+    wants: str
+    why: str = ""
+    task: str = ""
+    nudges: int = 0
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn of an agent that is under way."""
+
+    begun: TurnBegun
+    paused: TurnPaused | None = None
+
+
+@dataclass(slots=True)
+class TeamState:
+    """All that is known of a team. `apply` takes its messages, in order."""
+
+    begun: Begun | None = None
+    settings: TeamSettings = field(default_factory=TeamSettings)
+    spec: Mapping[str, Any] | None = None
+    is_accepted: bool = False
+    tasks: dict[str, Task] = field(default_factory=dict[str, Task])
+    jobs: dict[str, Job] = field(default_factory=dict[str, Job])
+    turns: dict[int, Turn] = field(default_factory=dict[int, Turn])
+    #: The last turn of each thread, and the thread in which an agent was last.
+    threads: dict[str, int] = field(default_factory=dict[str, int])
+    last_thread: dict[str, str] = field(default_factory=dict[str, str])
+    turn_count: int = 0
+    #: Who took which turn, for what.
+    history: dict[int, TurnBegun] = field(default_factory=dict[int, TurnBegun])
+    questions: dict[int, Message] = field(default_factory=dict[int, Message])
+    #: What the human is yet to be asked, by what it is about.
+    troubles: dict[str, str] = field(default_factory=dict[str, str])
+    ended: Ended | None = None
+    is_stopped: bool = False
+    last: int = 0
+
+    @property
+    def phase(self) -> str:
+        """In a word."""
+        if self.ended is not None:
+            return "done"
+        if self.tasks:
+            return "work"
+        if self.spec is None:
+            return "interview"
+        return "plan" if self.is_accepted else "spec"
+
+    @property
+    def coders(self) -> tuple[str, ...]:
+        """The names of those who write."""
+        return ("@coder",) if self.settings.solo else tuple(f"@coder-{n + 1}" for n in range(self.settings.coders))
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """Everybody."""
+        return (HUMAN, *(() if self.settings.solo else (PM, ARCHITECT)), *self.coders)
+
+    def apply(self, message: Message) -> None:
+        """Take the next message."""
+        self.last = message.id
+        match message.kind:
+            case "fact":
+                self._take(fact_from_json(message.data))
+            case "question":
+                self.questions[message.id] = message
+                self.troubles.pop(str(message.data.get("about", "")), None)
+            case "answer" if message.reply_to in self.questions:
+                self._answered(self.questions.pop(message.reply_to), message)
+            case _:
+                pass
+
+    def _take(self, fact: Fact) -> None:
+        match fact:
+            case Begun():
+                self._begin(fact)
+            case TurnBegun():
+                self.turns[fact.number] = Turn(fact)
+                self.history[fact.number] = fact
+                self.turn_count = max(self.turn_count, fact.number)
+                if (job := self._job_of(fact)) is not None:
+                    job.why = ""
+            case TurnEnded():
+                self._turned(self.turns.pop(fact.number).begun, fact)
+            case TurnPaused():
+                self.turns[fact.number].paused = fact
+            case Assigned():
+                self._assigned(self.tasks[fact.task], fact.coder)
+            case Checked():
+                self._checked(self.tasks[fact.task], fact)
+            case Conflicted():
+                task = self.tasks[fact.task]
+                task.conflicts += 1
+                task.clashing = fact.files
+                self._back(task, "conflict", task.conflicts > self.settings.rounds, "it conflicts again and again")
+            case TaskMerged():
+                task = self.tasks[fact.task]
+                task.state, task.commit = "merged", fact.commit
+            case Raised():
+                self.settings = self.settings.with_cost(fact.cost)
+                self._unpause("cap")
+            case Stopped():
+                self.is_stopped = True
+            case Ended():
+                self.ended = fact
+
+    def _begin(self, fact: Begun) -> None:
+        self.begun, self.settings = fact, settings_from_json(fact.settings)
+        if self.settings.solo:
+            title = fact.request.strip().splitlines()[0][:80]
+            self.tasks["1"] = Task("1", title, fact.request)
+            self.is_accepted = True
+        else:
+            self.jobs["interview"] = Job("interview", PM, "pm", "submit_spec")
+
+    # Turns
+
+    def _job_of(self, turn: TurnBegun) -> Job | None:
+        found = (job for job in self.jobs.values() if (job.thread, job.task) == (turn.thread, turn.task))
+        return next(found, None) if turn.why != "talk" else None
+
+    def _turned(self, turn: TurnBegun, fact: TurnEnded) -> None:
+        self.threads[turn.thread] = turn.number
+        self.last_thread[turn.agent] = turn.thread
+        job = self._job_of(turn)
+        if job is None:
+            return
+        match fact.outcome:
+            case "submitted" if fact.value["submitted"] == job.wants:
+                del self.jobs[job.name]
+                self._submitted(job, fact.value["given"])
+            case "asked":
+                job.nudges = 0
+            case "stuck":
+                self._trouble(job, str(fact.value))
+            case _:
+                self._said(job, turn, str(fact.value))
+
+    def _said(self, job: Job, turn: TurnBegun, text: str) -> None:
+        if job.name == "interview":
+            return
+        if turn.why == "plan":
+            self.tasks[job.task].plan = text
+            job.why = "work"
+            return
+        job.nudges += 1
+        if job.nudges > _NUDGES:
+            self._trouble(job, f"{job.agent} does not hand in anything with `{job.wants}`; it last said: {text}")
+        else:
+            job.why = "nudge"
+
+    def _submitted(self, job: Job, given: Mapping[str, Any]) -> None:
+        match job.wants:
+            case "submit_spec":
+                self.spec = given
+                self.troubles["spec"] = f"Is this what you want?\n\n{given['title']}\n\n{given['text']}"
+            case "create_tasks":
+                for number, each in enumerate(given["tasks"], 1):
+                    id = str(number)
+                    self.tasks[id] = Task(
+                        id, each["title"], each["spec"], tuple(each["checks"]), tuple(map(str, each["after"]))
+                    )
+            case "review":
+                self._reviewed(self.tasks[job.task], given)
+            case _:
+                task = self.tasks[job.task]
+                task.state, task.summary = "testing", given["summary"]
+
+    def _reviewed(self, task: Task, given: Mapping[str, Any]) -> None:
+        task.notes = given["notes"]
+        if given["decision"] == "approve":
+            task.state = "merging"
+            return
+        task.rounds += 1
+        why = f"the reviewer wants changes for the {task.rounds}th time: {task.notes}"
+        self._back(task, "changes", task.rounds > self.settings.rounds, why)
+
+    # Tasks
+
+    def _assigned(self, task: Task, coder: str) -> None:
+        task.coder, task.state = coder, "coding"
+        self._give(task, "solo" if self.settings.solo else "plan")
+
+    def _give(self, task: Task, why: str) -> None:
+        """Let the coder of a task go on with it."""
+        task.state, name = "coding", f"code:{task.id}"
+        thread = f"{task.coder.removeprefix('@')}/{task.id}"
+        self.jobs[name] = Job(name, task.coder, thread, "submit_work", why, task.id)
+
+    def _back(self, task: Task, why: str, is_too_often: bool, trouble: str) -> None:
+        self._give(task, why)
+        if is_too_often:
+            self._trouble(self.jobs[f"code:{task.id}"], trouble)
+
+    def _checked(self, task: Task, fact: Checked) -> None:
+        task.check = fact
+        if not fact.passed:
+            task.tries += 1
+            why = "unchanged" if fact.why == "unchanged" else "failed"
+            self._back(task, why, task.tries > self.settings.tries, f"its tests fail for the {task.tries}th time")
+        elif not fact.merging:
+            task.state = "merging" if self.settings.solo else "review"
+            if not self.settings.solo:
+                name, thread = f"review:{task.id}", f"architect/{task.coder.removeprefix('@')}"
+                self.jobs[name] = Job(name, ARCHITECT, thread, "review", "review", task.id)
+
+    # People
+
+    def _trouble(self, job: Job, why: str) -> None:
+        job.why, job.nudges = "", 0
+        if not job.task:
+            self.troubles[job.name] = f"{job.agent} gets no further: {why}\nWhat should it do?"
+            return
+        task = self.tasks[job.task]
+        task.state, task.trouble = "human", why
+        self.jobs.pop(job.name)
+        self.troubles[f"task:{task.id}"] = (
+            f"Task {task.id} ({task.title}) gets no further: {why}\n"
+            f"`drop` gives it up, `approve` takes it as it is if its tests pass; anything else is told to {task.coder}."
+        )
+
+    def _answered(self, question: Message, answer: Message) -> None:
+        about, _, which = str(question.data.get("about", "")).partition(":")
+        match about:
+            case "spec" if word(answer.text) in ACCEPTS:
+                self.is_accepted = True
+                self.jobs["plan"] = Job("plan", ARCHITECT, "architect", "create_tasks", "tasks")
+            case "spec":
+                self.spec = None
+                self.jobs["interview"] = Job("interview", PM, "pm", "submit_spec")
+            case "task":
+                self._decided(self.tasks[which], answer)
+            case "call":
+                open_now = {int(each.data["turn"]) for each in self.questions.values() if "turn" in each.data}
+                turn = self.turns.get(int(question.data["turn"]))
+                if turn is not None and turn.begun.number not in open_now:
+                    turn.paused = None
+            case _:
+                pass
+
+    def _decided(self, task: Task, answer: Message) -> None:
+        said, task.trouble = word(answer.text), ""
+        if said in DROPS:
+            self._reject(task)
+        elif said in ACCEPTS and _is_green(task):
+            task.state = "merging"
+        elif not task.coder:
+            task.state, task.after = "planned", ()
+        else:
+            task.rounds = task.tries = task.conflicts = 0
+            # What was said is on its way to the coder, and wakes it.
+            self._give(task, "")
+
+    def _reject(self, task: Task) -> None:
+        task.state = "rejected"
+        for later in self.tasks.values():
+            if later.state == "planned" and task.id in later.after:
+                later.state, later.trouble = "human", f"it comes after task {task.id}, which was given up"
+                self.troubles[f"task:{later.id}"] = (
+                    f"Task {later.id} ({later.title}): {later.trouble}.\n"
+                    "`drop` gives it up too; anything else begins it all the same."
+                )
+
+    def recipient(self, question: Message, text: str) -> str:
+        """Who is told an answer: who asked, or whom it concerns; nobody, where it is a decision."""
+        about, _, which = str(question.data.get("about", "")).partition(":")
+        said = word(text)
+        match about:
+            case "spec":
+                return "" if said in ACCEPTS else PM
+            case "task":
+                task = self.tasks[which]
+                return "" if said in DROPS or (said in ACCEPTS and _is_green(task)) else task.coder
+            case "call":
+                return ""
+            case _:
+                return str(question.data.get("to", question.author))
+
+    def _unpause(self, over: str) -> None:
+        for turn in self.turns.values():
+            if turn.paused is not None and turn.paused.over == over:
+                turn.paused = None
+
+
+def _is_green(task: Task) -> bool:
+    return task.check is not None and task.check.passed
