@@ -1,0 +1,1 @@
+"""A team of agents around durable channels; knows nothing of screens."""
