@@ -18,7 +18,8 @@ from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 _TIME_LIMIT = 30.0
 _MOST_SHOWN = 36_000
-_SETTINGS = {
+#: What could start a program, overridden; a repository's filters come to it once their names are known.
+SETTINGS = {
     "core.fsmonitor": "false",
     "core.hooksPath": os.devnull,
     "core.pager": "cat",
@@ -132,7 +133,7 @@ class _Repository:
 
     async def ask(self, command: list[str], path: str | None = None) -> _Said:
         """What git says to a command about a path, or about all that is in the directory."""
-        settings = dict(_SETTINGS)
+        settings = dict(SETTINGS)
         whole = await self._top(settings) == self._root
         # Without a path the log has commits that change no file, too.
         command = [*command, "--"] if path is None and whole else [*command, "--", self._relative(path)]
@@ -171,7 +172,7 @@ class _Repository:
             return await run(
                 [git, "--no-pager", *command],
                 cwd=self._root,
-                environment=_environment(settings),
+                environment=hardened(settings),
                 timeout=_TIME_LIMIT,
                 first=_MOST_SHOWN if command[0] in ("status", "diff", "log") else 1_000_000,
             )
@@ -190,8 +191,11 @@ class _Repository:
         return inside
 
 
-def _environment(settings: dict[str, str]) -> dict[str, str]:
-    """Settings go by variables, because names of filters may hold what the command line cannot."""
+def hardened(settings: dict[str, str]) -> dict[str, str]:
+    """The environment for git with these settings, and with nothing else that was meant for another git.
+
+    Settings go by variables, because names of filters may hold what the command line cannot.
+    """
     kept = {name: value for name, value in scrubbed().items() if not name.startswith("GIT_")}
     numbered = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings.items()):
