@@ -6,10 +6,46 @@ them. This room knows sessions and the journal, and nothing of screens.
 
 from __future__ import annotations
 
-from antiphon._public import publish
+from typing import TYPE_CHECKING
+
+from antiphon._public import lazy, publish
 from antiphon.agents.channels import Channel, Message, SecretRefused
 from antiphon.agents.seats import Seat
 
-__all__ = ["Channel", "Message", "Seat", "SecretRefused"]
+if TYPE_CHECKING:
+    from antiphon.agents.git import RepositoryError
+    from antiphon.agents.roles import ROLES, Role
+    from antiphon.agents.settings import RoleSettings, TeamSettings
+    from antiphon.agents.state import Task, TeamState
+    from antiphon.agents.team import AgentCost, Team
+
+_HOMES = {
+    "AgentCost": "team",
+    "ROLES": "roles",
+    "RepositoryError": "git",
+    "Role": "roles",
+    "RoleSettings": "settings",
+    "Task": "state",
+    "Team": "team",
+    "TeamSettings": "settings",
+    "TeamState": "state",
+}
+
+__all__ = [
+    "ROLES",
+    "AgentCost",
+    "Channel",
+    "Message",
+    "RepositoryError",
+    "Role",
+    "RoleSettings",
+    "Seat",
+    "SecretRefused",
+    "Task",
+    "Team",
+    "TeamSettings",
+    "TeamState",
+]
 
 publish(globals())
+__getattr__ = lazy(__name__, _HOMES)

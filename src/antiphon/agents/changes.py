@@ -80,7 +80,12 @@ def changes(work: Workplace, task: str, since: str | None = None) -> tuple[Chang
 
 def diff(work: Workplace, task: str, since: str | None = None, most: int = 200_000) -> Diff:
     """The same as text, of at most so many bytes."""
-    command = ("diff-tree", "-p", "-r", "-M", *_PLAIN, since or _start(work, task), work.head(task))
+    return diff_between(work, since or _start(work, task), work.head(task), most)
+
+
+def diff_between(work: Workplace, old: str, new: str, most: int = 200_000) -> Diff:
+    """What differs between two commits, as text."""
+    command = ("diff-tree", "-p", "-r", "-M", *_PLAIN, old, new)
     first, size = work.files().read(*command, most=most)
     if size <= most:
         return Diff(first.decode("utf-8", "replace"), size, False)

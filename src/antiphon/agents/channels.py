@@ -97,7 +97,8 @@ class Channel:
         author, to = as_name(author), as_name(to) if to else ""
         if not text.strip():
             raise ContentError("there is nothing in this message")
-        check_secrets(text)
+        if kind != "fact":
+            check_secrets(text)
         row = (self.name, time.time(), author, to, kind, text, as_text(data or {}), reply_to, task, key)
 
         def add(connection: Any) -> Any:
@@ -116,7 +117,7 @@ class Channel:
                 ).fetchone()
             )
 
-        return _message(self.database.write(add))
+        return message_of(self.database.write(add))
 
     def messages(self, after: int = 0, limit: int | None = None) -> list[Message]:
         """What was said, the oldest first; with a `limit`, the newest so many."""
@@ -126,14 +127,14 @@ class Channel:
             " ORDER BY id",
             (self.name, after, most),
         )
-        return [_message(row) for row in rows]
+        return [message_of(row) for row in rows]
 
     def find(self, id: int) -> Message:
         """The message with this number."""
         rows = self.database.read(f"SELECT {_COLUMNS} FROM messages WHERE id = ? AND channel = ?", (id, self.name))
         if not rows:
             raise NotReadyError(f"there is no message {id} in {self.name}")
-        return _message(rows[0])
+        return message_of(rows[0])
 
     def count(self, author: str, keys: str) -> int:
         """How many messages somebody has posted with keys below this one."""
@@ -151,7 +152,7 @@ class Channel:
             " (SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?) ORDER BY id",
             (self.name, reader, reader, reader, self.name),
         )
-        return [_message(row) for row in rows]
+        return [message_of(row) for row in rows]
 
     def deliver(self, reader: str, key: str = "") -> list[Message]:
         """Give a reader what is new to him, and take note of it, both or neither.
@@ -174,7 +175,7 @@ def deliver(channels: Sequence[Channel], reader: str, key: str = "") -> list[Mes
     def give(connection: Any) -> list[Any]:
         return [row for channel in channels for row in _given(connection, channel.name, reader, key)]
 
-    return sorted(map(_message, channels[0].database.write(give)), key=lambda each: each.id)
+    return sorted(map(message_of, channels[0].database.write(give)), key=lambda each: each.id)
 
 
 def _given(connection: Any, channel: str, reader: str, key: str) -> list[Any]:
@@ -220,7 +221,8 @@ def _check_fence(connection: Any, run: str, epoch: int) -> None:
         raise TakenOver(f"run {run!r} is gone on with elsewhere")
 
 
-def _message(row: Any) -> Message:
+def message_of(row: Any) -> Message:
+    """A message from its columns."""
     id, channel, at, author, to, kind, text, data, reply_to, task = row
     given: Any = {}
     with suppress(AntiphonError):

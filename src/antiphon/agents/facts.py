@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 from antiphon.errors import FormatError
 
@@ -43,7 +43,7 @@ class TurnBegun:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """It has done so. `value` is what it said or handed in; `woken` are the messages it was woken by."""
+    """It has done so. `value` is what it said or handed in."""
 
     kind: ClassVar[str] = "turned"
     number: int
@@ -103,11 +103,12 @@ class Conflicted:
 
 @dataclass(frozen=True, slots=True)
 class TaskMerged:
-    """It is on the team's branch."""
+    """It is on the team's branch, which was at `since` before."""
 
     kind: ClassVar[str] = "merged"
     task: str
     commit: str
+    since: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +137,7 @@ class Ended:
 
 
 Fact = (
-    Begun
-    | TurnBegun
-    | TurnEnded
-    | TurnPaused
-    | Assigned
-    | Checked
-    | Conflicted
-    | TaskMerged
-    | Raised
-    | Stopped
-    | Ended
+    Begun | TurnBegun | TurnEnded | TurnPaused | Assigned | Checked | Conflicted | TaskMerged | Raised | Stopped | Ended
 )
 _KINDS: dict[str, type[Any]] = {
     each.kind: each
@@ -177,8 +168,12 @@ def fact_from_json(data: Mapping[str, Any]) -> Fact:
     if made is None:
         raise FormatError(f"a team's log has a fact of kind {data.get('fact')!r}, which this version does not know")
     names = {each.name for each in fields(made)}
-    given = {name: tuple(each) if isinstance(each, list) else each for name, each in data.items() if name in names}
+    given = {name: _frozen(each) for name, each in data.items() if name in names}
     try:
         return made(**given)
     except TypeError as error:
         raise FormatError(f"a fact of a team's log cannot be read: {error}") from None
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(cast(list[Any], value)) if isinstance(value, list) else value

@@ -84,7 +84,7 @@ class Seat:
     def hear(self, key: str) -> list[Message]:
         """Add what is new to the conversation; the same key gives the same messages."""
         heard = deliver(list(self.channels.values()), self.name, key)
-        add_heard(self.session.conversation, [_data(each) for each in heard])
+        add_heard(self.session.conversation, [heard_data(each) for each in heard])
         return heard
 
     async def listen(self, conversation: Conversation) -> None:
@@ -96,7 +96,7 @@ class Seat:
         key = f"{where.run or os.urandom(8).hex()}/{path}"
 
         async def heard() -> list[dict[str, Any]]:
-            return [_data(each) for each in deliver(list(self.channels.values()), self.name, key)]
+            return [heard_data(each) for each in deliver(list(self.channels.values()), self.name, key)]
 
         effect = RunPython("hear the channels", {"reader": self.name, "channels": [*self.channels]}, is_harmless=True)
         given = await (aperform(Step(path, effect), heard) if where.performers else heard())
@@ -158,7 +158,7 @@ def add_heard(conversation: Conversation, heard: Sequence[dict[str, Any]]) -> No
         conversation.add_user(text, author=each["author"])
 
 
-def _data(message: Message) -> dict[str, Any]:
+def heard_data(message: Message) -> dict[str, Any]:
     """What a conversation needs of a message; of an answer also what was asked."""
     asked = {"asked": message.data["asked"]} if message.kind == "answer" and "asked" in message.data else {}
     return {"id": message.id, "author": message.author, "text": message.text, **asked}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -30,8 +29,9 @@ class TeamSettings:
     """How a team works.
 
     `cost` and `task_cost` are in US dollars, and hold where the price of the models is known; `requests` holds always.
-    After `rounds` reviews that want changes, or `tries` of tests that fail, the human is asked. `command` runs the
-    tests; without one it is found. `memory` is in bytes. `sandbox`: tests have no network and write nowhere else.
+    After `rounds` reviews that want changes, or `tries` of tests that fail, the human is asked. `command`, a line of
+    the shell, runs the tests; without one it is found. `memory` is in bytes. `sandbox`: tests have no network, and
+    write nowhere else.
     """
 
     coders: int = 1
@@ -42,7 +42,7 @@ class TeamSettings:
     requests: int | None = 400
     rounds: int = 3
     tries: int = 5
-    command: tuple[str, ...] = ()
+    command: str = ""
     seconds: float = 600.0
     memory: int = 4 << 30
     sandbox: bool = True
@@ -63,7 +63,6 @@ def settings_from_json(data: Mapping[str, Any]) -> TeamSettings:
     """What `settings_json` made; what is not known is left out."""
     known = {each.name for each in fields(TeamSettings)}
     given = {name: each for name, each in data.items() if name in known}
-    given["command"] = tuple(given.get("command", ()))
     given["roles"] = {name: RoleSettings(**each) for name, each in given.get("roles", {}).items()}
     return TeamSettings(**given)
 
@@ -143,8 +142,8 @@ def _value(path: Path, where: str, value: object, what: str) -> Any:
         case "number" | "dollars", int() | float() if not isinstance(value, bool) and value > 0:
             return float(value)
         case "command", str() if value.strip():
-            return tuple(shlex.split(value))
-        case "size", str() if (found := _SIZE.fullmatch(value.strip())):
+            return value
+        case "size", str() if found := _SIZE.fullmatch(value.strip()):
             return int(float(found[1]) * _UNITS[(found[2] or "").lower()])
         case _:
             raise ConfigurationError(f"{path}: {where} is {_WHAT[what]}, not {value!r}")

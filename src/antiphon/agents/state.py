@@ -63,7 +63,9 @@ class Task:
     conflicts: int = 0
     check: Checked | None = None
     clashing: tuple[str, ...] = ()
+    #: Once it is merged: its commit on the team's branch, and where that was before.
     commit: str = ""
+    since: str = ""
     #: What it waits for the human to decide.
     trouble: str = ""
 
@@ -122,8 +124,11 @@ class TeamState:
     #: What the human is yet to be asked, by what it is about.
     troubles: dict[str, str] = field(default_factory=dict[str, str])
     ended: Ended | None = None
-    is_stopped: bool = False
+    #: Where the team's branch is.
+    head: str = ""
+    #: The last message, and the last that says to stop.
     last: int = 0
+    stopped_at: int = 0
 
     @property
     def phase(self) -> str:
@@ -185,17 +190,18 @@ class TeamState:
                 self._back(task, "conflict", task.conflicts > self.settings.rounds, "it conflicts again and again")
             case TaskMerged():
                 task = self.tasks[fact.task]
-                task.state, task.commit = "merged", fact.commit
+                task.state, task.commit, task.since = "merged", fact.commit, fact.since
+                self.head = fact.commit
             case Raised():
                 self.settings = self.settings.with_cost(fact.cost)
                 self._unpause("cap")
             case Stopped():
-                self.is_stopped = True
+                self.stopped_at = self.last
             case Ended():
                 self.ended = fact
 
     def _begin(self, fact: Begun) -> None:
-        self.begun, self.settings = fact, settings_from_json(fact.settings)
+        self.begun, self.settings, self.head = fact, settings_from_json(fact.settings), fact.base
         if self.settings.solo:
             title = fact.request.strip().splitlines()[0][:80]
             self.tasks["1"] = Task("1", title, fact.request)

@@ -76,6 +76,22 @@ class Running:
             self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
         )
 
+    @property
+    def fence(self) -> tuple[str, int]:
+        """What holds as long as the run is ours."""
+        return self.id, self._epoch
+
+    def remember(self, conversation: Conversation) -> None:
+        """Keep a conversation as the one that this run has led to; `Journal.asked` gives it back."""
+        key = self.journal.keep_said(conversation)
+        body = as_text({**self.journal.find(self.id).begun_as, **ask_json(conversation, "vibe", None)})
+        self.journal.write(
+            self.id,
+            self._epoch,
+            "UPDATE runs SET begun_as = ?, said = ? WHERE id = (SELECT run FROM at)",
+            (body, key),
+        )
+
     def set_aside(self) -> str:
         """Begin anew: what was done is kept as a run that is part of this one; its name."""
         name = self.journal.set_aside(self.id, self._epoch)
@@ -105,6 +121,13 @@ class Journal:
             self._database = Postgres(self.url)
         else:
             self._database = Database(Path(place) if place is not None else default_path())
+
+    @property
+    def file(self) -> Database:
+        """The file it is in, where that is one of this machine alone."""
+        if isinstance(self._database, Postgres):
+            raise NotReadyError(f"{self.name} is no file")
+        return self._database
 
     @cached_property
     def seal(self) -> Seal:
@@ -203,10 +226,15 @@ class Journal:
         about: Mapping[str, Any] | None = None,
     ) -> Running | None:
         """A run in which a session is asked; `about` is what else it takes to go on with it."""
+        key = self.keep_said(conversation)
+        return self.begin(kind, title, {**ask_json(conversation, mode, prompt), **(about or {})}, said=key)
+
+    def keep_said(self, conversation: Conversation) -> str:
+        """Keep the turns of a conversation; the name of them all."""
         key, new = chained(self, conversation.turns)
         if new:
             self._database.write(lambda connection: _all_said(connection, new))
-        return self.begin(kind, title, {**ask_json(conversation, mode, prompt), **(about or {})}, said=key)
+        return key
 
     def asked(self, id: str) -> tuple[Conversation, Any, Any]:
         """What a session was asked in a run: the conversation as it was, the mode, and the prompt."""

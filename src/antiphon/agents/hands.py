@@ -1,0 +1,275 @@
+"""Hands for what a team does next: each step is done so that it may be repeated, and then written down."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from antiphon.agents import changes as changed
+from antiphon.agents import facts, toolbox
+from antiphon.agents import worktree as trees
+from antiphon.agents.checks import CONFINED, UNCONFINED, CheckReport, find_command, run_checks
+from antiphon.agents.prompts import prompt
+from antiphon.agents.repository import Repository, Workplace
+from antiphon.agents.settings import TeamSettings
+from antiphon.agents.spending import Meter
+from antiphon.agents.state import ARCHITECT, Task, TeamState
+from antiphon.agents.steps import Ask, Assign, BeginTurn, Check, End, Merge, Step, TakeTurn
+from antiphon.agents.turns import Setting, post_for_human, run_name, take_turn
+from antiphon.conversation.attribution import HUMAN
+from antiphon.tools import Tool
+
+if TYPE_CHECKING:
+    from antiphon.agents.team import Team
+
+#: The files that are only read: what the team has merged so far.
+_READING = "reading"
+_DIFF = 60_000
+
+
+class Workshop:
+    """The files of a team's tasks."""
+
+    def __init__(self, work: Workplace) -> None:
+        self.work = work
+
+    def tree(self, task: Task | None) -> str:
+        """The files of a task that is under way, else what is merged so far, to be read."""
+        if task is not None and task.coder and not task.is_over:
+            return trees.begin_task(self.work, task.branch).path
+        reading = trees.begin_task(self.work, _READING)
+        trees.commit(reading, "Left by nobody", "team")
+        trees.rebase(reading)
+        return reading.path
+
+    def diff(self, task: Task, most: int = _DIFF) -> str:
+        """What a task has changed."""
+        if task.commit:
+            return changed.diff_between(self.work, task.since, task.commit, most).text
+        return changed.diff(self.work, task.branch, most=most).text
+
+    def check(self, task: Task, settings: TeamSettings) -> facts.Checked:
+        """Commit what is in the files, and run the tests."""
+        worktree = trees.begin_task(self.work, task.branch)
+        done = trees.commit(worktree, _message(task), task.coder.removeprefix("@"))
+        files = changed.changes(self.work, task.branch)
+        if not files:
+            return facts.Checked(task.id, "unchanged", False, done.id, left_out=done.left_out)
+        return self.tested(task, settings, done.id, done.left_out)
+
+    def tested(
+        self, task: Task, settings: TeamSettings, commit: str, left_out: Sequence[str] = (), *, merging: bool = False
+    ) -> facts.Checked:
+        """What the tests say of the files of a task, which are at this commit."""
+        files = changed.changes(self.work, task.branch)
+        tests = tuple(each.path for each in files if each.role != "code" and each.status != "added")
+        told: dict[str, Any] = {
+            "files": tuple(each.path for each in files),
+            "tests": tests,
+            "left_out": tuple(left_out),
+            "merging": merging,
+        }
+        report = self.run_tests(task, settings)
+        if report is None:
+            return facts.Checked(task.id, "untested", True, commit, **told)
+        output = report.output[-_DIFF:]
+        return facts.Checked(task.id, report.why, report.passed, commit, report.command, output, **told)
+
+    def run_tests(self, task: Task, settings: TeamSettings) -> CheckReport | None:
+        """Run the tests on the files of a task as they are; nothing, where there is no command."""
+        if not settings.command:
+            return None
+        return run_checks(
+            self.tree(task),
+            settings.command,
+            seconds=settings.seconds,
+            memory=settings.memory,
+            ways=CONFINED if settings.sandbox else UNCONFINED,
+            checkout=self.work.repository.top,
+        )
+
+    def sweep(self, state: TeamState) -> None:
+        """Remove the files of tasks that are over, whoever left them."""
+        alive = [task.branch for task in state.tasks.values() if not task.is_over]
+        trees.sweep(self.work, [*alive, *([] if state.ended else [_READING])])
+
+
+def with_command(settings: TeamSettings, repository: Repository) -> TeamSettings:
+    """The settings with the command that runs the tests, found now: nothing a coder writes later changes it."""
+    return settings if settings.command else replace(settings, command=find_command(repository.top) or "")
+
+
+async def do(team: Team, step: Step) -> None:
+    """Do a step, and write down what came of it."""
+    match step:
+        case TakeTurn():
+            await _take_turn(team, step.number)
+        case BeginTurn():
+            await asyncio.to_thread(_begin_turn, team, step)
+        case Ask():
+            post_for_human(
+                team.channel("product"), step.text, "@team", kind="question", data=_about(team.state, step.about)
+            )
+        case Assign():
+            await asyncio.to_thread(_assign, team, step)
+        case Check():
+            await asyncio.to_thread(_check, team, step.task)
+        case Merge():
+            await asyncio.to_thread(_merge, team, step.task)
+        case End():
+            await asyncio.to_thread(_end, team)
+
+
+def _about(state: TeamState, about: str) -> dict[str, Any]:
+    job = state.jobs.get(about)
+    return {"about": about, **({"to": job.agent} if job is not None else {})}
+
+
+# Turns
+
+
+def _begin_turn(team: Team, step: BeginTurn) -> None:
+    state = team.state
+    task = state.tasks.get(step.task)
+    text = prompt(state, step.why, task, step.wants, lambda: team.workshop().diff(task) if task else "")
+    number = state.turn_count + 1
+    after = state.threads.get(step.thread, 0)
+    fact = facts.TurnBegun(number, step.agent, step.thread, step.why, text, step.task, after)
+    why = f"{step.agent}: {step.why or 'new messages'}"
+    team.note(fact, why, step.task, key=f"{team.id}:turn:{number}")
+
+
+async def _take_turn(team: Team, number: int) -> None:
+    turn = team.state.turns[number].begun
+    role = team.role(turn.agent)
+    tools = await asyncio.to_thread(_tools, team, turn)
+
+    def warn(text: str) -> None:
+        channel.post(text, "@team", to=turn.agent, kind="notice", key=f"{run_name(team.id, number)}:warned")
+
+    channels = [team.channel(each) for each in role.channels]
+    channel = channels[0]
+    setting = Setting(
+        team.id,
+        team.journal,
+        role,
+        role.model,
+        tools,
+        channels,
+        team.state.members,
+        Meter(team.spending, lambda: team.state.settings, turn.task, warn),
+        team.watch,
+    )
+    fact = await take_turn(setting, turn)
+    match fact:
+        case facts.TurnPaused():
+            told = f"{turn.agent} waits: {fact.why}"
+        case facts.TurnEnded(outcome="submitted", value=value):
+            told = f"{turn.agent} hands in: {value['submitted']}"
+        case facts.TurnEnded():
+            told = f"{turn.agent} has {_DONE[fact.outcome]}"
+    team.note(fact, told, turn.task)
+
+
+_DONE = {"said": "spoken", "asked": "asked you, and waits", "stuck": "got no further"}
+
+
+def _tools(team: Team, turn: facts.TurnBegun) -> list[Tool]:
+    state, shop, role = team.state, team.workshop(), team.role(turn.agent)
+    mine = next((each for each in reversed(state.tasks.values()) if each.coder == turn.agent), None)
+    task = state.tasks.get(turn.task) or mine
+    tree = shop.tree(task)
+    known = {**toolbox.looking(tree), **toolbox.submitting()}
+    if turn.why not in ("talk", "plan") and turn.agent != ARCHITECT and task is not None:
+        notes = Path(shop.work.path(".notes"))
+        known |= toolbox.writing(tree, notes)
+        known["run_tests"] = toolbox.testing(lambda: shop.run_tests(task, state.settings))
+    wanted = next((job.wants for job in state.jobs.values() if job.thread == turn.thread and job.task == turn.task), "")
+    kept = [name for name in role.tools if name in known and (name not in _SUBMITTING or _fits(name, wanted, turn.why))]
+    return [*(known[name] for name in kept), *role.more_tools]
+
+
+_SUBMITTING = ("submit_spec", "create_tasks", "review", "submit_work")
+
+
+def _fits(name: str, wanted: str, why: str) -> bool:
+    return name == wanted and why not in ("talk", "plan")
+
+
+# Tasks
+
+
+def _assign(team: Team, step: Assign) -> None:
+    task = team.state.tasks[step.task]
+    trees.begin_task(team.workshop().work, task.branch)
+    team.note(facts.Assigned(step.task, step.coder), f"task {step.task} is {step.coder}'s: {task.title}", step.task)
+
+
+def _check(team: Team, task: str) -> None:
+    fact = team.workshop().check(team.state.tasks[task], team.state.settings)
+    team.note(fact, _checked(fact), task)
+
+
+def _checked(fact: facts.Checked) -> str:
+    marked = f"; it changes tests: {', '.join(fact.tests)}" if fact.tests else ""
+    return f"task {fact.task}: {fact.why}{marked}"
+
+
+def _merge(team: Team, name: str) -> None:
+    task, shop = team.state.tasks[name], team.workshop()
+    worktree = trees.begin_task(shop.work, task.branch)
+    while True:
+        brought = trees.rebase(worktree, marking=True)
+        if isinstance(brought, trees.Conflict):
+            files = tuple(each.path for each in brought.files)
+            team.note(facts.Conflicted(name, files), f"task {name} conflicts in {', '.join(files)}", name)
+            return
+        if task.check is None or brought.head != task.check.commit:
+            fact = shop.tested(task, team.state.settings, brought.head, merging=True)
+            team.note(fact, f"{_checked(fact)}, with what was merged before", name)
+            if not fact.passed:
+                return
+        done = trees.merge(shop.work, brought.head)
+        match done:
+            case trees.Marked(files):
+                team.note(facts.Conflicted(name, files), f"task {name} still has marks of conflicts", name)
+                return
+            case trees.Merged(head):
+                team.note(facts.TaskMerged(name, head, team.state.head), f"task {name} is merged: {task.title}", name)
+                trees.remove_task(shop.work, task.branch, keep_branch=False)
+                return
+            case trees.Moved():
+                continue
+
+
+def _end(team: Team) -> None:
+    shop, state = team.workshop(), team.state
+    told = changed.summary(shop.work)
+    by_state = {each: tuple(t.id for t in state.tasks.values() if t.state == each) for each in ("merged", "rejected")}
+    team.channel("product").post(summary_text(state, told), "@team", to=HUMAN, key=f"{team.id}:summary")
+    team.note(facts.Ended(told.head, by_state["merged"], by_state["rejected"]), f"done: {told.branch}")
+    trees.sweep(shop.work)
+
+
+def summary_text(state: TeamState, told: changed.Summary) -> str:
+    """What was done, and how to take it."""
+    lines = [f"{task.id}. {task.title}: {task.state}" for task in state.tasks.values()]
+    marked = {each for task in state.tasks.values() if task.check for each in task.check.tests}
+    if marked:
+        lines.append(f"Tests that were there before were changed: {', '.join(sorted(marked))}")
+    if not state.settings.command:
+        lines.append("No tests were run: no command for them was found.")
+    if not told.commits:
+        return "\n".join([*lines, "Nothing was merged."])
+    count = len(told.changes)
+    lines.append(f"{count} file{'s' * (count != 1)} changed on the branch `{told.branch}`:")
+    lines += [f"  {command}   # {what}" for what, command in told.commands]
+    return "\n".join(lines)
+
+
+def _message(task: Task) -> str:
+    first, _, rest = task.summary.strip().partition("\n")
+    return f"{first[:100] or task.title}\n\n{rest.strip()}".strip()

@@ -1,0 +1,104 @@
+"""What a team may spend, looked at before each request; and agents that go in circles."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter
+from collections.abc import Callable
+
+from antiphon.agents.settings import TeamSettings
+from antiphon.effects import Answered, AskModel, CallTool, Outcome, Returned, Step
+from antiphon.errors import AntiphonError
+
+#: The same call with the same result so often is no progress.
+_CIRCLES = 3
+#: From here on an agent is told that little is left.
+_NEARLY = 0.8
+
+
+class OverCap(AntiphonError):
+    """A request that is not sent, because what may be spent is spent. More can be allowed, and it is gone on."""
+
+
+class InCircles(AntiphonError):
+    """An agent does the same again and again."""
+
+
+class Spending:
+    """What the team has spent so far, all and by task; a cost that is not known is counted in requests alone."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.cost = 0.0
+        self.tasks: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, task: str, cost: float | None) -> None:
+        """A request was made."""
+        with self._lock:
+            self.requests += 1
+            self.cost += cost or 0.0
+            self.tasks[task] += cost or 0.0  # type: ignore[assignment]
+
+    def share(self, settings: TeamSettings, task: str) -> tuple[float, str]:
+        """How much of what may be spent is spent, and of what."""
+        caps = [
+            (self.cost, settings.cost, f"${settings.cost or 0:g} for all of it"),
+            (float(self.requests), settings.requests, f"{settings.requests} requests"),
+        ]
+        if task:
+            caps.append((self.tasks[task], settings.task_cost, f"${settings.task_cost or 0:g} for task {task}"))
+        return max((used / cap, name) for used, cap, name in caps if cap) if any(cap for _, cap, _ in caps) else (0, "")
+
+
+class Meter:
+    """Stands in the door behind the journal: counts what is really asked, and refuses what would be too much."""
+
+    def __init__(
+        self, spending: Spending, settings: Callable[[], TeamSettings], task: str, warn: Callable[[str], object]
+    ) -> None:
+        self._spending = spending
+        self._settings = settings
+        self._task = task
+        self._warn = warn
+
+    def before(self, step: Step) -> None:
+        """Refuse a request beyond what may be spent."""
+        if not isinstance(step.effect, AskModel):
+            return
+        share, name = self._spending.share(self._settings(), self._task)
+        if share >= 1:
+            raise OverCap(f"the limit of {name} is reached")
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """Add what it cost."""
+        if not isinstance(step.effect, AskModel):
+            return
+        cost = outcome.value.cost if isinstance(outcome.value, Answered) else None
+        self._spending.add(self._task, cost)
+        share, name = self._spending.share(self._settings(), self._task)
+        if _NEARLY <= share < 1:
+            self._warn(f"{share:.0%} of {name} is used; come to an end soon.")
+
+
+class Circles:
+    """Stands in the door before the journal, so that what was done before counts too."""
+
+    def __init__(self) -> None:
+        self._seen: Counter[tuple[str, str, str]] = Counter()
+        self._name = ""
+
+    def before(self, step: Step) -> None:
+        """Ask no more where it goes in circles."""
+        if self._name and isinstance(step.effect, AskModel):
+            raise InCircles(f"it called `{self._name}` {_CIRCLES} times with the same arguments and the same result")
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """Count what came of a call."""
+        effect, value = step.effect, outcome.value
+        if isinstance(effect, CallTool) and isinstance(value, Returned) and value.result is not None:
+            seen = (effect.tool, json.dumps(effect.arguments, sort_keys=True, default=str), value.result.text)
+            self._seen[seen] += 1
+            if self._seen[seen] >= _CIRCLES:
+                self._name = effect.tool

@@ -1,0 +1,148 @@
+"""The tools of a team's roles: they reach no further than the files of a task, and hand in what a role is to make."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from antiphon.agents.checks import CheckReport
+from antiphon.agents.seats import submission
+from antiphon.conversation import ToolResult
+from antiphon.results import terminal
+from antiphon.tools import Finish, Tool, ToolContext, ToolFailure, as_tool
+from antiphon.tools.builtin import file_tools
+from antiphon.tools.builtin.texts import edited
+from antiphon.tools.faces import shown
+from antiphon.tools.sandbox import Roots, named
+from antiphon.tools.wrappers import renamed
+
+#: So much of what tests print is shown to a model; the end says most.
+_SHOWN = 12_000
+
+
+class TaskSpec(BaseModel):
+    """A task for one coder."""
+
+    title: str = Field(min_length=1, description="A few words.")
+    spec: str = Field(min_length=1, description="What to do, complete in itself.")
+    checks: list[str] = Field(default_factory=list[str], description="How one can see that it is done.")
+    after: list[int] = Field(default_factory=list[int], description="Numbers of earlier tasks in this list, from 1.")
+
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+def looking(tree: str) -> dict[str, Tool]:
+    """The tools that look at files."""
+    tools = {tool.name: tool for tool in file_tools([tree])}
+    found = {name: tools[name] for name in ("list_files", "read_file")}
+    return {**found, "search": renamed(tools["grep_files"], "search")}
+
+
+def writing(tree: str, notes: Path) -> dict[str, Tool]:
+    """The tools that change files. `notes` is where they note what they are about to do, so that it is done once."""
+    tools = {tool.name: tool for tool in file_tools([tree])}
+    # Writing the same text again changes nothing.
+    written = replace(tools["write_file"], idempotent=True)
+    return {"write_file": written, "edit_file": _editor(tree, tools["edit_file"], notes)}
+
+
+def _editor(tree: str, edit: Tool, notes: Path) -> Tool:
+    roots = Roots([tree])
+
+    def edit_file(
+        path: str, old: str, new: str, context: ToolContext[Any], replace_all: bool = False
+    ) -> ToolResult | str:
+        note = notes / hashlib.sha256(context.key.encode()).hexdigest()
+        if note.exists() and json.loads(note.read_text("utf-8")) == _hash(roots, path):
+            return f"Edited {path}"
+        with roots.locate(path) as place, place.open() as stream:
+            after, _ = edited(stream.read(), old.encode(), new.encode(), replace_all, named(path))
+        notes.mkdir(parents=True, exist_ok=True)
+        temporary = note.with_suffix(".new")
+        temporary.write_text(json.dumps(hashlib.sha256(after).hexdigest()), "utf-8")
+        os.replace(temporary, note)
+        return edit(path, old, new, replace_all)
+
+    edit_file.__doc__ = edit.function.__doc__
+    return as_tool(edit_file, concurrent=False, idempotent=True)
+
+
+def _hash(roots: Roots, path: str) -> str:
+    try:
+        with roots.locate(path) as place, place.open() as stream:
+            return hashlib.sha256(stream.read()).hexdigest()
+    except ToolFailure:
+        return ""
+
+
+def testing(run: Callable[[], CheckReport | None]) -> Tool:
+    """The tool that runs the tests as the machine does."""
+
+    def run_tests() -> ToolResult:
+        """Run the tests of the repository on the files as they are, as the machine will."""
+        report = run()
+        if report is None:
+            raise ToolFailure("there is no command that runs tests here; hand in without them")
+        text = f"{report.why} ({report.command}, {report.seconds:.1f} s)\n{report.output[-_SHOWN:]}"
+        return shown(text, terminal(report.command, report.output, exit_code=report.code))
+
+    return as_tool(run_tests, idempotent=True, concurrent=False)
+
+
+def submitting() -> dict[str, Tool]:
+    """The tools by which roles hand in what they make; each ends the turn."""
+    return {each.name: each for each in (as_tool(one, idempotent=True) for one in _SUBMITTING)}
+
+
+def submit_spec(title: Text, text: Text) -> str:
+    """Hand in the specification; the human reads it, and accepts it or says what to change.
+
+    Args:
+        title: A few words.
+        text: All of it, in Markdown.
+    """
+    raise Finish(submission("submit_spec", title=title, text=text), "handed in")
+
+
+def create_tasks(tasks: Annotated[list[TaskSpec], Field(min_length=1, max_length=30)]) -> str:
+    """Hand in the tasks, in the order in which they should be taken.
+
+    Args:
+        tasks: As few as the work needs.
+    """
+    for number, task in enumerate(tasks, 1):
+        if wrong := [each for each in task.after if not 1 <= each < number]:
+            raise ToolFailure(f"task {number} can only come after tasks before it, not after {wrong[0]}")
+    raise Finish(submission("create_tasks", tasks=[task.model_dump() for task in tasks]), "handed in")
+
+
+def review(decision: Literal["approve", "changes"], notes: str = "") -> str:
+    """Decide about what was handed in.
+
+    Args:
+        decision: Whether it can be merged as it is, or needs changes.
+        notes: What exactly to change, or why it is good.
+    """
+    if decision == "changes" and not notes.strip():
+        raise ToolFailure("say in `notes` what has to be changed")
+    raise Finish(submission("review", decision=decision, notes=notes), "handed in")
+
+
+def submit_work(summary: Text) -> str:
+    """Hand in what you have done; the machine runs the tests, and then it is reviewed.
+
+    Args:
+        summary: What you changed and why, for whoever reviews it. Its first line becomes the message of the commit.
+    """
+    raise Finish(submission("submit_work", summary=summary), "handed in")
+
+
+_SUBMITTING = (submit_spec, create_tasks, review, submit_work)
