@@ -13,7 +13,7 @@ from antiphon.agents import facts, toolbox
 from antiphon.agents import worktree as trees
 from antiphon.agents.checks import CONFINED, UNCONFINED, CheckReport, find_command, run_checks
 from antiphon.agents.prompts import prompt
-from antiphon.agents.repository import Repository, Workplace
+from antiphon.agents.repository import Workplace
 from antiphon.agents.settings import TeamSettings
 from antiphon.agents.spending import Meter
 from antiphon.agents.state import ARCHITECT, Task, TeamState
@@ -97,9 +97,9 @@ class Workshop:
         trees.sweep(self.work, [*alive, *([] if state.ended else [_READING])])
 
 
-def with_command(settings: TeamSettings, repository: Repository) -> TeamSettings:
-    """The settings with the command that runs the tests, found now: nothing a coder writes later changes it."""
-    return settings if settings.command else replace(settings, command=find_command(repository.top) or "")
+def with_command(settings: TeamSettings, work: Workplace) -> TeamSettings:
+    """The settings with the command that runs the tests, found where it begins: nothing written later changes it."""
+    return settings if settings.command else replace(settings, command=find_command(Workshop(work).tree(None)) or "")
 
 
 async def do(team: Team, step: Step) -> None:

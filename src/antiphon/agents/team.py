@@ -94,10 +94,10 @@ class Team:
             raise OptionError("say what the team should do")
         found = Repository.find(repository)
         team = cls(_free(journal := journal or Journal()), journal, roles=roles, models=models)
-        settings = hands.with_command(settings or TeamSettings(), found)
         running = journal.begin("team", request.strip().splitlines()[0], {"repository": found.top}, id=team.id)
         try:
             work = begin(found, team.id, team.place)
+            settings = hands.with_command(settings or TeamSettings(), work)
             team._running = running
             team.note(Begun(request, found.top, work.head(), settings_json(settings)), f"begun at {work.head()[:12]}")
             for each in found.notes:

@@ -134,10 +134,11 @@ def _ended(setting: Setting, turn: TurnBegun, name: str, value: Any, heard: Sequ
     if not isinstance(value, str):
         asked = value["submitted"] == "chat_ask_user"
         return TurnEnded(turn.number, "asked" if asked else "submitted", value)
-    text = value
     if turn.why == "plan" or any(each.author == HUMAN for each in heard):
-        post_for_human(setting.channels[0], text, turn.agent, key=f"{name}/said", task=turn.task)
-    return TurnEnded(turn.number, "said", text)
+        # Whoever interviews the human and says something waits for what the human says to it.
+        kind = "question" if setting.role.name == "pm" and turn.why != "talk" else "chat"
+        post_for_human(setting.channels[0], value, turn.agent, kind=kind, key=f"{name}/said", task=turn.task)
+    return TurnEnded(turn.number, "said", value)
 
 
 def _post_questions(setting: Setting, turn: TurnBegun, name: str) -> None:
