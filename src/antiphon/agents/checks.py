@@ -231,11 +231,15 @@ def _lend(tree: str, checkout: str | None) -> None:
 
 def _places(tree: str, checkout: str | None, temporary: str, environment: Mapping[str, str]) -> dict[str, str]:
     """What is put where: a `/tmp` of their own, and in it again what lies below the real one and is needed."""
-    programs = [os.path.dirname(os.path.realpath(path)) for path in environment["PATH"].split(os.pathsep)]
+    programs = [os.path.dirname(path) for path in environment["PATH"].split(os.pathsep)]
     libraries = environment.get("PYTHONPATH", "").split(os.pathsep)
-    needed = [checkout or "", sys.prefix, os.path.dirname(str(confined.__file__)), *programs, *libraries]
-    below = {path for path in map(os.path.realpath, filter(None, needed)) if path.startswith("/tmp/")}
-    outer = sorted(path for path in below if os.path.isdir(path) and not _within(path, below - {path}))
+    needed = [
+        path for path in (checkout, sys.prefix, os.path.dirname(str(confined.__file__)), *programs, *libraries) if path
+    ]
+    # A link may lead from below it to elsewhere, or from elsewhere to there.
+    named = {*map(os.path.abspath, needed), *map(os.path.realpath, needed)}
+    below = {path for path in named if path.startswith("/tmp/") and os.path.isdir(path)}
+    outer = sorted(path for path in below if not _within(path, below - {path}))
     return {"/tmp": temporary, **{path: path for path in outer}, tree: tree}
 
 

@@ -129,6 +129,9 @@ def _keep(order: dict[str, Any]) -> dict[str, Any]:
 def _become(order: dict[str, Any]) -> NoReturn:
     try:
         os.setsid()
+        # Python ignores these, and what it starts would, too.
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
         os.chdir(order["tree"])
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (_LARGEST_FILE, _LARGEST_FILE))
