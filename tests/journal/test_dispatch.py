@@ -16,9 +16,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from antiphon.cli.telling import about, how_to_go_on
 from antiphon.effects import AskModel, Node, Place, Said, Step, at
 from antiphon.errors import NotReadyError, StoreError, Unsettled
 from antiphon.journal import Dispatcher, Journal, Limits
+from antiphon.journal.queue import TAKE_OVERS
 from antiphon.lang.run import Host, loads
 from antiphon.session import Session
 from tests import postgres_server
@@ -43,6 +45,7 @@ class Workers:
     def __init__(self, url: str, home: Path) -> None:
         self.url = url
         self.home = home
+        self.lease = LEASE
         self.journal = Journal(url)
         self.dispatcher = Dispatcher(url, lease=LEASE)
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -51,7 +54,9 @@ class Workers:
         program = Path(__file__).with_name("worker_program.py")
         with (self.home / "errors").open("a") as errors:
             started = subprocess.Popen(
-                [sys.executable, program, self.url, self.home, str(LEASE), str(slots)], stderr=errors, stdout=errors
+                [sys.executable, program, self.url, self.home, str(self.lease), str(slots)],
+                stderr=errors,
+                stdout=errors,
             )
         self._processes.append(started)
         return started
@@ -61,6 +66,24 @@ class Workers:
             if each.poll() is None:
                 each.kill()
             each.wait()
+
+    def supervise(self, is_over: Callable[[], object]) -> int:
+        """Start a worker whenever there is none; how many died until it is over."""
+        dead, worker = 0, self.start()
+
+        def look() -> object:
+            nonlocal dead, worker
+            if worker.poll() is not None:
+                dead, worker = dead + 1, self.start()
+            return is_over()
+
+        until(look, "the end")
+        worker.kill()
+        worker.wait()
+        return dead
+
+    def kill_in(self, run: str, number: int, times: int) -> None:
+        (self.home / f"kill.{run}.{number}").write_text(str(times))
 
     def shut(self) -> None:
         (self.home / "closed").touch()
@@ -161,6 +184,38 @@ def test_a_run_whose_second_worker_dies_after_the_first_came_back_is_not_lost(wo
     until(lambda: workers.took("r", first) == 2, "the second take-over")
     until(lambda: workers.state("r") == "done")
     assert [state for _, _, state, _ in workers.effects()] == ["done"] * 3
+
+
+def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(workers: Workers) -> None:
+    workers.lease = 1.0
+    workers.kill_in("deadly", 1, times=99)
+    workers.dispatcher.ready(workers.begin("deadly"))
+    dead = workers.supervise(lambda: workers.state("deadly") == "failed")
+    assert dead == 1 + TAKE_OVERS
+    entry = workers.journal.find("deadly")
+    said = (entry.ending or {})["error"]["message"]
+    assert f"{dead} workers died" in said
+    assert "at step 2" in said
+    assert "`antiphon runs resume deadly`" in said
+    assert said in about(entry)
+    assert said in " ".join(how_to_go_on(workers.journal, "deadly", is_shown=True))
+    metrics = workers.dispatcher.metrics()
+    assert (dict(metrics.runs), metrics.lost) == ({"failed": 1}, 1)
+    assert "\nantiphon_runs_lost 1\n" in metrics.prometheus()
+    workers.kill_in("deadly", 1, times=TAKE_OVERS)
+    # What happened before does not count any more.
+    workers.dispatcher.ready(["deadly"])
+    assert workers.supervise(lambda: workers.state("deadly") == "done") == TAKE_OVERS
+    assert workers.dispatcher.metrics().lost == 0
+
+
+def test_a_run_that_gets_on_is_taken_over_as_often_as_it_takes(workers: Workers) -> None:
+    workers.lease = 1.0
+    for number in range(3):
+        workers.kill_in("r", number, times=2)
+    workers.dispatcher.ready(workers.begin("r"))
+    assert workers.supervise(lambda: workers.state("r") in ("done", "failed")) == 6
+    assert workers.state("r") == "done"
 
 
 def test_workers_survive_a_restart_of_the_server(tmp_path: Path) -> None:

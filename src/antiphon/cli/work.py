@@ -135,11 +135,21 @@ def _tell_status(metrics: Metrics, as_json: bool) -> None:
         workers = [{"process": each.process, "slots": each.slots, "silent": each.silent} for each in metrics.workers]
         numbers = {"effects_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
         click.echo(
-            json_text({"runs": dict(metrics.runs), "oldest_ready": metrics.oldest, **numbers, "workers": workers})
+            json_text(
+                {
+                    "runs": dict(metrics.runs),
+                    "lost": metrics.lost,
+                    "oldest_ready": metrics.oldest,
+                    **numbers,
+                    "workers": workers,
+                }
+            )
         )
         return
     states = ", ".join(f"{number} {state}" for state, number in sorted(metrics.runs.items())) or "none"
     click.echo(f"runs     {states}")
+    if metrics.lost:
+        click.echo(f"lost     {metrics.lost} of the failed were set aside: their workers died with them")
     if metrics.oldest is not None:
         click.echo(f"waiting  the oldest ready run for {metrics.oldest:.0f} s")
     click.echo(f"effects  {metrics.effects_per_second:.1f} a second in the last minute")

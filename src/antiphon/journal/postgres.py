@@ -30,6 +30,7 @@ _AT = f"{AT.removesuffix(')')} FOR SHARE)"
 _MANY = (
     "CREATE INDEX runs_state ON runs (state)",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
+    """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
     # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
     "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
     """CREATE TABLE workers (

@@ -31,7 +31,8 @@ _PAGE = 500
 class RowResult:
     """What came of a row: a `value`, or why there is none.
 
-    `outcome` is `done`, `failed`, `waiting`, `limit` or `cancelled`; `run` is the name of its run in the journal.
+    `outcome` is `done`, `failed`, `invalid`, `waiting`, `limit`, `cancelled` or `lost`, where workers died with it; `run`
+    is the name of its run in the journal.
     """
 
     number: int
@@ -155,7 +156,7 @@ def result_of(row: RunEntry) -> RowResult:
     ending = row.ending or {}
     outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
     error = obj(ending.get("error"))
-    said = f"{error['code']}: {error['message']}" if "code" in error else outcome
+    said = f"{error['code']}: {error['message']}" if "code" in error else str(error.get("message", outcome))
     return RowResult(row.number or 0, outcome, ending.get("value"), "" if outcome == "done" else said, row.cost, row.id)
 
 
