@@ -1,8 +1,8 @@
 """A worker in a process of its own: `python worker_program.py URL DIRECTORY LEASE SLOTS`.
 
 Each run does three effects, which may be done twice. Who did what is written to `log` in the directory; as long as
-there is a `closed`, effects wait for it to go, or for an `open.PID`. A `kill.RUN.NUMBER` is how many workers that effect
-of that run is still going to kill.
+there is a `closed`, effects wait for it to go, or for an `open.PID`. A `kill.RUN.NUMBER` is how many workers that
+effect of that run is still going to kill.
 """
 
 from __future__ import annotations

@@ -72,6 +72,9 @@ class Running:
     def describe(self, **about: Any) -> None:
         """Say more of how it was begun."""
         body = as_text({**self.journal.find(self.id).begun_as, **about})
+        ((before,),) = self.journal.read("SELECT begun_as FROM runs WHERE id = ?", (self.id,))
+        if self.journal.raw(before).startswith(MARK):
+            body = self.journal.seal.close(body)
         self.journal.write(
             self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
         )
@@ -332,6 +335,8 @@ class Journal:
                 (name, id),
             )
             connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
+            # Whoever goes on with it when this process is gone does not begin anew once more.
+            connection.execute("UPDATE runs SET ending = NULL WHERE id = ?", (id,))
         return name
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:

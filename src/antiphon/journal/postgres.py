@@ -40,6 +40,8 @@ _MANY = (
         seen REAL NOT NULL
     )""",
     "CREATE TABLE limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL)",
+    # What batches that may not cost more than so much have cost; nothing, where a price is not known.
+    "CREATE TABLE spent (batch TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE, cost REAL)",
     # The newest migration of the tables of the queue, which are another project's.
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
