@@ -19,16 +19,18 @@ import pytest
 from antiphon.cli.telling import about, how_to_go_on
 from antiphon.effects import AskModel, Node, Place, Said, Step, at
 from antiphon.errors import NotReadyError, StoreError, Unsettled
+from antiphon.fakes import Fake
 from antiphon.journal import Dispatcher, Journal, Limits
 from antiphon.journal.queue import TAKE_OVERS
 from antiphon.lang.run import Host, loads
 from antiphon.session import Session
 from tests import postgres_server
+from tests.lang_unit.harness import connecting
 from tests.postgres_server import PASSWORD
 from tests.session.scripted import Scripted
 
 #: Nothing here depends on how quick it is; this is when a test that hangs is given up.
-PATIENCE = 180
+PATIENCE = 40
 LEASE = 2.0
 
 
@@ -447,6 +449,48 @@ def test_what_was_answered_before_does_not_wait_again(postgres: str) -> None:
     with at(Place(Node(), (limits,))):
         assert str(Session(Scripted("ho")).vibe("hi")) == "ho"
     assert moments() != [(first,)]
+
+
+@pytest.mark.parametrize(
+    "text", ['do "hi"\n', 'vibe "hi"\n', 'const x = async for i in 1..1 { yield do "hi" }\nx[0]\n']
+)
+def test_a_long_wait_for_a_limit_holds_no_slot_and_keeps_its_moment(postgres: str, text: str) -> None:
+    journal, limits, values = Journal(postgres), Limits(postgres, {"*": 6_000}), dict[str, object]()
+
+    def execute(run: str) -> None:
+        with journal.run(run), limits.kept():
+            fake = Fake(["ho"])
+            host = Host(write=lambda _: None, connect=connecting(fake), default_model=lambda: "openai-chat/gpt-5")
+            values[run] = loads(text if run != "other" else "1\n", "p.vibe").run(host).value
+
+    def change(statement: str) -> None:
+        with psycopg.connect(postgres, options="-c search_path=antiphon") as connection:
+            connection.execute(statement.encode())
+
+    journal.begin("test", "r", id="r", state="ready")
+    journal.begin("test", "other", id="other", state="ready")
+    change("INSERT INTO limits VALUES ('*', extract(epoch FROM now()) + 1000)")
+    with InProcess(postgres, execute, slots=1) as dispatcher:
+        dispatcher.ready(["r"])
+        until(lambda: journal.find("r").state == "waiting")
+        wake_at = journal.find("r").wake_at
+        assert wake_at is not None
+        assert (limits_at := journal.read("SELECT free_at::float8 FROM limits", ())) == [
+            (pytest.approx(wake_at, abs=1),)
+        ]
+        dispatcher.ready(["other"])
+        until(lambda: journal.find("other").state == "done")
+        # Somebody who goes on with it early does not lose his place, and takes no other.
+        dispatcher.ready(["r"])
+        until(lambda: journal.find("r").state == "waiting")
+        assert journal.find("r").wake_at == pytest.approx(wake_at, abs=0.1)
+        assert journal.read("SELECT free_at FROM limits", ()) == limits_at
+        change("UPDATE held SET until = until - 1000")
+        change("UPDATE runs SET wake_at = wake_at - 1000 WHERE id = 'r'")
+        until(lambda: journal.find("r").state in ("done", "failed"))
+    assert values == {"r": "ho", "other": 1}
+    assert journal.read("SELECT free_at FROM limits", ()) == limits_at
+    assert journal.read("SELECT count(*) FROM held", ()) == [(0,)]
 
 
 def test_numbers_of_how_it_goes(workers: Workers) -> None:

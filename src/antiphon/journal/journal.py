@@ -482,13 +482,15 @@ class Journal:
             connection.execute(KEEP, (_name(text)[1:], text))
 
     def _wakes(self, connection: Any, id: str) -> float | None:
-        """When the first of what sleeps in a run wakes up."""
+        """When the first of what sleeps in a run wakes up, or may be asked."""
         rows = connection.execute(
             "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
         ).fetchall()
         from antiphon._json import loads
 
-        return min((began + loads(effect, "a sleep")["seconds"] for began, effect in rows), default=None)
+        moments = [began + loads(effect, "a sleep")["seconds"] for began, effect in rows]
+        held = self._database.held_until(connection, id)
+        return min([*moments, *([] if held is None else [held])], default=None)
 
 
 _USED = " UNION ".join(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from antiphon.effects import Answered, AskModel, Outcome, OverBudget, Step, at, place
-from antiphon.errors import NotReadyError
+from antiphon.errors import NotReadyError, Unsettled
+from antiphon.journal.entries import LONG_SLEEP
+from antiphon.journal.looking import local_time
 from antiphon.journal.postgres import Connection, Postgres
 
 _NOW = "extract(epoch FROM clock_timestamp())"
@@ -31,6 +34,8 @@ _COUNT = (
 
 class Limits:
     """Stands in the door: before a model is asked, waits until it may be. What was answered before does not wait.
+
+    In a run that can be left, a moment that is far off is kept for the request, and the run waits without a worker.
 
     `per_minute` are requests a minute by name of the model; `openai/*` stands for all that are called so, together.
     """
@@ -57,11 +62,22 @@ class Limits:
         name = next((each for each in self._seconds if fnmatchcase(model, each)), None)
         if name is None:
             return 0.0
-        gap = self._seconds[name]
-        ((wait,),) = self._database.write(
-            lambda connection: connection.execute(_TAKE, (name, gap, gap, gap)).fetchall()
-        )
+        where = place()
+        run = where.run if where.waits else ""
+        wait = self._database.write(lambda connection: self._wait(connection, name, run, step.path))
+        if run and wait > LONG_SLEEP:
+            raise Unsettled(f"it waits until {model} may be asked again, {local_time(time.time() + wait, 'seconds')}")
         return max(0.0, wait)
+
+    def _wait(self, connection: Connection, name: str, run: str, path: str) -> float:
+        """How long until the moment that was kept for this request; or until the next free one, kept if it is far."""
+        kept = f"DELETE FROM held WHERE run = ? AND path = ? RETURNING (until - {_NOW})::float8"
+        found = connection.execute(kept, (run, path)).fetchone() if run else None
+        gap = self._seconds[name]
+        (wait,) = found or connection.execute(_TAKE, (name, gap, gap, gap)).fetchall()[0]
+        if run and wait > LONG_SLEEP:
+            connection.execute(f"INSERT INTO held VALUES (?, ?, {_NOW} + ?)", (run, path, wait))
+        return wait
 
     def before(self, step: Step) -> Outcome | None:
         """Nothing is known here of what comes of it."""

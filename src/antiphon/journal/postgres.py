@@ -40,6 +40,13 @@ _MANY = (
         seen REAL NOT NULL
     )""",
     "CREATE TABLE limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL)",
+    # The moments that requests have taken which were too far off to wait for.
+    """CREATE TABLE held (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        until REAL NOT NULL,
+        PRIMARY KEY (run, path)
+    )""",
     # What batches that may not cost more than so much have cost; nothing, where a price is not known.
     "CREATE TABLE spent (batch TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE, cost REAL)",
     # The newest migration of the tables of the queue, which are another project's.
@@ -165,6 +172,10 @@ class Postgres:
             from antiphon.journal.queue import enqueue
 
             enqueue(connection, [run], 0)
+
+    def held_until(self, connection: Any, run: str) -> float | None:
+        """When the first request of a run may be sent that waits for a limit; none does, where there is none."""
+        return connection.execute("SELECT min(until) FROM held WHERE run = ?", (run,)).fetchone()[0]
 
     def close(self) -> None:
         """Let go of the connections; they are opened again when they are needed."""

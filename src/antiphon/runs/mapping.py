@@ -176,8 +176,10 @@ def follow(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowRes
 
 
 def _is_over(row: RunEntry) -> bool:
-    """Whether nobody goes on with a row by himself: it was stopped by what it says, and not by who ran it."""
-    return row.state in (*_ENDED, "waiting") or (row.state == "interrupted" and row.ending is not None)
+    """Whether no worker goes on with a row by itself: it has ended, waits for somebody, or was stopped for a reason."""
+    if row.state == "waiting":
+        return row.wake_at is None or bool(row.waiting)
+    return row.state in _ENDED or (row.state == "interrupted" and row.ending is not None)
 
 
 def begin_anew(journal: Journal, row: RunEntry, running: Running) -> None:
