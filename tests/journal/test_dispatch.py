@@ -30,7 +30,7 @@ from tests.postgres_server import PASSWORD
 from tests.session.scripted import Scripted
 
 #: Nothing here depends on how quick it is; this is when a test that hangs is given up.
-PATIENCE = 40
+PATIENCE = 180
 LEASE = 2.0
 
 
@@ -387,6 +387,60 @@ def test_an_answer_that_comes_while_the_run_is_on_its_way_is_not_lost(postgres: 
         dispatcher.ready(["r"])
         until(lambda: journal.find("r").state == "done")
     assert tries == ["r", "r"]
+
+
+@pytest.mark.parametrize("ahead", [-600, 600])
+def test_an_answer_from_a_machine_with_another_clock_is_not_lost(
+    postgres: str, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    journal, elsewhere, now = Journal(postgres), Journal(postgres), time.time
+    tries: list[str] = []
+
+    def execute(run: str) -> None:
+        with journal.run(run):
+            try:
+                loads('const who = ask "Who?"\nwho\n', "asks.vibe").run(Host(write=lambda _: None))
+            finally:
+                tries.append(run)
+                if len(tries) == 1:
+                    monkeypatch.setattr(time, "time", lambda: now() + ahead)
+                    (question,) = elsewhere.questions(run)
+                    elsewhere.answer(run, question.path, Said("me"))
+                    monkeypatch.setattr(time, "time", now)
+
+    journal.begin("test", "r", id="r", state="ready")
+    with InProcess(postgres, execute) as dispatcher:
+        dispatcher.ready(["r"])
+        until(lambda: len(tries) == 2 or journal.find("r").state == "waiting")
+        until(lambda: journal.find("r").state != "running")
+    assert (tries, journal.find("r").state) == (["r", "r"], "done")
+
+
+@pytest.mark.parametrize("ahead", [-1800, 1800])
+def test_timers_go_by_the_clock_of_the_database(postgres: str, monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
+    now, journal, begun = time.time, Journal(postgres), list[str]()
+    monkeypatch.setattr(time, "time", lambda: now() + ahead)
+
+    def execute(run: str) -> None:
+        begun.append(run)
+        with journal.run(run):
+            loads("sleep(3600)\n", "sleeps.vibe").run(Host(write=lambda _: None))
+
+    journal.begin("test", "r", id="r", state="ready")
+    with InProcess(postgres, execute) as dispatcher:
+        dispatcher.ready(["r"])
+        until(lambda: journal.find("r").state == "waiting")
+        entry = journal.find("r")
+        assert entry.created == pytest.approx(now(), abs=100)
+        assert entry.wake_at == pytest.approx(now() + 3600, abs=100)
+        assert (dispatcher.metrics().oldest, dispatcher.metrics().effects_per_second) == (None, 1 / 60)
+        # The hour passes.
+        with psycopg.connect(postgres, options="-c search_path=antiphon") as connection:
+            connection.execute("UPDATE effects SET began = began - 3600")
+            connection.execute("UPDATE runs SET wake_at = wake_at - 3600")
+        until(lambda: journal.find("r").state != "waiting" and len(begun) > 1)
+        until(lambda: journal.find("r").state != "running")
+    assert (journal.find("r").state, begun) == ("done", ["r", "r"])
 
 
 def test_a_run_whose_time_has_come_is_woken(postgres: str) -> None:

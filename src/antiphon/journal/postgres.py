@@ -52,6 +52,7 @@ _MANY = (
     # The newest migration of the tables of the queue, which are another project's.
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
 
 
@@ -114,6 +115,8 @@ class Postgres:
         self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = Lock()
         self._is_current = False
+        #: By how much the server's clock is ahead of our monotonic one.
+        self._ahead: float | None = None
 
     def __repr__(self) -> str:
         return f"Postgres({self.name!r})"
@@ -172,6 +175,18 @@ class Postgres:
             from antiphon.journal.queue import enqueue
 
             enqueue(connection, [run], 0)
+
+    def now(self, connection: Connection | None = None) -> float:
+        """The time of the server, which all machines share: theirs may be minutes apart, and may jump.
+
+        In a transaction the server is asked. Else it is what it said when we last connected, and what has passed since.
+        """
+        if connection is not None:
+            return connection.execute(_NOW).fetchall()[0][0]
+        if self._ahead is None:
+            self.read("SELECT 1", ())
+        assert self._ahead is not None
+        return self._ahead + time.monotonic()
 
     def held_until(self, connection: Any, run: str) -> float | None:
         """When the first request of a run may be sent that waits for a limit; none does, where there is none."""
@@ -252,6 +267,9 @@ class Postgres:
         try:
             if not self._is_current:
                 self._prepare(Connection(raw))
+            before = time.monotonic()
+            said = self.now(Connection(raw))
+            self._ahead = said - (before + time.monotonic()) / 2
         except BaseException:
             raw.close()
             raise

@@ -100,6 +100,10 @@ class Database:
     def announce(self, connection: Any, run: str) -> None:
         """Tell whoever waits that a run is ready: here nobody does."""
 
+    def now(self, connection: Any = None) -> float:  # noqa: ARG002
+        """The time of this machine, which alone has the file."""
+        return time.time()
+
     def held_until(self, connection: Any, run: str) -> float | None:
         """When the first request of a run may be sent that waits for a limit of all machines: here there are none."""
 
