@@ -120,6 +120,67 @@ def test_rows_are_run_by_workers_and_printed_in_order(postgres: str) -> None:
     )
 
 
+ASKS = 'let n = 0\nmodel m = { name: "openai-chat/gpt-5" }\ndo "number {n}" m\n'
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    with Fake() as fake:
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
+        yield fake
+
+
+def test_all_workers_together_spend_no_more_on_a_batch_than_they_may(postgres: str, fake: Fake) -> None:
+    fake.play(*["word"] * 20)
+    Path("p.vibe").write_text(ASKS)
+    Path("rows.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(20)))
+    with working(postgres, "--slots", "1"), working(postgres, "--slots", "1"):
+        ran = antiphon("map", "--db", postgres, "--max-cost", "0.0003", "p.vibe", "rows.csv")
+        found = [json.loads(line) for line in ran.out.splitlines()]
+        assert (ran.code, len(found)) == (1, 20)
+        asked = len(fake.requests)
+        each = next(row["cost"] for row in found if row["outcome"] == "done")
+        # Who has begun to ask when the last of it is spent is not stopped.
+        assert 0.0003 / each <= asked <= 0.0003 / each + 2
+        assert "not begun: the limit of $0.0003 is reached" in ran.err
+        assert "--max-cost USD` goes on" in ran.err
+        ran = antiphon("runs", "--db", postgres, "resume", "last")
+        assert (ran.code, len(fake.requests)) == (1, asked)
+        ran = antiphon("runs", "--db", postgres, "resume", "last", "--max-cost", "9")
+        assert {json.loads(line)["outcome"] for line in ran.out.splitlines()} == {"done"}
+        assert (ran.code, len(fake.requests)) == (0, 20)
+
+
+def test_rows_that_failed_are_tried_again_and_what_was_answered_is_not(postgres: str, fake: Fake) -> None:
+    fake.play("one", "two", "three")
+    Path("p.vibe").write_text(
+        ASKS + 'const ok = py(n) {\n  import os\n  if n == 2 and not os.path.exists("fixed"):\n'
+        '    raise ValueError("not yet")\n  return n\n}\nok\n'
+    )
+    Path("rows.csv").write_text("n\n1\n2\n3\n")
+    with working(postgres):
+        ran = antiphon("map", "--db", postgres, "p.vibe", "rows.csv")
+        assert [json.loads(line)["outcome"] for line in ran.out.splitlines()] == ["done", "failed", "done"]
+        Path("fixed").touch()
+        ran = antiphon("runs", "--db", postgres, "resume", "last")
+    assert (ran.code, [json.loads(line)["value"] for line in ran.out.splitlines()]) == (0, [1, 2, 3])
+    assert len(fake.requests) == 3
+
+
+def test_a_row_whose_program_was_changed_meanwhile_is_told_of_and_not_waited_for(postgres: str) -> None:
+    Path("p.vibe").write_text('let n = 0\nask "What of {n}?"\n')
+    Path("rows.csv").write_text("n\n1\n")
+    with working(postgres):
+        ran = antiphon("map", "--db", postgres, "p.vibe", "rows.csv")
+        row = json.loads(ran.out)
+        assert row["outcome"] == "waiting"
+        Path("p.vibe").write_text('let n = 0\nask "What now of {n}?"\n')
+        assert antiphon("runs", "--db", postgres, "answer", row["run"], "x").code == 0
+        ran = antiphon("runs", "--db", postgres, "resume", "last")
+    assert "is not the one of the last time" in json.loads(ran.out)["error"]
+
+
 def test_only_a_shared_journal_has_workers() -> None:
     Path("p.vibe").write_text("1\n")
     assert "--db postgresql" in antiphon("run", "--detach", "p.vibe").err

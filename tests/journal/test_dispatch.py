@@ -16,12 +16,16 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from antiphon.cli.telling import about, how_to_go_on
 from antiphon.effects import AskModel, Node, Place, Said, Step, at
 from antiphon.errors import NotReadyError, StoreError, Unsettled
+from antiphon.fakes import Fake
 from antiphon.journal import Dispatcher, Journal, Limits
+from antiphon.journal.queue import TAKE_OVERS
 from antiphon.lang.run import Host, loads
 from antiphon.session import Session
 from tests import postgres_server
+from tests.lang_unit.harness import connecting
 from tests.postgres_server import PASSWORD
 from tests.session.scripted import Scripted
 
@@ -43,6 +47,7 @@ class Workers:
     def __init__(self, url: str, home: Path) -> None:
         self.url = url
         self.home = home
+        self.lease = LEASE
         self.journal = Journal(url)
         self.dispatcher = Dispatcher(url, lease=LEASE)
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -51,7 +56,9 @@ class Workers:
         program = Path(__file__).with_name("worker_program.py")
         with (self.home / "errors").open("a") as errors:
             started = subprocess.Popen(
-                [sys.executable, program, self.url, self.home, str(LEASE), str(slots)], stderr=errors, stdout=errors
+                [sys.executable, program, self.url, self.home, str(self.lease), str(slots)],
+                stderr=errors,
+                stdout=errors,
             )
         self._processes.append(started)
         return started
@@ -61,6 +68,24 @@ class Workers:
             if each.poll() is None:
                 each.kill()
             each.wait()
+
+    def supervise(self, is_over: Callable[[], object]) -> int:
+        """Start a worker whenever there is none; how many died until it is over."""
+        dead, worker = 0, self.start()
+
+        def look() -> object:
+            nonlocal dead, worker
+            if worker.poll() is not None:
+                dead, worker = dead + 1, self.start()
+            return is_over()
+
+        until(look, "the end")
+        worker.kill()
+        worker.wait()
+        return dead
+
+    def kill_in(self, run: str, number: int, times: int) -> None:
+        (self.home / f"kill.{run}.{number}").write_text(str(times))
 
     def shut(self) -> None:
         (self.home / "closed").touch()
@@ -161,6 +186,38 @@ def test_a_run_whose_second_worker_dies_after_the_first_came_back_is_not_lost(wo
     until(lambda: workers.took("r", first) == 2, "the second take-over")
     until(lambda: workers.state("r") == "done")
     assert [state for _, _, state, _ in workers.effects()] == ["done"] * 3
+
+
+def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(workers: Workers) -> None:
+    workers.lease = 1.0
+    workers.kill_in("deadly", 1, times=99)
+    workers.dispatcher.ready(workers.begin("deadly"))
+    dead = workers.supervise(lambda: workers.state("deadly") == "failed")
+    assert dead == 1 + TAKE_OVERS
+    entry = workers.journal.find("deadly")
+    said = (entry.ending or {})["error"]["message"]
+    assert f"{dead} workers died" in said
+    assert "at step 2" in said
+    assert "`antiphon runs resume deadly`" in said
+    assert said in about(entry)
+    assert said in " ".join(how_to_go_on(workers.journal, "deadly", is_shown=True))
+    metrics = workers.dispatcher.metrics()
+    assert (dict(metrics.runs), metrics.lost) == ({"failed": 1}, 1)
+    assert "\nantiphon_runs_lost 1\n" in metrics.prometheus()
+    workers.kill_in("deadly", 1, times=TAKE_OVERS)
+    # What happened before does not count any more.
+    workers.dispatcher.ready(["deadly"])
+    assert workers.supervise(lambda: workers.state("deadly") == "done") == TAKE_OVERS
+    assert workers.dispatcher.metrics().lost == 0
+
+
+def test_a_run_that_gets_on_is_taken_over_as_often_as_it_takes(workers: Workers) -> None:
+    workers.lease = 1.0
+    for number in range(3):
+        workers.kill_in("r", number, times=2)
+    workers.dispatcher.ready(workers.begin("r"))
+    assert workers.supervise(lambda: workers.state("r") in ("done", "failed")) == 6
+    assert workers.state("r") == "done"
 
 
 def test_workers_survive_a_restart_of_the_server(tmp_path: Path) -> None:
@@ -332,6 +389,60 @@ def test_an_answer_that_comes_while_the_run_is_on_its_way_is_not_lost(postgres: 
     assert tries == ["r", "r"]
 
 
+@pytest.mark.parametrize("ahead", [-600, 600])
+def test_an_answer_from_a_machine_with_another_clock_is_not_lost(
+    postgres: str, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    journal, elsewhere, now = Journal(postgres), Journal(postgres), time.time
+    tries: list[str] = []
+
+    def execute(run: str) -> None:
+        with journal.run(run):
+            try:
+                loads('const who = ask "Who?"\nwho\n', "asks.vibe").run(Host(write=lambda _: None))
+            finally:
+                tries.append(run)
+                if len(tries) == 1:
+                    monkeypatch.setattr(time, "time", lambda: now() + ahead)
+                    (question,) = elsewhere.questions(run)
+                    elsewhere.answer(run, question.path, Said("me"))
+                    monkeypatch.setattr(time, "time", now)
+
+    journal.begin("test", "r", id="r", state="ready")
+    with InProcess(postgres, execute) as dispatcher:
+        dispatcher.ready(["r"])
+        until(lambda: len(tries) == 2 or journal.find("r").state == "waiting")
+        until(lambda: journal.find("r").state != "running")
+    assert (tries, journal.find("r").state) == (["r", "r"], "done")
+
+
+@pytest.mark.parametrize("ahead", [-1800, 1800])
+def test_timers_go_by_the_clock_of_the_database(postgres: str, monkeypatch: pytest.MonkeyPatch, ahead: int) -> None:
+    now, journal, begun = time.time, Journal(postgres), list[str]()
+    monkeypatch.setattr(time, "time", lambda: now() + ahead)
+
+    def execute(run: str) -> None:
+        begun.append(run)
+        with journal.run(run):
+            loads("sleep(3600)\n", "sleeps.vibe").run(Host(write=lambda _: None))
+
+    journal.begin("test", "r", id="r", state="ready")
+    with InProcess(postgres, execute) as dispatcher:
+        dispatcher.ready(["r"])
+        until(lambda: journal.find("r").state == "waiting")
+        entry = journal.find("r")
+        assert entry.created == pytest.approx(now(), abs=100)
+        assert entry.wake_at == pytest.approx(now() + 3600, abs=100)
+        assert (dispatcher.metrics().oldest, dispatcher.metrics().effects_per_second) == (None, 1 / 60)
+        # The hour passes.
+        with psycopg.connect(postgres, options="-c search_path=antiphon") as connection:
+            connection.execute("UPDATE effects SET began = began - 3600")
+            connection.execute("UPDATE runs SET wake_at = wake_at - 3600")
+        until(lambda: journal.find("r").state != "waiting" and len(begun) > 1)
+        until(lambda: journal.find("r").state != "running")
+    assert (journal.find("r").state, begun) == ("done", ["r", "r"])
+
+
 def test_a_run_whose_time_has_come_is_woken(postgres: str) -> None:
     journal = Journal(postgres)
     slept: list[str] = []
@@ -392,6 +503,48 @@ def test_what_was_answered_before_does_not_wait_again(postgres: str) -> None:
     with at(Place(Node(), (limits,))):
         assert str(Session(Scripted("ho")).vibe("hi")) == "ho"
     assert moments() != [(first,)]
+
+
+@pytest.mark.parametrize(
+    "text", ['do "hi"\n', 'vibe "hi"\n', 'const x = async for i in 1..1 { yield do "hi" }\nx[0]\n']
+)
+def test_a_long_wait_for_a_limit_holds_no_slot_and_keeps_its_moment(postgres: str, text: str) -> None:
+    journal, limits, values = Journal(postgres), Limits(postgres, {"*": 6_000}), dict[str, object]()
+
+    def execute(run: str) -> None:
+        with journal.run(run), limits.kept():
+            fake = Fake(["ho"])
+            host = Host(write=lambda _: None, connect=connecting(fake), default_model=lambda: "openai-chat/gpt-5")
+            values[run] = loads(text if run != "other" else "1\n", "p.vibe").run(host).value
+
+    def change(statement: str) -> None:
+        with psycopg.connect(postgres, options="-c search_path=antiphon") as connection:
+            connection.execute(statement.encode())
+
+    journal.begin("test", "r", id="r", state="ready")
+    journal.begin("test", "other", id="other", state="ready")
+    change("INSERT INTO limits VALUES ('*', extract(epoch FROM now()) + 1000)")
+    with InProcess(postgres, execute, slots=1) as dispatcher:
+        dispatcher.ready(["r"])
+        until(lambda: journal.find("r").state == "waiting")
+        wake_at = journal.find("r").wake_at
+        assert wake_at is not None
+        assert (limits_at := journal.read("SELECT free_at::float8 FROM limits", ())) == [
+            (pytest.approx(wake_at, abs=1),)
+        ]
+        dispatcher.ready(["other"])
+        until(lambda: journal.find("other").state == "done")
+        # Somebody who goes on with it early does not lose his place, and takes no other.
+        dispatcher.ready(["r"])
+        until(lambda: journal.find("r").state == "waiting")
+        assert journal.find("r").wake_at == pytest.approx(wake_at, abs=0.1)
+        assert journal.read("SELECT free_at FROM limits", ()) == limits_at
+        change("UPDATE held SET until = until - 1000")
+        change("UPDATE runs SET wake_at = wake_at - 1000 WHERE id = 'r'")
+        until(lambda: journal.find("r").state in ("done", "failed"))
+    assert values == {"r": "ho", "other": 1}
+    assert journal.read("SELECT free_at FROM limits", ()) == limits_at
+    assert journal.read("SELECT count(*) FROM held", ()) == [(0,)]
 
 
 def test_numbers_of_how_it_goes(workers: Workers) -> None:

@@ -1,13 +1,15 @@
 """A worker in a process of its own: `python worker_program.py URL DIRECTORY LEASE SLOTS`.
 
 Each run does three effects, which may be done twice. Who did what is written to `log` in the directory; as long as
-there is a `closed`, effects wait for it to go, or for an `open.PID`.
+there is a `closed`, effects wait for it to go, or for an `open.PID`. A `kill.RUN.NUMBER` is how many workers that
+effect of that run is still going to kill.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -27,6 +29,10 @@ def main() -> None:
 
     def effect(run: str, number: int) -> int:
         say("did", run, number)
+        deadly = home / f"kill.{run}.{number}"
+        if deadly.exists() and (left := int(deadly.read_text())):
+            deadly.write_text(str(left - 1))
+            os.kill(os.getpid(), signal.SIGKILL)
         while (home / "closed").exists() and not (home / f"open.{os.getpid()}").exists():
             time.sleep(0.02)
         return number

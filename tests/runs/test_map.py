@@ -174,7 +174,18 @@ def test_no_more_is_spent_than_may_be(fake: Fake):
     assert (ran.code, len(outcomes)) == (1, 20)
     assert "done" in outcomes
     assert outcomes[-1] == "limit"
-    assert len(fake.requests) < 20
+    asked = len(fake.requests)
+    assert asked < 20
+    assert "not begun: the limit of $0.0003 is reached" in ran.err
+    assert "runs resume" in ran.err
+    assert "--max-cost USD` goes on" in ran.err
+    # Rows that were not begun are as they were, and what was spent counts when it is gone on with.
+    assert json.loads(antiphon("runs", "list", "--of", "last", "--json").out)[-1]["state"] == "ready"
+    assert antiphon("runs", "resume", "last").code == 1
+    assert len(fake.requests) == asked
+    ran = antiphon("runs", "resume", "last", "--max-cost", "9")
+    assert (ran.code, {each["outcome"] for each in lines(ran.out)}) == (0, {"done"})
+    assert len(fake.requests) == 20
 
 
 class TestFromPython:

@@ -184,7 +184,7 @@ def _waited_for(running: Running) -> Late:
     _tell_how_to_go_on(running, "waiting")
     while True:
         entry = running.journal.find(running.id)
-        if entry.state != "waiting" or (entry.wake_at is not None and entry.wake_at <= time.time()):
+        if entry.state != "waiting" or (entry.wake_at is not None and entry.wake_at <= running.journal.now()):
             return gone_on(running.journal, running.id)
         time.sleep(_OFTEN)
 

@@ -32,9 +32,10 @@ def detach_run(db: str | None, begun: Begun, is_private: bool) -> None:
     click.echo(id)
 
 
-def hand_over_rows(journal: Journal, id: str) -> None:
-    """Have the rows of a batch that are not over run by whoever is free."""
-    _hand_over(journal, (row.id for row in journal.rows(id) if row.state in ("ready", "interrupted", "running")))
+def hand_over_rows(journal: Journal, id: str, *, retry: bool = False) -> None:
+    """Have the rows of a batch that are not over run by whoever is free, and those that failed where that is wanted."""
+    states = ("ready", "interrupted", "running", *(("failed",) if retry else ()))
+    _hand_over(journal, (row.id for row in journal.rows(id) if row.state in states))
 
 
 def _hand_over(journal: Journal, ids: Iterable[str]) -> None:

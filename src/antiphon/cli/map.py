@@ -78,7 +78,8 @@ def map(
     journal = Journal(db)
     id = begin_batch(journal, program, begun, fitted(program, whole))
     if not journal.is_shared:
-        sys.exit(print_rows(journal, id, Batch(journal, id, program, Hosts(begun), parallel).results()))
+        batch = Batch(journal, id, program, Hosts(begun), parallel, max_cost)
+        sys.exit(print_rows(journal, id, batch.results()))
     hand_over_rows(journal, id)
     if detach:
         click.echo(id)
@@ -91,9 +92,10 @@ def go_on_with_rows(journal: Journal, id: str, program: Program, begun: Begun) -
     from antiphon.runs.mapping import Batch, follow
 
     if journal.is_shared:
-        hand_over_rows(journal, id)
+        hand_over_rows(journal, id, retry=True)
         return print_rows(journal, id, follow(journal, id))
-    batch = Batch(journal, id, program, Hosts(begun), int(begun.settings.get("parallel", 8)))
+    given = begun.settings
+    batch = Batch(journal, id, program, Hosts(begun), int(given.get("parallel", 8)), given.get("max_cost"))
     return print_rows(journal, id, batch.results(retry=True))
 
 
@@ -106,8 +108,9 @@ def print_rows(journal: Journal, id: str, results: Generator[RowResult]) -> int:
         click.echo("interrupted", err=True)
         seen.add("interrupted")
     if seen - {"done"}:
-        again = "goes on, and tries again what failed"
-        click.echo(f"antiphon: run {id}: `antiphon runs resume {id}` {again}", err=True)
+        more = " --max-cost USD" if "limit" in seen else ""
+        again = "goes on, and tries again what failed" if not more else "goes on, up to so much in all"
+        click.echo(f"antiphon: run {id}: `antiphon runs resume {id}{more}` {again}", err=True)
     for outcome, code in (("interrupted", 130), ("failed", 1), ("waiting", 3)):
         if outcome in seen:
             return code
@@ -115,18 +118,15 @@ def print_rows(journal: Journal, id: str, results: Generator[RowResult]) -> int:
 
 
 class Hosts:
-    """The world of each row: nothing is printed, nobody is asked, and together they spend no more than they may."""
+    """The world of each row: nothing is printed, and nobody is asked."""
 
     def __init__(self, begun: Begun) -> None:
         from dataclasses import replace
 
         from antiphon.cli.hosting import Terminal
-        from antiphon.effects import Budget
 
         own = {name: each for name, each in begun.settings.items() if name not in ("max_cost", "parallel")}
         self._begun = replace(begun, settings=own)
-        limit = begun.settings.get("max_cost")
-        self._budget: tuple[Performer, ...] = () if limit is None else (Budget(limit),)
         self._terminal = Terminal(has_human=False)
         self._terminal.watch = None
 
@@ -134,7 +134,7 @@ class Hosts:
         """The one of a row."""
         from antiphon.cli.carrying import host_of, write_nothing
 
-        return host_of(self._begun, self._terminal, (*self._budget, *performers), write=write_nothing)
+        return host_of(self._begun, self._terminal, performers, write=write_nothing)
 
 
 def _print_results(journal: Journal, id: str, results: Generator[RowResult], seen: set[str]) -> None:

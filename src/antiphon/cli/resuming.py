@@ -25,8 +25,12 @@ def go_on_here(
     as_json: bool,
     wait: bool,
     anew: Mapping[str, str | None] | None = None,
+    max_cost: float | None = None,
 ) -> int:
-    """Go on with a run here; `anew`, with what was decided about steps: what is to come of each, or to do it again."""
+    """Go on with a run here; `anew`, with what was decided about steps: what is to come of each, or to do it again.
+
+    With a `max_cost`, that is what it may cost from now on.
+    """
     from antiphon.cli.carrying import carry_out, gone_on
 
     if entry.state == "done" and anew is None and entry.kind != "map":
@@ -39,6 +43,12 @@ def go_on_here(
         return resume_ask(entry, as_json)
     begun = begun_of(entry, journal)
     _enter(begun.directory, entry)
+    if max_cost is not None:
+        begun = replace(begun, settings={**begun.settings, "max_cost": max_cost})
+        if entry.kind != "row":
+            running = journal.go_on(entry.id)
+            running.describe(settings=begun.settings)
+            running.leave(entry.state, entry.ending)
     if entry.kind == "map":
         from antiphon.cli.map import go_on_with_rows
 

@@ -26,6 +26,13 @@ _RIGHT = (False, False, False, True, True)
 _OVER = ("done", "failed", "cancelled")
 
 
+def _finite(*given: Any) -> float | None:
+    # What else is in that module, only a run that is gone on with needs.
+    from antiphon.cli.run import finite
+
+    return finite(*given)
+
+
 @click.group(cls=ListingGroup)
 @click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
               help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
@@ -89,10 +96,18 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
 @click.option("--retry", multiple=True, metavar="PATH", help="Do this step again. (May be given several times.)")
 @click.option("--skip", nargs=2, multiple=True, metavar="PATH VALUE",
               help="Do not do this step: this is what came of it. (May be given several times.)")  # fmt: skip
+@click.option("--max-cost", type=click.FloatRange(min=0), callback=_finite, metavar="USD",
+              help="What it may cost in all, with what it has cost already.")  # fmt: skip
 @click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
 def resume(
-    id: str, edited: bool, retry: tuple[str, ...], skip: tuple[tuple[str, str], ...], wait: bool, as_json: bool
+    id: str,
+    edited: bool,
+    retry: tuple[str, ...],
+    skip: tuple[tuple[str, str], ...],
+    max_cost: float | None,
+    wait: bool,
+    as_json: bool,
 ) -> None:
     """Go on with a run: what it has done is not done again.
 
@@ -104,7 +119,7 @@ def resume(
         entry = journal.find(id)
         decided = {**dict.fromkeys(retry), **dict(skip)}
         anew = decided if decided or edited else None
-        sys.exit(go_on_here(journal, entry, as_json=as_json, wait=wait, anew=anew))
+        sys.exit(go_on_here(journal, entry, as_json=as_json, wait=wait, anew=anew, max_cost=max_cost))
 
 
 @runs.command()

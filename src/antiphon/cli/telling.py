@@ -94,7 +94,7 @@ def about(entry: RunEntry) -> str:
         return f"{title}: {one_line(first.text)}{more}"
     if entry.state == "waiting" and entry.wake_at is not None:
         return f"{title}: sleeps until {local(entry.wake_at)}"
-    return title
+    return f"{title}{_why(entry)}" if entry.state == "failed" else title
 
 
 def local(moment: float) -> str:
@@ -125,7 +125,8 @@ def _why(entry: RunEntry) -> str:
     """What it failed with, as far as that is known."""
     error = obj(obj(entry.ending).get("error"))
     where = f" (line {error['line']})" if "line" in error else ""
-    return f": {error['code']}: {one_line(str(error.get('message')))}{where}" if "code" in error else ""
+    code = f"{error['code']}: " if "code" in error else ""
+    return f": {code}{one_line(str(error['message']))}{where}" if "message" in error else ""
 
 
 def _waits_for(entry: RunEntry) -> Generator[str]:

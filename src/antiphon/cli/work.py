@@ -16,7 +16,9 @@ from antiphon._printable import printable, printable_line
 from antiphon.errors import AntiphonError, ConfigurationError
 
 if TYPE_CHECKING:
+    from antiphon.effects import Performer
     from antiphon.journal import Dispatcher, Journal, Limits, Metrics
+    from antiphon.journal.postgres import Postgres
     from antiphon.lang.run import Program
     from antiphon.runs.begun import Begun
 
@@ -55,13 +57,14 @@ def work(
     ends it at once, and others go on with its runs. Start it in the directory of the programs.
     """
     from antiphon.journal import Dispatcher, Journal, Limits
+    from antiphon.journal.postgres import Postgres
 
     dispatcher = Dispatcher(db, lease=lease)
     if status:
         _tell_status(dispatcher.metrics(), as_json)
         return
     logging.basicConfig(format="antiphon: %(message)s", level=logging.WARNING)
-    journal, kept = Journal(db), Limits(db, limits) if limits else None
+    journal, database, kept = Journal(db), Postgres(db), Limits(db, limits) if limits else None
     # Its mistakes are told before it says that it works.
     dispatcher.metrics()
     with _served(dispatcher, metrics):
@@ -71,7 +74,7 @@ def work(
         def execute(id: str) -> None:
             # Threads know nothing of the command that they work for.
             with context.scope(cleanup=False):
-                _execute(journal, kept, id)
+                _execute(journal, database, kept, id)
 
         dispatcher.work(execute, slots)
 
@@ -79,21 +82,33 @@ def work(
 # Executing
 
 
-def _execute(journal: Journal, limits: Limits | None, id: str) -> None:
+def _execute(journal: Journal, database: Postgres, limits: Limits | None, id: str) -> None:
     from antiphon.cli.carrying import carry_out_unseen, gone_on
     from antiphon.cli.resuming import begun_of
+    from antiphon.journal.limits import BatchBudget
     from antiphon.lang.syntax.diagnostics import ProgramErrors
+    from antiphon.runs.mapping import begin_anew, not_begun
 
     entry = journal.find(id)
     begun = begun_of(entry, journal)
     kept = gone_on(journal, id, other_model=bool(begun.settings.get("every_model")))
+    others: list[Performer] = [] if limits is None else [limits]
+    if entry.kind == "row" and (most := begun.settings.get("max_cost")) is not None:
+        budget = BatchBudget(database, entry.parent or "", most)
+        if not entry.effects and (reached := budget.reached()):
+            kept.leave("interrupted", not_begun(reached))
+            return
+        others.append(budget)
+        begun = replace(begun, settings={**begun.settings, "max_cost": None})
+    if kept.running is not None:
+        begin_anew(journal, entry, kept.running)
     try:
         found, program = _program(begun)
     except (AntiphonError, ProgramErrors) as error:
         kept.leave("failed", {"outcome": "invalid", "value": None, "error": {"message": str(error)}})
         click.echo(f"antiphon: run {printable_line(id)} cannot be run here: {printable_line(str(error))}", err=True)
         return
-    carry_out_unseen(program, found, kept, *(() if limits is None else (limits,)))
+    carry_out_unseen(program, found, kept, *others)
 
 
 def _program(begun: Begun) -> tuple[Begun, Program]:
@@ -133,13 +148,14 @@ def _tell_status(metrics: Metrics, as_json: bool) -> None:
 
     if as_json:
         workers = [{"process": each.process, "slots": each.slots, "silent": each.silent} for each in metrics.workers]
-        numbers = {"effects_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
-        click.echo(
-            json_text({"runs": dict(metrics.runs), "oldest_ready": metrics.oldest, **numbers, "workers": workers})
-        )
+        numbers = {"lost": metrics.lost, "oldest_ready": metrics.oldest}
+        numbers |= {"effects_per_second": metrics.effects_per_second, "cost_last_hour": metrics.cost}
+        click.echo(json_text({"runs": dict(metrics.runs), **numbers, "workers": workers}))
         return
     states = ", ".join(f"{number} {state}" for state, number in sorted(metrics.runs.items())) or "none"
     click.echo(f"runs     {states}")
+    if metrics.lost:
+        click.echo(f"lost     {metrics.lost} of the failed were set aside: their workers died with them")
     if metrics.oldest is not None:
         click.echo(f"waiting  the oldest ready run for {metrics.oldest:.0f} s")
     click.echo(f"effects  {metrics.effects_per_second:.1f} a second in the last minute")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -135,7 +134,7 @@ class Entries:
         text = "" if is_left_out else as_text(outcome_json(outcome))
         if is_private() and text:
             text = self._journal.seal.close(text)
-        self._write(_END, (state, text, time.time(), cost, step.path))
+        self._write(_END, (state, text, self._journal.now(), cost, step.path))
 
     # What was written down
 
@@ -206,11 +205,11 @@ class Entries:
         # A line that is printed twice is worse than one that is lost with the process that printed it.
         self._insert(step, text, hash, state, '{"value":null}' if isinstance(effect, Print) else None)
         if isinstance(effect, Sleep) and state == "waiting":
-            raise Unsettled(_until(time.time() + effect.seconds))
+            raise Unsettled(_until(self._journal.now() + effect.seconds))
         return None
 
     def _slept(self, step: Step, until: float) -> Outcome:
-        if time.time() < until:
+        if self._journal.now() < until:
             raise Unsettled(_until(until))
         outcome = Outcome()
         self.after(step, outcome)
@@ -221,7 +220,7 @@ class Entries:
     ) -> None:
         with self._lock:
             number, self._count = self._count, self._count + 1
-        now = time.time()
+        now = self._journal.now()
         ended = now if state in ("done", "failed") else None
         self._write(_BEGIN, (step.path, number, step.effect.kind, hash, text, state, outcome, now, ended, cost))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -66,12 +65,15 @@ class Running:
             self.id,
             self._epoch,
             "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = (SELECT run FROM at) AND path = ?",
-            (state, body, time.time(), path),
+            (state, body, self.journal.now(), path),
         )
 
     def describe(self, **about: Any) -> None:
         """Say more of how it was begun."""
         body = as_text({**self.journal.find(self.id).begun_as, **about})
+        ((before,),) = self.journal.read("SELECT begun_as FROM runs WHERE id = ?", (self.id,))
+        if self.journal.raw(before).startswith(MARK):
+            body = self.journal.seal.close(body)
         self.journal.write(
             self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
         )
@@ -194,7 +196,7 @@ class Journal:
     ) -> Running:
         """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data."""
         _check_name(id or "run")
-        now, body, owner = time.time(), as_text(begun_as or {}), owner_here() if state == "running" else ""
+        now, body, owner = self.now(), as_text(begun_as or {}), owner_here() if state == "running" else ""
         body = self.seal.close(body) if is_private else body
 
         def make(connection: Any) -> str:
@@ -246,7 +248,7 @@ class Journal:
 
     def add_rows(self, parent: str, rows: Sequence[tuple[int, Mapping[str, Any]]], is_private: bool = False) -> None:
         """Runs that are part of one, one for each row of values to start with; they are ready."""
-        now, close = time.time(), self.seal.close if is_private else str
+        now, close = self.now(), self.seal.close if is_private else str
         bodies = [(number, close(as_text({"inputs": encoded(inputs)}))) for number, inputs in rows]
 
         def add(connection: Any) -> None:
@@ -290,7 +292,7 @@ class Journal:
                 raise Unfinished(f"run {id!r} is being run by process {owner.split(':')[1]}; wait for it, or end it")
             connection.execute(
                 "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
-                (epoch + 1, me, time.time(), id),
+                (epoch + 1, me, self._database.now(connection), id),
             )
             return epoch + 1
 
@@ -307,7 +309,7 @@ class Journal:
             connection.execute(
                 "UPDATE runs SET state = ?, owner = '', updated = ?, ending = ?, wake_at = ?"
                 " WHERE id = ? AND epoch = ?",
-                (as_now, time.time(), body and _name(body), self._wakes(connection, id), id, epoch),
+                (as_now, self._database.now(connection), body and _name(body), self._wakes(connection, id), id, epoch),
             )
 
         self._database.write(let_go)
@@ -319,10 +321,12 @@ class Journal:
         if asked and self.raw(asked[0][0]).startswith(MARK):
             body = self.seal.close(body)
         with self._database.writing() as connection:
+            # Who takes the run now comes before this moment or after it, and sees the answer in the latter case.
+            connection.execute("SELECT 1 FROM runs WHERE id = ?" + self._database.taken, (id,))
             changed = connection.execute(
                 "UPDATE effects SET state = 'done', outcome = ?, ended = ?"
                 " WHERE run = ? AND path = ? AND kind = 'person' AND state = 'waiting'",
-                (body, time.time(), id, path),
+                (body, self._database.now(connection), id, path),
             ).rowcount
             connection.execute("UPDATE runs SET state = 'ready' WHERE id = ? AND state = 'waiting'", (id,))
             self._database.announce(connection, id)
@@ -343,7 +347,7 @@ class Journal:
             connection.execute(
                 "UPDATE runs SET state = 'cancelled', owner = '', epoch = epoch + 1, updated = ?, wake_at = NULL"
                 " WHERE id = ?",
-                (time.time(), id),
+                (self._database.now(connection), id),
             )
 
     def set_aside(self, id: str, epoch: int) -> str:
@@ -360,11 +364,13 @@ class Journal:
                 (name, id),
             )
             connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
+            # Whoever goes on with it when this process is gone does not begin anew once more.
+            connection.execute("UPDATE runs SET ending = NULL WHERE id = ?", (id,))
         return name
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
         """A new run that has done what another had done before a step; of that step comes what is `given`."""
-        body, now = None if begun_as is None else as_text(begun_as), time.time()
+        body, now = None if begun_as is None else as_text(begun_as), self.now()
         with self._database.writing() as connection:
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
             if found is None:
@@ -455,6 +461,10 @@ class Journal:
         """Let go of the file."""
         self._database.close()
 
+    def now(self) -> float:
+        """The time, as all who share the journal have it, in seconds since 1970."""
+        return self._database.now()
+
     # For the entries
 
     def read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
@@ -505,13 +515,15 @@ class Journal:
             connection.execute(KEEP, (_name(text)[1:], text))
 
     def _wakes(self, connection: Any, id: str) -> float | None:
-        """When the first of what sleeps in a run wakes up."""
+        """When the first of what sleeps in a run wakes up, or may be asked."""
         rows = connection.execute(
             "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
         ).fetchall()
         from antiphon._json import loads
 
-        return min((began + loads(effect, "a sleep")["seconds"] for began, effect in rows), default=None)
+        moments = [began + loads(effect, "a sleep")["seconds"] for began, effect in rows]
+        held = self._database.held_until(connection, id)
+        return min([*moments, *([] if held is None else [held])], default=None)
 
 
 _USED = " UNION ".join(

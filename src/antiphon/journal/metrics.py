@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from antiphon.journal.queue import LOST
+
 if TYPE_CHECKING:
     from antiphon.journal.postgres import Connection, Postgres
 
@@ -25,11 +27,12 @@ class WorkerEntry:
 class Metrics:
     """All runs by their state; what happens now; and what it costs.
 
-    `oldest` is for how many seconds the oldest ready run has been waiting for a worker. `effects_per_second` is of the
-    last minute, `cost` of the last hour.
+    `lost` of the failed ones were set aside because their workers died. `oldest` is for how many seconds the oldest
+    ready run has been waiting for a worker. `effects_per_second` is of the last minute, `cost` of the last hour.
     """
 
     runs: Mapping[str, int]
+    lost: int
     oldest: float | None
     effects_per_second: float
     cost: float
@@ -46,6 +49,7 @@ class Metrics:
         return "".join(
             (
                 _gauge("runs", "Runs by state", states),
+                _gauge("runs_lost", "Failed runs that were set aside because their workers died", [("", self.lost)]),
                 _gauge("oldest_ready_seconds", "Age of the oldest ready run", [("", self.oldest or 0)]),
                 _gauge("effects_per_second", "Effects begun, over the last minute", [("", self.effects_per_second)]),
                 _gauge("cost_last_hour", "Cost of the last hour in dollars", [("", self.cost)]),
@@ -59,13 +63,15 @@ def measure(database: Postgres, lease: float) -> Metrics:
     """The numbers of now, all of the same moment."""
     with database.reading() as connection:
         states = connection.execute("SELECT state, count(*) FROM runs GROUP BY state").fetchall()
+        (lost,) = _one(connection, f"SELECT count(*) FROM runs WHERE state = 'failed' AND ending LIKE '{LOST}%'")
         (oldest,) = _one(connection, f"SELECT {_NOW} - min(updated) FROM runs WHERE state = 'ready'")
         (begun,) = _one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
         (cost,) = _one(connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'")
         workers = connection.execute(
             f"SELECT process, slots, {_NOW} - seen FROM workers WHERE seen > {_NOW} - ? ORDER BY process", (lease,)
         ).fetchall()
-    return Metrics(dict(states), oldest, (begun or 0) / 60, cost or 0.0, tuple(WorkerEntry(*each) for each in workers))
+    living = tuple(WorkerEntry(*each) for each in workers)
+    return Metrics(dict(states), int(lost or 0), oldest, (begun or 0) / 60, cost or 0.0, living)
 
 
 def _one(connection: Connection, statement: str) -> tuple[float | None, ...]:

@@ -30,6 +30,7 @@ _AT = f"{AT.removesuffix(')')} FOR SHARE)"
 _MANY = (
     "CREATE INDEX runs_state ON runs (state)",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
+    """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
     # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
     "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
     """CREATE TABLE workers (
@@ -39,9 +40,19 @@ _MANY = (
         seen REAL NOT NULL
     )""",
     "CREATE TABLE limits (name TEXT PRIMARY KEY, free_at REAL NOT NULL)",
+    # The moments that requests have taken which were too far off to wait for.
+    """CREATE TABLE held (
+        run TEXT NOT NULL REFERENCES runs (id) ON DELETE CASCADE,
+        path TEXT NOT NULL,
+        until REAL NOT NULL,
+        PRIMARY KEY (run, path)
+    )""",
+    # What batches that may not cost more than so much have cost; nothing, where a price is not known.
+    "CREATE TABLE spent (batch TEXT PRIMARY KEY REFERENCES runs (id) ON DELETE CASCADE, cost REAL)",
     # The newest migration of the tables of the queue, which are another project's.
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
+_NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
 
 
@@ -104,6 +115,8 @@ class Postgres:
         self._free: list[psycopg.Connection[tuple[Any, ...]]] = []
         self._lock = Lock()
         self._is_current = False
+        #: By how much the server's clock is ahead of our monotonic one.
+        self._ahead: float | None = None
 
     def __repr__(self) -> str:
         return f"Postgres({self.name!r})"
@@ -162,6 +175,22 @@ class Postgres:
             from antiphon.journal.queue import enqueue
 
             enqueue(connection, [run], 0)
+
+    def now(self, connection: Connection | None = None) -> float:
+        """The time of the server, which all machines share: theirs may be minutes apart, and may jump.
+
+        In a transaction the server is asked. Else it is what it said when we last connected, and what has passed since.
+        """
+        if connection is not None:
+            return connection.execute(_NOW).fetchall()[0][0]
+        if self._ahead is None:
+            self.read("SELECT 1", ())
+        assert self._ahead is not None
+        return self._ahead + time.monotonic()
+
+    def held_until(self, connection: Any, run: str) -> float | None:
+        """When the first request of a run may be sent that waits for a limit; none does, where there is none."""
+        return connection.execute("SELECT min(until) FROM held WHERE run = ?", (run,)).fetchone()[0]
 
     def close(self) -> None:
         """Let go of the connections; they are opened again when they are needed."""
@@ -238,6 +267,9 @@ class Postgres:
         try:
             if not self._is_current:
                 self._prepare(Connection(raw))
+            before = time.monotonic()
+            said = self.now(Connection(raw))
+            self._ahead = said - (before + time.monotonic()) / 2
         except BaseException:
             raw.close()
             raise

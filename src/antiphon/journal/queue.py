@@ -6,16 +6,19 @@ has its run as `queueing_lock`, so a run has at most one that nobody has begun.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError, StoreError
 
 if TYPE_CHECKING:
     from antiphon.journal.postgres import Connection, Postgres
 
+log = logging.getLogger("antiphon.journal")
 QUEUE = "antiphon"
 TASK = "antiphon.look"
 #: From this many on, PostgreSQL is told that the table has changed: its guesses make fetching 60 times slower.
@@ -23,6 +26,10 @@ _MANY = 500
 #: One step of priority is more than the rows of a batch, whose n-th row comes n places after its first.
 _STEP = 1_000_000
 _TAKEN_OVER = 1000 * _STEP
+#: So often a run is taken over from workers that died, before it has ended one more step; then it is what kills them.
+TAKE_OVERS = 3
+#: How the ending of a run begins that was set aside for that.
+LOST = '{"outcome":"lost"'
 
 _SOON = object()
 _NOW = "extract(epoch FROM clock_timestamp())"
@@ -119,7 +126,8 @@ def take_over(connection: Connection, lease: float) -> int:
     """Have the runs of workers looked at that were silent for a lease. How many they were.
 
     Their jobs end here and new ones are made: a worker that comes back ends what it had, and never what another has.
-    A server that has just been started knows nothing of who is silent.
+    A server that has just been started knows nothing of who is silent. A job says how many workers died with its run
+    since the run has last ended a step; a run that was made ready by somebody has a job that knows of none.
     """
     return connection.execute(
         "WITH ended AS (UPDATE procrastinate_jobs job SET status = 'failed', attempts = attempts + 1,"
@@ -127,8 +135,12 @@ def take_over(connection: Connection, lease: float) -> int:
         " LEFT JOIN procrastinate_workers worker ON worker.id = lost.worker_id WHERE lost.status = 'doing'"
         " AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => ?))"
         " AND pg_postmaster_start_time() < now() - make_interval(secs => ?)"
-        " FOR UPDATE OF lost SKIP LOCKED) RETURNING queueing_lock AS id)"
-        f" {_INTO} SELECT DISTINCT {_AS}, {_TAKEN_OVER} FROM ended WHERE id IS NOT NULL {_ONCE}",
+        " FOR UPDATE OF lost SKIP LOCKED) RETURNING queueing_lock AS id, args),"
+        " counted AS (SELECT id, args, (SELECT count(*) FROM effects WHERE run = ended.id AND state IN"
+        " ('done', 'failed')) AS steps FROM ended WHERE id IS NOT NULL)"
+        f" {_INTO} SELECT DISTINCT ON (id) '{QUEUE}', '{TASK}', id, jsonb_build_object('run', id, 'steps', steps,"
+        " 'lost', 1 + CASE WHEN (args->>'steps')::bigint = steps THEN (args->>'lost')::bigint ELSE 0 END),"
+        f" {_TAKEN_OVER} FROM counted ORDER BY id, args->'lost' DESC NULLS LAST {_ONCE}, args = excluded.args",
         (lease, lease),
     ).rowcount
 
@@ -176,14 +188,17 @@ def beat(connection: Connection, worker: int | None, process: str, slots: int) -
     )
 
 
-def claim(database: Postgres, run: str, job: int, lease: float) -> int | None:
-    """The epoch of a run that is to be gone on with now, and that nobody is at; one of a dead worker is freed."""
-    while (found := _claimed(database, run, job, lease)) is _SOON:
+def claim(database: Postgres, run: str, job: int, lease: float, lost: int = 0) -> int | None:
+    """The epoch of a run that is to be gone on with now, and that nobody is at; one of a dead worker is freed.
+
+    One with which too many workers were `lost` is set aside.
+    """
+    while (found := _claimed(database, run, job, lease, lost)) is _SOON:
         time.sleep(0.05)
     return found if isinstance(found, int) else None
 
 
-def _claimed(database: Postgres, run: str, job: int, lease: float) -> object:
+def _claimed(database: Postgres, run: str, job: int, lease: float, lost: int) -> object:
     def look(connection: Connection) -> object:
         found: Any = connection.execute(
             "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
@@ -192,16 +207,39 @@ def _claimed(database: Postgres, run: str, job: int, lease: float) -> object:
         if state not in ("ready", "running"):
             return None
         others = connection.execute(f"{_LIVE} AND job.queueing_lock = ? AND job.id < ?", (lease, run, job)).fetchall()
-        if state == "ready":
+        if state == "ready" and others:
             # Somebody who came before is about to begin it, or has just ended it before it was made ready again.
-            return _SOON if others else epoch
+            return _SOON
         process = owner.rpartition(":")[0]
-        if others or not connection.execute("SELECT 1 FROM workers WHERE process = ?", (process,)).fetchall():
+        if state == "running" and (
+            others or not connection.execute("SELECT 1 FROM workers WHERE process = ?", (process,)).fetchall()
+        ):
             return None
-        connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
-        return epoch + 1
+        if lost > TAKE_OVERS:
+            return _give_up(connection, run, lost)
+        if state == "running":
+            connection.execute("UPDATE runs SET state = 'ready', owner = '', epoch = epoch + 1 WHERE id = ?", (run,))
+        return epoch + (state == "running")
 
     return database.write(look)
+
+
+def _give_up(connection: Connection, run: str, lost: int) -> None:
+    """Set a run aside that has killed its workers."""
+    found = connection.execute(
+        "SELECT path FROM effects WHERE run = ? AND state = 'begun' ORDER BY seq DESC LIMIT 1", (run,)
+    ).fetchone()
+    where = f" at step {found[0]}" if found else ""
+    message = (
+        f"{lost} workers died one after the other with this run{where}, so no more take it;"
+        f" when that cannot happen again: `antiphon runs resume {run}`"
+    )
+    log.error("run %s is set aside: %s", run, message)
+    connection.execute(
+        "UPDATE runs SET state = 'failed', owner = '', epoch = epoch + 1, wake_at = NULL, ending = ?,"
+        f" updated = {_NOW} WHERE id = ?",
+        (as_text({"outcome": "lost", "value": None, "error": {"message": message}}), run),
+    )
 
 
 def left(database: Postgres, run: str, epoch: int, process: str, error: BaseException | None) -> None:

@@ -185,11 +185,11 @@ class Runner:
 
     # In the threads of runs
 
-    def _look(self, context: JobContext, run: str) -> None:
+    def _look(self, context: JobContext, run: str, lost: int = 0, **_: object) -> None:
         """What a job is for."""
         assert context.job.id is not None
         try:
-            epoch = queue.claim(self._database, run, context.job.id, self._lease)
+            epoch = queue.claim(self._database, run, context.job.id, self._lease, lost)
             if epoch is not None:
                 queue.left(self._database, run, epoch, process(), self._executed(run))
         except StoreError as error:

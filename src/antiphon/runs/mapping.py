@@ -6,15 +6,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
 from typing import Any
 
 from antiphon._shape import obj
+from antiphon.effects.budget import Budget
 from antiphon.effects.door import Performer
 from antiphon.effects.written import decoded
-from antiphon.journal import Journal, RunEntry
+from antiphon.journal import Journal, RunEntry, Running
+from antiphon.journal.limits import COST_OF_ROWS
 from antiphon.journal.shelf import set_aside
 from antiphon.lang.run import Host, Program, load
 from antiphon.runs.begun import Begun, sources_of
@@ -24,6 +26,8 @@ from antiphon.runs.rows import Numbered, fitted, has_private, numbered, read_row
 #: Makes the host of one row, with who stands in its door.
 Hosts = Callable[[tuple[Performer, ...]], Host]
 _ENDED = ("done", "failed", "cancelled")
+#: How rows end that are tried again.
+_FAILED = ("failed", "invalid", "limit", "lost")
 _PAGE = 500
 
 
@@ -31,7 +35,8 @@ _PAGE = 500
 class RowResult:
     """What came of a row: a `value`, or why there is none.
 
-    `outcome` is `done`, `failed`, `waiting`, `limit` or `cancelled`; `run` is the name of its run in the journal.
+    `outcome` is `done`, `failed`, `invalid`, `waiting`, `limit`, `cancelled` or `lost`, where workers died with it;
+    `run` is the name of its run in the journal.
     """
 
     number: int
@@ -61,7 +66,8 @@ def map(
     """Run a program for each row, and give what came of each, in order; an error of one is its result.
 
     `rows` are mappings, or a file of them; each gives variables of the program's top level their values. With an `id`
-    that the journal knows, what was done then is not done again.
+    that the journal knows, what was done then is not done again. `max_cost` are US dollars for all of them: what they
+    cost before counts, and rows that are not begun when it is reached stay as they are.
     """
     journal = journal or Journal()
     loaded = program if isinstance(program, Program) else load(program)
@@ -69,7 +75,7 @@ def map(
         given = read_rows(str(rows)) if isinstance(rows, str | PathLike) else rows
         begun = Begun(loaded.source.name, "", loaded.source.name, sources_of(loaded))
         id = begin_batch(journal, loaded, begun, fitted(loaded, numbered(given, sample)), id=id)
-    return Batch(journal, id, loaded, hosts or _plain_hosts(max_cost), parallel).results()
+    return Batch(journal, id, loaded, hosts or _plain_host, parallel, max_cost).results()
 
 
 def begin_batch(journal: Journal, program: Program, begun: Begun, rows: Iterable[Numbered], *, id: str = "") -> str:
@@ -89,24 +95,36 @@ def begin_batch(journal: Journal, program: Program, begun: Begun, rows: Iterable
 class Batch:
     """The rows of a batch, run here."""
 
-    def __init__(self, journal: Journal, id: str, program: Program, hosts: Hosts, parallel: int) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        id: str,
+        program: Program,
+        hosts: Hosts,
+        parallel: int,
+        max_cost: float | None = None,
+    ) -> None:
         self._journal = journal
         self._id = id
         self._program = program
         self._hosts = hosts
         self._parallel = parallel
+        self._max_cost = max_cost
+        self._budget = Budget(max_cost)
+        ((cost, unknown),) = journal.read(COST_OF_ROWS, (id,)) or [(0.0, 0)]
+        self._budget.cost = None if unknown else cost
 
     def results(self, *, retry: bool = False) -> Generator[RowResult]:
         """What comes of each row, in order; those that have failed are tried again where that is wanted."""
         running = self._journal.go_on(self._id)
         state = "interrupted"
-        waits: set[str] = set()
+        seen: set[str] = set()
         try:
             with ThreadPoolExecutor(self._parallel, "antiphon: row") as pool:
                 for result in self._in_order(pool, retry):
-                    waits |= {result.outcome} & {"waiting"}
+                    seen.add(result.outcome)
                     yield result
-            state = "waiting" if waits else "done"
+            state = "waiting" if "waiting" in seen else "interrupted" if "limit" in seen else "done"
         finally:
             running.leave(state)
 
@@ -127,27 +145,52 @@ class Batch:
     def _carried_out(self, row: RunEntry, retry: bool) -> RowResult:
         if row.state in _ENDED and not (retry and row.state == "failed"):
             return result_of(row)
-        return run_row(self._journal, row, self._program, self._hosts)
+        if row.effects == 0 and (reached := self._reached()):
+            return result_of(replace(row, ending=not_begun(reached)))
+        return self._run(row)
+
+    def _reached(self) -> str:
+        """Why no row is begun any more; nothing, as long as one may be."""
+        cost, most = self._budget.cost, self._max_cost
+        return "" if most is None or (cost is not None and cost < most) else f"the limit of ${most:g} is reached"
+
+    def _run(self, row: RunEntry) -> RowResult:
+        """Carry out one row, from where it was left."""
+        running = self._journal.go_on(row.id)
+        begin_anew(self._journal, row, running)
+        # The budget stands behind who knows what was asked before: that is counted already.
+        host = self._hosts((running.performer, self._budget))
+        report = self._program.attempt(host, inputs=decoded(row.begun_as.get("inputs", {})))
+        leave(running, report)
+        if report.outcome == "interrupted":
+            raise KeyboardInterrupt
+        return result_of(self._journal.find(row.id))
 
 
 def follow(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowResult]:
     """What comes of each row of a batch that others run, in order, as soon as it is there."""
     for row in journal.rows(id):
-        while (now := journal.find(row.id)).state not in (*_ENDED, "waiting"):
+        while not _is_over(now := journal.find(row.id)):
             time.sleep(every)
         yield result_of(now)
 
 
-def run_row(journal: Journal, row: RunEntry, program: Program, hosts: Hosts, *, by_force: bool = False) -> RowResult:
-    """Carry out one row, from where it was left; of one that has failed, the steps that did are done again."""
-    running = journal.go_on(row.id, by_force=by_force)
-    if row.state == "failed":
+def _is_over(row: RunEntry) -> bool:
+    """Whether no worker goes on with a row by itself: it has ended, waits for somebody, or was stopped for a reason."""
+    if row.state == "waiting":
+        return row.wake_at is None or bool(row.waiting)
+    return row.state in _ENDED or (row.state == "interrupted" and row.ending is not None)
+
+
+def begin_anew(journal: Journal, row: RunEntry, running: Running) -> None:
+    """Where a row has failed, let the steps that did be done again."""
+    if row.kind == "row" and row.effects and (row.ending or {}).get("outcome") in _FAILED:
         set_aside(journal, running, without_failed=True)
-    report = program.attempt(hosts((running.performer,)), inputs=decoded(row.begun_as.get("inputs", {})))
-    leave(running, report)
-    if report.outcome == "interrupted":
-        raise KeyboardInterrupt
-    return result_of(journal.find(row.id))
+
+
+def not_begun(reached: str) -> dict[str, Any]:
+    """The ending of a row that was left as it is."""
+    return {"outcome": "limit", "value": None, "error": {"message": f"not begun: {reached}"}}
 
 
 def result_of(row: RunEntry) -> RowResult:
@@ -155,23 +198,17 @@ def result_of(row: RunEntry) -> RowResult:
     ending = row.ending or {}
     outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
     error = obj(ending.get("error"))
-    said = f"{error['code']}: {error['message']}" if "code" in error else outcome
+    said = f"{error['code']}: {error['message']}" if "code" in error else str(error.get("message", outcome))
     return RowResult(row.number or 0, outcome, ending.get("value"), "" if outcome == "done" else said, row.cost, row.id)
 
 
-def _plain_hosts(max_cost: float | None) -> Hosts:
-    """Hosts that print nothing and ask nobody; together they spend no more than so much."""
-    from antiphon.effects import Budget
+def _plain_host(performers: tuple[Performer, ...]) -> Host:
+    """A host that prints nothing and asks nobody."""
     from antiphon.lang.run.program import default_host
 
-    budget: tuple[Performer, ...] = () if max_cost is None else (Budget(max_cost),)
-
-    def host(performers: tuple[Performer, ...]) -> Host:
-        made = default_host()
-        made.write, made.performers = _nothing, (*budget, *performers)
-        return made
-
-    return host
+    made = default_host()
+    made.write, made.performers = _nothing, performers
+    return made
 
 
 def _nothing(_: str) -> None:

@@ -10,7 +10,7 @@ from antiphon.conversation import Conversation, ToolCall, Turn
 from antiphon.effects import Place
 from antiphon.effects.budget import OverBudget
 from antiphon.effects.values import Answered, AskModel
-from antiphon.errors import AntiphonError, CompactionError, ContextOverflow, OptionError
+from antiphon.errors import AntiphonError, CompactionError, ContextOverflow, OptionError, Unsettled
 from antiphon.session.context import Counted, Room, room, room_for, size_of, summary_request
 from antiphon.session.endings import End
 from antiphon.session.events import Compacted, RequestEnded, RequestStarted
@@ -76,6 +76,8 @@ class Asking:
             run.tell(RequestEnded(number, "", Usage(), None, str(error) or type(error).__name__))
             if isinstance(error, OverBudget):
                 raise End("limit", str(error)) from error
+            if isinstance(error, Unsettled):
+                raise End("waiting", str(error)) from error
             raise
         reply = answered.reply
         run.tell(RequestEnded(number, reply.text, reply.usage, answered.cost))

@@ -100,6 +100,13 @@ class Database:
     def announce(self, connection: Any, run: str) -> None:
         """Tell whoever waits that a run is ready: here nobody does."""
 
+    def now(self, connection: Any = None) -> float:  # noqa: ARG002
+        """The time of this machine, which alone has the file."""
+        return time.time()
+
+    def held_until(self, connection: Any, run: str) -> float | None:
+        """When the first request of a run may be sent that waits for a limit of all machines: here there are none."""
+
     def shrink(self) -> None:
         """Overwrite what was removed, in the index and in the log of changes too, and give the space back."""
         with self._lock, self._plainly():
