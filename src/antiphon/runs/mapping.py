@@ -126,7 +126,7 @@ class Batch:
 
     def _carried_out(self, row: RunEntry, retry: bool) -> RowResult:
         if row.state in _ENDED and not (retry and row.state == "failed"):
-            return result_of(row)
+            return result_of(self._journal, row)
         return run_row(self._journal, row, self._program, self._hosts)
 
 
@@ -135,7 +135,7 @@ def follow(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowRes
     for row in journal.rows(id):
         while (now := journal.find(row.id)).state not in (*_ENDED, "waiting"):
             time.sleep(every)
-        yield result_of(now)
+        yield result_of(journal, now)
 
 
 def run_row(journal: Journal, row: RunEntry, program: Program, hosts: Hosts, *, by_force: bool = False) -> RowResult:
@@ -147,12 +147,12 @@ def run_row(journal: Journal, row: RunEntry, program: Program, hosts: Hosts, *, 
     leave(running, report)
     if report.outcome == "interrupted":
         raise KeyboardInterrupt
-    return result_of(journal.find(row.id))
+    return result_of(journal, journal.find(row.id))
 
 
-def result_of(row: RunEntry) -> RowResult:
+def result_of(journal: Journal, row: RunEntry) -> RowResult:
     """What the journal knows came of a row."""
-    ending = row.ending or {}
+    ending = journal.ending(row.id) if row.ending else {}
     outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
     error = obj(ending.get("error"))
     said = f"{error['code']}: {error['message']}" if "code" in error else outcome
