@@ -9,19 +9,47 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.fakes import Fake
+from antiphon.fakes import Fake, call
 from tests.lang_unit.commands import antiphon
 
-TEXT = (
-    'model m = { name: "openai-chat/gpt-5" }\n'
-    'private let start = ""\n'
-    'private const pin = ask "Your PIN?"\n'
-    'private const code = do "Give me the code." m\n'
-    'private const made = py() { return "made-" + "1" * 5 }\n'
-    'const open = ask "Go on?"\n'
-    'print(pin == "pin-4711", code == "code-0815", start == "start-1234", open)\n'
+TEXT = """\
+import { readFile } from "system/tools"
+import { deep, shout } from "./helper.py"
+model m = { name: "openai-chat/gpt-5", tools: [look] }
+tool look(): text @description "Look." { return shout("tool-" + "55") }
+function twice(text: text): text {
+    const inner = shout(text)
+    return shout(inner) + py(inner) { return "nested-" + "6" * 5 }
+}
+private let start = ""
+private const pin = ask "Your PIN?"
+private const code = do "Give me the code." m
+private const made = py() { return "made-" + "1" * 5 }
+private const ran = readFile("given-22.txt")
+private const called = shout("called-33")
+private let later = ""
+later = shout("later-44") + twice("through-77")
+private let held = { at: "" }
+held.at = shout("held-88")
+async let beside = shout("open-99")
+private async let apart = shout("apart-11")
+const { private secret: text, public: text } = deep("pattern-12")
+private const rounds = async for n in 2 { yield shout("round-13") }
+const open = ask "Go on?"
+print(pin == "pin-4711", code == "code-0815", start == "start-1234", open, beside, ran.trim().split("\\n").length)
+"""
+END = "true true true yes OPEN-99-loud 2\n"
+HELPER = """\
+def shout(text: str) -> str:
+    return text.upper() + "-loud"
+def deep(text: str):
+    return {"secret": text + "-deep", "public": "said-14"}
+"""
+SECRETS = (
+    *("pin-4711", "code-0815", "start-1234", "made-11111", "given-22", "file-22222", "called-33", "CALLED-33"),
+    *("later-44", "LATER-44", "through-77", "THROUGH-77", "nested-66666", "held-88", "HELD-88", "apart-11", "APART-11"),
+    *("TOOL-55", "round-13", "ROUND-13", "pattern-12"),
 )
-SECRETS = ("pin-4711", "code-0815", "start-1234", "made-11111")
 
 
 @pytest.fixture
@@ -38,7 +66,9 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
 def left(fake: Fake) -> None:
     """A run that has used all its secrets, and waits."""
     Path("p.vibe").write_text(TEXT, encoding="utf-8")
-    fake.play("code-0815")
+    Path("given-22.txt").write_text("file-22222\nof mine", encoding="utf-8")
+    Path("helper.py").write_text(HELPER, encoding="utf-8")
+    fake.play(call("look"), "code-0815")
     assert antiphon("run", "p.vibe", "--set", "start=start-1234").code == 3
     assert antiphon("runs", "answer", "last", "pin-4711").code == 0
     assert antiphon("runs", "resume").code == 3
@@ -60,7 +90,7 @@ def test_and_is_there_when_the_run_goes_on(fake: Fake, tmp_path: Path):
     left(fake)
     antiphon("runs", "answer", "last", "yes")
     ran = antiphon("runs", "resume")
-    assert (ran.code, ran.out, len(fake.requests)) == (0, "true true true yes\n", 1)
+    assert (ran.code, ran.out, len(fake.requests)) == (0, END, 2)
     (key,) = (tmp_path / "data").glob("*.key")
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
 
@@ -84,7 +114,7 @@ def test_a_key_of_the_environment_is_for_journals_that_are_shared(
     monkeypatch.setenv("ANTIPHON_JOURNAL_KEY", Fernet.generate_key().decode())
     left(fake)
     antiphon("runs", "answer", "last", "yes")
-    assert antiphon("runs", "resume").out == "true true true yes\n"
+    assert antiphon("runs", "resume").out == END
     assert list((tmp_path / "data").glob("*.key")) == []
     monkeypatch.setenv("ANTIPHON_JOURNAL_KEY", "short")
     assert "has no key" in antiphon("run", "p.vibe", "--set", "start=x").err

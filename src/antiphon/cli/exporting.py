@@ -20,12 +20,15 @@ _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 def exported(entries: Iterable[EffectEntry], redact: bool) -> Generator[str]:
     """A line for each effect that is over, in the order in which they were begun."""
     from antiphon.effects import outcome_json
+    from antiphon.journal.seal import MARK
 
     for entry in entries:
         if entry.outcome is None:
             continue
         outcome = outcome_json(entry.outcome)
-        row = {"path": entry.path, "kind": entry.kind, "fingerprint": entry.hash}
+        # One that depends on the key of the journal says nothing elsewhere.
+        fingerprint = None if entry.hash.startswith(MARK) else entry.hash
+        row = {"path": entry.path, "kind": entry.kind, "fingerprint": fingerprint}
         said = {"effect": entry.asked, "outcome": outcome}
         yield json.dumps({**row, **(_redacted(said) if redact else said)})
 

@@ -48,6 +48,11 @@ class Environment(Mapping[str, str]):
         name = _first(self.taken, provider)
         return f"{name} in {self.dotenv}" if name else ""
 
+    def known_keys(self) -> dict[str, str]:
+        """The keys of providers by their variables, as far as they are known without opening the keyring."""
+        found = {**self.taken, **self._stored, **self.own}
+        return {name: found[name] for name in provider_keys() if found.get(name)}
+
     @cached_property
     def _stored(self) -> dict[str, str]:
         """The stored keys of providers for which the user has set no variable."""

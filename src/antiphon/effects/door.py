@@ -121,9 +121,9 @@ def is_private() -> bool:
 
 
 @contextmanager
-def privately(wanted: bool = True) -> Generator[None]:
+def privately() -> Generator[None]:
     """Do something that is nobody's business, and all that is begun in it."""
-    token = _private.set(wanted or _private.get())
+    token = _private.set(True)
     try:
         yield
     finally:

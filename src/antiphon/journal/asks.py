@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from antiphon._json import loads
 from antiphon._shape import obj, string
 from antiphon.conversation import Conversation, Turn, UserPart
 from antiphon.conversation.storage import from_json, parts_from_json, parts_json, to_json, turn_json
@@ -39,7 +38,7 @@ def chained(journal: Journal, turns: Sequence[Turn]) -> tuple[str, list[tuple[st
     for turn in turns:
         known = turn.memo.get("kept")
         if known is None or known[:2] != (journal.name, before):
-            body = as_text(turn_json(turn))
+            body = journal.withheld.out(as_text(turn_json(turn)))
             key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
             new.append((key, before, body))
             known = turn.memo["kept"] = (journal.name, before, key)
@@ -55,5 +54,5 @@ def _turns(journal: Journal, key: str) -> list[Any]:
         if not found:
             raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
         key, body = found[0]
-        turns.append(loads(body, "a turn"))
+        turns.append(journal.withheld.filled(body, "a turn"))
     return turns[::-1]

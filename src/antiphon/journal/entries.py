@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from antiphon.effects import (
     Answered,
@@ -27,6 +26,8 @@ from antiphon.effects.door import is_private
 from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, outcome_from_json, outcome_json
 from antiphon.errors import FormatError, Halted, StoreError, Unsettled
 from antiphon.journal.looking import local_time
+from antiphon.journal.seal import MARK
+from antiphon.journal.withheld import NotThere, is_plain, shown
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 LONG_SLEEP = 60
 #: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
 _AHEAD, _KEPT = 256, 4_096
+#: Where the outcome of reading a variable has a keyed hash of its value.
+NOTED = "noted"
 #: The columns that make a `Row`, in its order.
 COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
 
@@ -73,6 +76,9 @@ class Row(NamedTuple):
 class Shelf(Protocol):
     """Where outcomes of an earlier text of the program may be found."""
 
+    #: The environment variables that have another value by now.
+    changed: list[str]
+
     def take(self, path: str, kind: str, hash: str) -> Row | None:
         """A finished effect that is the same, once."""
         ...
@@ -94,15 +100,18 @@ class Entries:
         self._rows: dict[str, Row] = {}
         self._read_to = -1 if self._count else None
         self._lock = threading.Lock()
+        self._withheld = journal.withheld.copy()
+        #: What was noted of variables that are being read again, by path.
+        self._noted: dict[str, str] = {}
         self.shelf: Shelf | None = None
 
     def before(self, step: Step) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""
         (text, hash), row = asked_text(step.effect), self._row(step.path)
-        if is_private():
-            text, hash = self._journal.seal.close(text), self._journal.seal.hash(hash)
         if row is None:
-            return self._first_time(step, text, hash)
+            if is_private() or self._withheld.covers(step.effect, text):
+                hash = self._keyed(hash)
+            return self._first_time(step, self.closed(text), hash)
         self._check(step, hash, row)
         if row.state in ("done", "failed"):
             return self._outcome(step.effect, row)
@@ -129,12 +138,13 @@ class Entries:
             return
         state = "failed" if outcome.error is not None else "done"
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
-        # Whatever is read from the environment may be a secret: it is read again.
-        is_left_out = isinstance(step.effect, ReadEnvironment) and state == "done"
-        text = "" if is_left_out else as_text(outcome_json(outcome))
-        if is_private() and text:
-            text = self._journal.seal.close(text)
-        self._write(_END, (state, text, self._journal.now(), cost, step.path))
+        text = self._noted_value(step, outcome) or as_text(outcome_json(outcome))
+        self._write(_END, (state, self.closed(text), self._journal.now(), cost, step.path))
+
+    def closed(self, text: str) -> str:
+        """A text of JSON as it is written down: without values of the environment, and sealed where it is private."""
+        text = self._withheld.out(text)
+        return self._journal.seal.close(text) if is_private() else text
 
     # What was written down
 
@@ -158,39 +168,83 @@ class Entries:
         self._rows |= {row[0]: Row._make(row) for row in found}
         self._read_to = found[-1][1] if len(found) == _AHEAD else None
 
+    def _keyed(self, hash: str) -> str:
+        """A fingerprint of something that nobody is to find by trying."""
+        return MARK + self._journal.seal.hash(hash)
+
+    def _is_same(self, row: Row, hash: str) -> bool:
+        return row.hash == (self._keyed(hash) if row.hash.startswith(MARK) else hash)
+
     def _check(self, step: Step, hash: str, row: Row) -> None:
-        if (row.kind, row.hash) == (step.effect.kind, hash):
+        if row.kind == step.effect.kind and self._is_same(row, hash):
             return
-        then = self._read(row, row.effect)
+        then = self._read(row, row.effect, shown)
         if self._other_model and isinstance(step.effect, AskModel) and then.get("kind") == "request":
             # What was asked of another model, in its own way, was asked all the same.
             same = replace(step.effect, model=then["model"], options=then["options"])
-            if row.hash in (known := fingerprint(same), self._journal.seal.hash(known) if is_private() else known):
+            if self._is_same(row, fingerprint(same)):
                 return
+        now = shown(self._withheld.out(as_text(asked_json(step.effect))), "a step")
         raise Changed(
             f"step {step.path} of run {self.run} is not the one of the last time.\n"
-            f"  then: {_shown(then)}\n  now:  {_shown(asked_json(step.effect))}"
+            f"  then: {_shown(then)}\n  now:  {_shown(now)}"
         )
 
     def _outcome(self, effect: Effect, row: Row) -> Outcome | None:
-        if isinstance(effect, ReadEnvironment) and row.state == "done":
-            return None
         try:
-            return outcome_from_json(self._read(row, row.outcome))
+            data = self._read(row, row.outcome, self._withheld.filled)
+            if isinstance(effect, ReadEnvironment) and NOTED in data:
+                self._noted[row.path] = str(data[NOTED])
+                return None
+            return outcome_from_json(data)
+        except NotThere as error:
+            raise Changed(
+                f"what came of step {row.path} of run {self.run} is written down without the value that the environment"
+                f" variable {error.name!r} had then, and it has another one now; set it as it was, or"
+                f" `antiphon runs resume {self.run} --retry {row.path}` does the step again"
+            ) from None
         except FormatError as error:
             raise self._damaged(row, error) from None
 
-    def _read(self, row: Row, kept: str | None) -> dict[str, Any]:
+    def _read(self, row: Row, kept: str | None, read: Callable[[str, str], dict[str, Any]]) -> dict[str, Any]:
         try:
-            found = json.loads(self._journal.text(kept or ""))
-        except (ValueError, RecursionError, StoreError) as error:
+            return read(self._journal.text(kept or ""), f"step {row.path}")
+        except StoreError as error:
             raise self._damaged(row, error) from None
-        if not isinstance(found, dict):
-            raise self._damaged(row, "it is no JSON object")
-        return cast(dict[str, Any], found)
+
+    # What is read from the environment
+
+    def _noted_value(self, step: Step, outcome: Outcome) -> str:
+        """What is written down of a variable in place of its value, which may be a secret and is read again.
+
+        Nothing, where it is no such value. One that is not the value of the last time ends the run, unless what was
+        done is decided anew: then it counts as what it is.
+        """
+        effect, value, then = step.effect, outcome.value, self._noted.pop(step.path, None)
+        if not isinstance(effect, ReadEnvironment) or outcome.error is not None:
+            return ""
+        if isinstance(value, str) and not is_plain(effect.name):
+            self._withheld.learn(effect.name, value)
+        noted = f"{self._journal.seal.name}{self._withheld.hash(value)}" if isinstance(value, str) else None
+        if then is not None and then != noted:
+            self._differs(step.path, effect.name, then)
+        return "" if noted is None or is_plain(effect.name) else as_text({NOTED: noted})
+
+    def _differs(self, path: str, name: str, then: str) -> None:
+        if not then.startswith(self._journal.seal.name):
+            other = self._journal.seal.other_key(f"what step {path} of run {self.run} read from the environment")
+            raise JournalFailed(str(other))
+        if self.shelf is None:
+            raise Changed(
+                f"the environment variable {name!r} has another value than when step {path} of run {self.run} read it;"
+                f" set it as it was, or `antiphon runs resume {self.run} --edited` goes on with the new one, and does"
+                " again what used it"
+            )
+        self.shelf.changed.append(name)
 
     def _damaged(self, row: Row, why: object) -> JournalFailed:
         again = f"`antiphon runs resume {self.run} --retry {row.path}` does it again"
+        why = str(why).removeprefix("the journal is damaged: ")
         return JournalFailed(f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}")
 
     # What is new
@@ -200,7 +254,7 @@ class Entries:
         known = None if self.shelf is None else self.shelf.take(step.path, effect.kind, hash)
         if known is not None:
             self._insert(step, text, hash, known.state, known.outcome, known.cost)
-            return self._outcome(effect, known)
+            return self._outcome(effect, known._replace(path=step.path))
         state = _first_state(effect)
         # A line that is printed twice is worse than one that is lost with the process that printed it.
         self._insert(step, text, hash, state, '{"value":null}' if isinstance(effect, Print) else None)

@@ -28,6 +28,7 @@ from antiphon.journal.looking import (
 from antiphon.journal.owner import is_there, owner_here
 from antiphon.journal.postgres import Postgres, is_url
 from antiphon.journal.seal import MARK, Seal
+from antiphon.journal.withheld import SHORT, NotThere, Withheld, shown
 from antiphon.store.database import Database
 from antiphon.store.entry import id_at, now_ticks
 from antiphon.store.place import default_path
@@ -60,12 +61,12 @@ class Running:
 
     def settle(self, path: str, outcome: Outcome) -> None:
         """Say what came of a step of it."""
-        state, body = "failed" if outcome.error is not None else "done", as_text(outcome_json(outcome))
+        state = "failed" if outcome.error is not None else "done"
         self.journal.write(
             self.id,
             self._epoch,
             "UPDATE effects SET state = ?, outcome = ?, ended = ? WHERE run = (SELECT run FROM at) AND path = ?",
-            (state, body, self.journal.now(), path),
+            (state, self.journal.closed_as(self.id, path, outcome), self.journal.now(), path),
         )
 
     def describe(self, **about: Any) -> None:
@@ -102,7 +103,8 @@ class Running:
 
     def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
         """Let go of it in this state; `ending` is how it ended, as JSON data."""
-        self.journal.leave(self.id, self._epoch, state, ending)
+        body = None if ending is None else self.performer.closed(as_text(ending))
+        self.journal.leave(self.id, self._epoch, state, body)
 
 
 class Journal:
@@ -136,6 +138,17 @@ class Journal:
         """What closes and opens what is private."""
         home = self._database.path if isinstance(self._database, Database) else default_path()
         return Seal(home.with_suffix(".key"))
+
+    @cached_property
+    def withheld(self) -> Withheld:
+        """What nobody writes down: the keys of models that are known here."""
+        from antiphon.config import load_configuration
+
+        found = Withheld(self.seal)
+        for name, key in load_configuration().environment.known_keys().items():
+            if len(key) >= SHORT:
+                found.learn(name, key)
+        return found
 
     @property
     def name(self) -> str:
@@ -298,9 +311,8 @@ class Journal:
 
         return Running(self, id, self._database.write(take), other_model=other_model)
 
-    def leave(self, id: str, epoch: int, state: str, ending: Mapping[str, Any] | None = None) -> None:
-        """Let go of a run, unless somebody else has taken it."""
-        body = None if ending is None else as_text(ending)
+    def leave(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
+        """Let go of a run, unless somebody else has taken it; `body` is how it ended, as it is written down."""
 
         def let_go(connection: Any) -> None:
             if body is not None:
@@ -316,10 +328,7 @@ class Journal:
 
     def answer(self, id: str, path: str, said: Said) -> None:
         """Answer a question of a run that waits, once; it counts when the run is gone on with."""
-        body = as_text(outcome_json(Outcome(said)))
-        asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
-        if asked and self.raw(asked[0][0]).startswith(MARK):
-            body = self.seal.close(body)
+        body = self.closed_as(id, path, Outcome(said))
         with self._database.writing() as connection:
             # Who takes the run now comes before this moment or after it, and sees the answer in the latter case.
             connection.execute("SELECT 1 FROM runs WHERE id = ?" + self._database.taken, (id,))
@@ -371,6 +380,7 @@ class Journal:
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
         """A new run that has done what another had done before a step; of that step comes what is `given`."""
         body, now = None if begun_as is None else as_text(begun_as), self.now()
+        outcome = None if given is None else self.closed_as(id, at, given)
         with self._database.writing() as connection:
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
             if found is None:
@@ -388,8 +398,7 @@ class Journal:
                 f"INSERT INTO effects (run, {columns}) SELECT ?, {columns} FROM effects WHERE run = ? AND seq < ?",
                 (name, id, found[0] + (given is not None)),
             )
-            if given is not None:
-                outcome = as_text(outcome_json(given))
+            if outcome is not None:
                 self._keep(connection, outcome)
                 connection.execute(
                     "UPDATE effects SET state = 'done', outcome = ?, ended = ? WHERE run = ? AND path = ?",
@@ -432,6 +441,16 @@ class Journal:
             raise NotSavedError(f"{'several runs begin' if rows else 'no run begins'} with {which!r}")
         return run_entry(self, rows[0])
 
+    def ending(self, id: str) -> dict[str, Any]:
+        """How a run ended, with values of the environment in it where they are still those of then."""
+        ((kept,),) = self.read("SELECT ending FROM runs WHERE id = ?", (id,)) or [(None,)]
+        if kept is None:
+            return {}
+        try:
+            return self.withheld.filled(self.text(kept), f"run {id}")
+        except NotThere:
+            return shown(self.text(kept), f"run {id}")
+
     def has(self, id: str) -> bool:
         """Whether there is a run of this name."""
         return bool(self.read("SELECT 1 FROM runs WHERE id = ?", (id,)))
@@ -467,6 +486,12 @@ class Journal:
 
     # For the entries
 
+    def closed_as(self, id: str, path: str, outcome: Outcome) -> str:
+        """What somebody says came of a step, as it is written down: sealed, where the step is private."""
+        body = self.withheld.out(as_text(outcome_json(outcome)))
+        asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
+        return self.seal.close(body) if asked and self.raw(asked[0][0]).startswith(MARK) else body
+
     def read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
         """Rows; none, where nothing was ever written."""
         return self._database.read(statement, values)
@@ -490,7 +515,7 @@ class Journal:
     def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
         """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart."""
         large = {
-            each: _name(each) for each in values if isinstance(each, str) and len(each) > LARGE and each[0] in "{!"
+            each: _name(each) for each in values if isinstance(each, str) and len(each) > LARGE and each[0] in "{!~"
         }
         texts = [(name[1:], text) for text, name in large.items()]
         if large:
@@ -519,9 +544,8 @@ class Journal:
         rows = connection.execute(
             "SELECT began, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'sleep'", (id,)
         ).fetchall()
-        from antiphon._json import loads
-
-        moments = [began + loads(effect, "a sleep")["seconds"] for began, effect in rows]
+        sleeps = [(began, self.withheld.filled(self.text(effect), "a sleep")) for began, effect in rows]
+        moments = [began + asked["seconds"] for began, asked in sleeps]
         held = self._database.held_until(connection, id)
         return min([*moments, *([] if held is None else [held])], default=None)
 

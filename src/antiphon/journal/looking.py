@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from antiphon._json import loads
-from antiphon._shape import obj
 from antiphon.effects import Effect, Outcome, outcome_from_json
 from antiphon.effects.written import effect_from_json
-from antiphon.errors import AntiphonError, FormatError, StoreError
+from antiphon.errors import FormatError, StoreError
 from antiphon.journal.seal import MARK
+from antiphon.journal.withheld import REFERS, NotThere, shown
 
 if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
@@ -115,21 +114,29 @@ def effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
     times = _number(began, step), over, spent, int(_number(attempt, step))
     if journal.raw(effect).startswith(MARK):
         return EffectEntry(path, str(kind), hash, {"kind": kind, "private": True}, str(state), None, *times)
-    came = outcome_at(journal, outcome, path) if outcome else None
+    came = outcome_at(journal, outcome, path) if outcome and kind != "environment" else None
     return EffectEntry(path, str(kind), hash, _data(journal, effect, step), str(state), came, *times)
 
 
 def outcome_at(journal: Journal, kept: str, path: str) -> Outcome:
-    """What is written down as the outcome of a step."""
+    """What is written down as the outcome of a step, with the names of variables in place of their values."""
+    text = journal.text(kept)
     try:
-        return outcome_from_json(_data(journal, kept, f"step {path}"))
+        return outcome_from_json(shown(text, f"step {path}"))
     except FormatError as error:
+        if text.startswith(REFERS):
+            # What is called as a variable is valued is not to be had without it.
+            return Outcome("(it holds values of the environment)")
         raise StoreError(f"the journal is damaged at step {path}: {error}") from None
 
 
 def effect_of(journal: Journal, kind: str, kept: str) -> Effect:
     """An effect from its row; of a request, without the turns that it showed."""
-    asked = _data(journal, kept, f"a step of kind {kind!r}")
+    text, what = journal.text(kept), f"a step of kind {kind!r}"
+    try:
+        asked = journal.withheld.filled(text, what)
+    except NotThere:
+        asked = shown(text, what)
     try:
         return effect_from_json({"turns": [], **asked} if kind == "request" else asked)
     except FormatError as error:
@@ -158,9 +165,4 @@ def _number(value: Any, what: str) -> float:
 
 
 def _data(journal: Journal, kept: str, what: str) -> dict[str, Any]:
-    try:
-        return obj(loads(journal.text(kept), what))
-    except StoreError:
-        raise
-    except AntiphonError as error:
-        raise StoreError(f"the journal is damaged: {error}") from None
+    return shown(journal.text(kept), what)

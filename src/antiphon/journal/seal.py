@@ -5,6 +5,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import tempfile
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,52 +28,69 @@ class Seal:
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._made: tuple[bytes, Fernet] | None = None
 
     def close(self, text: str) -> str:
         """The text, sealed."""
-        return MARK + self._key()[1].encrypt(text.encode()).decode()
+        return MARK + self._fernet.encrypt(text.encode()).decode()
 
     def open(self, sealed: str) -> str:
         """What was sealed."""
         from cryptography.fernet import InvalidToken
 
         try:
-            return self._key()[1].decrypt(sealed.removeprefix(MARK).encode()).decode()
+            return self._fernet.decrypt(sealed.removeprefix(MARK).encode()).decode()
         except InvalidToken:
-            raise StoreError(
-                f"what is private in this journal was sealed with another key than that of {self._place()}"
-            ) from None
+            raise self.other_key("what is private in this journal") from None
 
-    def hash(self, fingerprint: str) -> str:
-        """A fingerprint from which nobody without the key finds what it is of by trying."""
-        return hmac.new(self._key()[0], fingerprint.encode(), hashlib.sha256).hexdigest()
+    def hash(self, text: str) -> str:
+        """What two texts have in common that are the same; nobody without the key finds the text by trying."""
+        return hmac.new(self._key, text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()
+
+    @cached_property
+    def name(self) -> str:
+        """What tells this key from others."""
+        return self.hash("the name of the key")[:8]
+
+    def other_key(self, what: str) -> StoreError:
+        """What is said where something was written down with another key."""
+        return StoreError(f"{what} was sealed with another key than that of {self._place()}")
 
     def _place(self) -> str:
         return f"`{VARIABLE}`" if os.environ.get(VARIABLE) else str(self._file)
 
-    def _key(self) -> tuple[bytes, Fernet]:
-        if self._made is None:
-            from cryptography.fernet import Fernet
-
-            key = os.environ.get(VARIABLE, "").encode() or self._kept()
-            try:
-                self._made = key, Fernet(key)
-            except ValueError:
-                raise StoreError(f"{self._place()} has no key: 32 bytes in URL-safe base64 are wanted") from None
-        return self._made
-
-    def _kept(self) -> bytes:
+    @cached_property
+    def _fernet(self) -> Fernet:
+        # Only what is private needs it, and it takes its time to load.
         from cryptography.fernet import Fernet
 
+        return Fernet(self._key)
+
+    @cached_property
+    def _key(self) -> bytes:
+        key = os.environ.get(VARIABLE, "").encode() or self._kept()
+        try:
+            if len(urlsafe_b64decode(key)) == 32:
+                return key
+        except ValueError:
+            pass
+        raise StoreError(f"{self._place()} has no key: 32 bytes in URL-safe base64 are wanted")
+
+    def _kept(self) -> bytes:
         try:
             self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            try:
-                handle = os.open(self._file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            except FileExistsError:
-                return self._file.read_bytes().strip()
-            with os.fdopen(handle, "wb") as file:
-                file.write(made := Fernet.generate_key())
-            return made
+            if not self._file.exists():
+                self._make()
+            return self._file.read_bytes().strip()
         except OSError as error:
             raise StoreError(f"the key of the journal, {self._file}, cannot be used: {error.strerror}") from None
+
+    def _make(self) -> None:
+        """Put a whole key there, unless somebody else was faster: half of one would be another key."""
+        handle, new = tempfile.mkstemp(prefix=f".{self._file.name}.", dir=self._file.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(urlsafe_b64encode(os.urandom(32)))
+            with suppress(FileExistsError):
+                os.link(new, self._file)
+        finally:
+            os.unlink(new)

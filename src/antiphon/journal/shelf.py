@@ -24,12 +24,14 @@ _COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
 class KeptRows:
     """Finished effects of a run, found by what they asked for; how often in a thread of work, and not where.
 
-    `reused` and `left` say what was found, and what was not asked for any more.
+    `reused` and `left` say what was found, and what was not asked for any more; `changed`, the environment variables
+    that have another value by now.
     """
 
     def __init__(self, journal: Journal, run: str, decided: Decided, without_failed: bool) -> None:
         self._journal = journal
         self.reused = 0
+        self.changed: list[str] = []
         self._rows: dict[tuple[str, str, str], deque[Row]] = {}
         found = journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? ORDER BY seq", (run,))
         for row in (Row(*each) for each in found):

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from typing import Any
@@ -144,9 +144,9 @@ class Batch:
 
     def _carried_out(self, row: RunEntry, retry: bool) -> RowResult:
         if row.state in _ENDED and not (retry and row.state == "failed"):
-            return result_of(row)
+            return result_of(self._journal, row)
         if row.effects == 0 and (reached := self._reached()):
-            return result_of(replace(row, ending=not_begun(reached)))
+            return _result(row, not_begun(reached))
         return self._run(row)
 
     def _reached(self) -> str:
@@ -164,7 +164,7 @@ class Batch:
         leave(running, report)
         if report.outcome == "interrupted":
             raise KeyboardInterrupt
-        return result_of(self._journal.find(row.id))
+        return result_of(self._journal, self._journal.find(row.id))
 
 
 def follow(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowResult]:
@@ -172,7 +172,7 @@ def follow(journal: Journal, id: str, *, every: float = 0.5) -> Generator[RowRes
     for row in journal.rows(id):
         while not _is_over(now := journal.find(row.id)):
             time.sleep(every)
-        yield result_of(now)
+        yield result_of(journal, now)
 
 
 def _is_over(row: RunEntry) -> bool:
@@ -193,9 +193,12 @@ def not_begun(reached: str) -> dict[str, Any]:
     return {"outcome": "limit", "value": None, "error": {"message": f"not begun: {reached}"}}
 
 
-def result_of(row: RunEntry) -> RowResult:
+def result_of(journal: Journal, row: RunEntry) -> RowResult:
     """What the journal knows came of a row."""
-    ending = row.ending or {}
+    return _result(row, journal.ending(row.id) if row.ending else {})
+
+
+def _result(row: RunEntry, ending: Mapping[str, Any]) -> RowResult:
     outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
     error = obj(ending.get("error"))
     said = f"{error['code']}: {error['message']}" if "code" in error else str(error.get("message", outcome))

@@ -34,7 +34,7 @@ def ask_human(c: Compiler, node: n.AskHuman) -> ast.expr:
     """`ask`."""
     c.asked = True
     place = c.place(node)
-    site = Site("ask", "none", node.wanted, node.start, node.end, hidden=_hidden(c, node))
+    site = Site("ask", "none", node.wanted, node.start, node.end)
     return emit.runtime("ask_human", [emit.constant(c.code.add_site(site), place), as_text(c, node.prompt)], place)
 
 
@@ -43,8 +43,7 @@ def python_block(c: Compiler, node: n.PyBlock) -> ast.expr:
     place = c.place(node)
     name = c.code.add_python(c.source, node)
     arguments = [c.expr(each) for each in node.parameters]
-    how = "private_python" if _hidden(c, node) else "python"
-    return emit.runtime(how, [emit.name(name, place), *arguments], place)
+    return emit.runtime("python", [emit.name(name, place), *arguments], place)
 
 
 def _hidden(c: Compiler, node: n.Expr) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import ast
 
 from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Object, Type, base, plain
 from antiphon.lang.compile import emit
-from antiphon.lang.compile.declarations import hide
+from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of
 from antiphon.lang.compile.members import whole
@@ -31,16 +31,17 @@ def _assign_name(c: Compiler, node: n.Assign, target: n.Name) -> list[ast.stmt]:
         return []
     hide(c, symbol, node.value)
     if node.op == "=":
-        return [c.bind(symbol, c.cast(node.value, symbol.type), place)]
+        return sealed(symbol.is_private, [c.bind(symbol, c.cast(node.value, symbol.type), place)], place)
     both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
     value = c.fitted(operation(c, both, None), _result(both), plain(symbol.type), place)
-    return [c.bind(symbol, value, place)]
+    return sealed(symbol.is_private, [c.bind(symbol, value, place)], place)
 
 
 def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> list[ast.stmt]:
     place = c.place(node)
     out: list[ast.stmt] = []
-    hide(c, n.root_symbol(target), node.value)
+    root = n.root_symbol(target)
+    hide(c, root, node.value)
     holder = c.expr(target.object)
     place_type = type_of(target)
     key: ast.expr
@@ -57,7 +58,7 @@ def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> l
         read = emit.call("_vitem", [emit.name(held, place), emit.name(index, place)], place)
         both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
         value = c.fitted(operation(c, both, read), _result(both), place_type, place)
-    return out + _store(c, target, holder, key, value, place)
+    return sealed(root is not None and root.is_private, out + _store(c, target, holder, key, value, place), place)
 
 
 def _store(

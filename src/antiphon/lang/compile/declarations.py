@@ -28,7 +28,12 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
         if symbol.is_global:
             value = _input(c, symbol, value, place)
         value = _kept(value, symbol.type, node.is_const, place)
-    return [c.bind(symbol, value, place)]
+    return sealed(symbol.is_private and node.value is not None, [c.bind(symbol, value, place)], place)
+
+
+def sealed(is_private: bool, body: list[ast.stmt], place: Place) -> list[ast.stmt]:
+    """What assigns a variable: all that is done for one that is private is nobody's business."""
+    return [emit.privately(body, place)] if is_private else body
 
 
 def hide(c: Compiler, symbol: Symbol | None, value: n.Expr | None) -> None:
@@ -74,12 +79,12 @@ def _started(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
 def destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
     """`const { name: text } = value`."""
     place, name = c.place(node), c.temporary()
-    c.hidden[node.value.start] = tuple(each.name for each in node.pattern.fields if _is_private(each))
+    hidden = c.hidden[node.value.start] = tuple(each.name for each in node.pattern.fields if _is_private(each))
     if node.is_async and isinstance(node.value, n.Ask):
         value = emit.call("_vwait", [emit.runtime("start_ask", ask_arguments(c, node.value), place)], place)
     else:
         value = c.cast(node.value, node.pattern.type)
-    out = [emit.assign(name, emit.call("_vunwrap", [value], place), place)]
+    out = sealed(bool(hidden), [emit.assign(name, emit.call("_vunwrap", [value], place), place)], place)
     bindings = _fields(c, node.pattern, name, node.is_const, out)
     # Everything is taken out before anything is assigned: failure assigns nothing.
     return out + [c.bind(symbol, emit.name(held, place), place) for symbol, held in bindings]

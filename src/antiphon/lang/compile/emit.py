@@ -101,6 +101,11 @@ def expression(value: ast.expr, place: Place) -> ast.stmt:
     return at(ast.Expr(value), place)
 
 
+def privately(body: list[ast.stmt], place: Place) -> ast.stmt:
+    """`with _vrt.privately(): body`."""
+    return at(ast.With([ast.withitem(runtime("privately", [], place))], body), place)
+
+
 def function(name: str, arguments: ast.arguments, body: list[ast.stmt], place: Place) -> ast.stmt:
     """`def name(arguments): body`."""
     return at(ast.FunctionDef(name, arguments, body, []), place)

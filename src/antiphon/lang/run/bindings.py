@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -47,8 +48,7 @@ class Module:
         wanted: Type = self.code.sites[site].wanted or TEXT
         question = prompt
         for _ in range(5):
-            with privately(bool(self.code.sites[site].hidden)):
-                answer = self._asked(question)
+            answer = self._asked(question)
             value, fault = read_answer(answer, wanted)
             if not fault:
                 return value
@@ -139,10 +139,9 @@ class Module:
         effect = RunPython(self.code.python_sources[function.__name__], described(given))
         return self.execution.perform(effect, lambda: from_python(function(*given)))
 
-    def private_python(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The same, whose value goes into a private variable."""
-        with privately():
-            return self.python(function, *arguments)
+    def privately(self) -> AbstractContextManager[None]:
+        """What is done in it is done for a private variable."""
+        return privately()
 
     def _call_tool(self, tool: Tool, given: list[Any]) -> str:
         """The text that a model would see of a tool's result."""

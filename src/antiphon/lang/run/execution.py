@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.conversation import Conversation
 from antiphon.conversation.transcript import transcript
-from antiphon.effects.door import Node, Place, Step, at, below, perform, place, privately
+from antiphon.effects.door import Node, Place, Step, at, below, perform, place
 from antiphon.errors import Halted, Unsettled
 from antiphon.lang.compile.code import Site
 from antiphon.lang.run import context
@@ -197,8 +197,7 @@ class Execution:
         returns = None if site.wanted is None else python_type(site.wanted)
         tools = [_as_tool(each) for each in _flat(chosen.settings.get("tools", ()))]
         session = self.host.session(chosen, conversation, tools)
-        with privately(bool(site.hidden)):
-            result = self._answer(session, prompt, "do" if site.kind == "do" else "vibe", returns)
+        result = self._answer(session, prompt, "do" if site.kind == "do" else "vibe", returns)
         if site.context != "none":
             happened: Iterable[Any] = conversation.turns[max(0, len(history.turns) - (ends_open(history))) :]
             before = history.turns[-1] if ends_open(history) else None

@@ -1,0 +1,229 @@
+"""Values of the environment, and keys, in what is written down: a reference stands for each, and is filled in again.
+
+A reference has the name of the variable and a keyed hash of its value: whoever reads the journal learns neither, and a
+variable that has another value by now is not taken for the one of then.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from urllib.parse import quote, unquote
+
+from antiphon.conversation.storage import turn_json
+from antiphon.effects.values import AskModel, Effect
+from antiphon.effects.written import as_text
+from antiphon.errors import AntiphonError, StoreError
+
+if TYPE_CHECKING:
+    from antiphon.conversation import Turn
+    from antiphon.journal.seal import Seal
+
+#: What a text of JSON begins with that has references.
+REFERS = "~"
+#: Shorter values are not looked for, and those below the second length only where they stand by themselves.
+LEAST, SHORT = 4, 8
+#: Where and as whom something runs: that stands everywhere and is no secret, so it is written down like all else.
+_PLAIN = re.compile(
+    "HOME|PATH|PWD|OLDPWD|USER|LOGNAME|USERNAME|SHELL|LANG|LANGUAGE|TZ|TERM|HOSTNAME|TMPDIR|TEMP|TMP|EDITOR|"
+    "PAGER|DISPLAY|LC_.*"
+)
+#: Words of the journal itself, and of what programs are switched with: whoever reads one learns nothing.
+_WORDS = re.compile(
+    "true|false|null|none|auto|text|type|kind|name|call|request|tool|person|print|clock|environment|sleep|python|"
+    "question|approval|unsure|harmless|inside|value|error|reply|returned|said|args|carried|parts|usage|cost|stop|"
+    "model|result|record|kept|asks|finish|requests|content|call_id|is_error|native|handle|semantic|data|"
+    "media_type|image|chat|author|reasoning|foreign|arguments|arguments_json|problem|origin|user|assistant|role|"
+    "results|source|is_harmless|seconds|about|again|system|tools|options|turns|length|refusal|pause|other|"
+    "tool_calls|stop_sequence|stop_reason|allowed|always|outcome|code|message|line|[a-z_]+_tokens|request_id|"
+    "duration",
+    re.IGNORECASE,
+)
+_SIGN = "\x1a"
+_REFERENCE = re.compile(f"{_SIGN}(?:{_SIGN}|([a-z])([0-9a-f]{{16}})([^{_SIGN}]*){_SIGN})")
+_ascii = json.JSONEncoder().encode
+_unicode = json.JSONEncoder(ensure_ascii=False).encode
+#: How a value may stand in a text: as it is, without the blanks around it, in JSON, and in a URL.
+_FORMS: dict[str, Callable[[str], str]] = {
+    "r": str,
+    "s": str.strip,
+    "j": lambda value: _ascii(value)[1:-1],
+    "k": lambda value: _unicode(value)[1:-1],
+    "u": lambda value: quote(value, safe=""),
+}
+_NUMBER = "n"
+
+
+class NotThere(AntiphonError):
+    """A value that something was written down without, and that the environment does not have any more."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the environment variable {name!r} does not have the value of then")
+        self.name = name
+
+
+class _Sought(NamedTuple):
+    """The values that are looked for, by their names; their forms as texts of JSON have them; and what finds them."""
+
+    values: dict[str, str]
+    quick: tuple[str, ...] = ()
+    forms: Mapping[str, tuple[str, str]] = {}
+    pattern: re.Pattern[str] | None = None
+
+
+class Withheld:
+    """What is not written down: values that are known by now, each with its name."""
+
+    def __init__(self, seal: Seal, sought: _Sought | None = None) -> None:
+        self._seal = seal
+        self._sought = sought or _Sought({})
+
+    def copy(self) -> Withheld:
+        """The same, to learn more."""
+        return Withheld(self._seal, self._sought)
+
+    def learn(self, name: str, value: str) -> None:
+        """From now on this value is not written down."""
+        known = self._sought.values
+        if is_sought(value) and value not in known:
+            self._sought = _sought({**known, value: name})
+
+    def hash(self, value: str) -> str:
+        """What tells whether a value is the one of then, to whoever has the key."""
+        return self._seal.hash(f"environment {value}")
+
+    # Out
+
+    def out(self, text: str) -> str:
+        """A text of JSON with references in place of the values."""
+        sought = self._sought
+        if not any(form in text for form in sought.quick):
+            return text
+        found: list[str] = []
+        data = _mapped(json.loads(text), lambda each: self._without(each, sought, found))
+        return REFERS + as_text(data) if found else text
+
+    def covers(self, effect: Effect, text: str) -> bool:
+        """Whether one of the values is part of what is asked for; `text` is all of it but the turns of a request."""
+        sought = self._sought
+        if any(form in text for form in sought.quick):
+            return True
+        return bool(sought.quick) and isinstance(effect, AskModel) and any(_held(each, sought) for each in effect.turns)
+
+    def _without(self, leaf: Any, sought: _Sought, found: list[str]) -> Any:
+        assert sought.pattern is not None
+        if not isinstance(leaf, str):
+            text = as_text({"": leaf})[4:-1]
+            if isinstance(leaf, bool | None) or text not in sought.values or len(text) < SHORT:
+                return leaf
+            found.append(text)
+            return self._reference(_NUMBER, sought.values[text], text)
+
+        def refer(match: re.Match[str]) -> str:
+            form, value = sought.forms[match[0]]
+            found.append(value)
+            return self._reference(form, sought.values[value], value)
+
+        pieces: list[str] = []
+        end = 0
+        for match in sought.pattern.finditer(leaf):
+            pieces += (leaf[end : match.start()].replace(_SIGN, 2 * _SIGN), refer(match))
+            end = match.end()
+        return "".join([*pieces, leaf[end:].replace(_SIGN, 2 * _SIGN)])
+
+    def _reference(self, form: str, name: str, value: str) -> str:
+        return f"{_SIGN}{form}{self.hash(value)[:16]}{quote(name, safe='')}{_SIGN}"
+
+    # In
+
+    def filled(self, text: str, what: str) -> dict[str, Any]:
+        """The object in a text of JSON, with the values where there were references; `NotThere` says which is gone."""
+        return _read(text, what, self._filled)
+
+    def _filled(self, leaf: Any) -> Any:
+        if not isinstance(leaf, str) or _SIGN not in leaf:
+            return leaf
+        whole = _REFERENCE.fullmatch(leaf)
+        if whole is not None and whole[1] == _NUMBER:
+            return json.loads(self._value(whole))
+        return _REFERENCE.sub(lambda match: _FORMS[match[1]](self._value(match)) if match[1] else _SIGN, leaf)
+
+    def _value(self, reference: re.Match[str]) -> str:
+        import os
+
+        name = unquote(reference[3])
+        # Of what runs side by side, another part may be the one that reads it, and may not have come to it yet.
+        known = [value for value, each in self._sought.values.items() if each == name]
+        for value in (*known, os.environ.get(name)):
+            if value is not None and self.hash(value)[:16] == reference[2]:
+                return value
+        raise NotThere(name)
+
+
+def shown(text: str, what: str) -> dict[str, Any]:
+    """The object in a text of JSON, with the names of variables in place of their values."""
+    return _read(text, what, _named)
+
+
+def is_plain(name: str) -> bool:
+    """Whether what a variable of this name says is no secret."""
+    return _PLAIN.fullmatch(name) is not None
+
+
+def is_sought(value: str) -> bool:
+    """Whether a value is looked for: one that could stand anywhere by chance is not."""
+    told = value.strip()
+    return len(told) >= LEAST and not _WORDS.fullmatch(told)
+
+
+def _read(text: str, what: str, change: Callable[[Any], Any]) -> dict[str, Any]:
+    try:
+        data = json.loads(text.removeprefix(REFERS))
+        found = _mapped(data, change) if text.startswith(REFERS) else data
+    except (ValueError, RecursionError, KeyError) as error:
+        raise StoreError(f"the journal is damaged: {what} is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise StoreError(f"the journal is damaged: {what} is not a JSON object")
+    return cast(dict[str, Any], found)
+
+
+def _named(leaf: Any) -> Any:
+    if not isinstance(leaf, str) or _SIGN not in leaf:
+        return leaf
+    return _REFERENCE.sub(lambda match: f"[${unquote(match[3])}]" if match[1] else _SIGN, leaf)
+
+
+def _sought(values: dict[str, str]) -> _Sought:
+    forms: dict[str, tuple[str, str]] = {}
+    for value in values:
+        for form, made in _FORMS.items():
+            forms.setdefault(made(value), (form, value))
+    # Of two that begin alike the longer one is looked for first.
+    longest = sorted(forms, key=lambda form: (-len(form), form))
+    pattern = re.compile("|".join(map(_matching, longest)))
+    return _Sought(values, tuple({_ascii(form)[1:-1] for form in forms}), forms, pattern)
+
+
+def _matching(form: str) -> str:
+    pattern = re.escape(form)
+    return pattern if len(form) >= SHORT else rf"(?<!\w){pattern}(?!\w)"
+
+
+def _held(turn: Turn, sought: _Sought) -> bool:
+    """Whether one of the values is part of what a model is shown in a turn; each is looked at once."""
+    known = turn.memo.get("withheld")
+    if known is None or known[0] is not sought:
+        text = as_text(turn_json(turn))
+        known = turn.memo["withheld"] = (sought, any(form in text for form in sought.quick))
+    return known[1]
+
+
+def _mapped(data: Any, change: Callable[[Any], Any]) -> Any:
+    """JSON data with each text, number and key of it changed."""
+    if isinstance(data, list):
+        return [_mapped(each, change) for each in cast(list[Any], data)]
+    if isinstance(data, dict):
+        return {change(key): _mapped(each, change) for key, each in cast(dict[str, Any], data).items()}
+    return change(data)
