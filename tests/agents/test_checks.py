@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -11,7 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from antiphon.agents.checks import CONFINED, UNCONFINED, CheckReport, Way, find_command, run_checks, sandbox_problem
+from antiphon.agents import checks
+from antiphon.agents.checks import CONFINED, UNCONFINED, CheckReport, Way, find_command, sandbox_problem
+
+
+def run_checks(tree: str | Path, command: str, **options: object) -> CheckReport:
+    return asyncio.run(checks.run_checks(tree, command, **options))  # type: ignore[arg-type]
+
 
 PROBLEM = sandbox_problem()
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="tests are run by a POSIX shell")
@@ -122,6 +129,20 @@ def test_tests_end_with_whoever_asked_for_them(tree: Path, ways: tuple[Way, ...]
     while alive("sleep 16.1803") and time.monotonic() < until:
         time.sleep(0.05)
     assert not alive("sleep 16.1803")
+
+
+@every_way
+def test_tests_that_are_cancelled_leave_nothing(tree: Path, ways: tuple[Way, ...]):
+    async def cancelled() -> None:
+        running = asyncio.ensure_future(checks.run_checks(tree, "touch begun; sleep 14.1421", ways=ways))
+        while not (tree / "begun").exists():
+            await asyncio.sleep(0.02)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+
+    asyncio.run(cancelled())
+    assert not alive("sleep 14.1421")
 
 
 @every_way

@@ -104,7 +104,7 @@ def find_command(tree: str | os.PathLike[str]) -> str | None:
     return "npm test" if _has_script(_read(files, "package.json")) else None
 
 
-def run_checks(
+async def run_checks(
     tree: str | os.PathLike[str],
     command: str,
     *,
@@ -114,7 +114,7 @@ def run_checks(
     checkout: str | os.PathLike[str] | None = None,
     most: int = 200_000,
 ) -> CheckReport:
-    """Run a command of the shell in a directory, confined, and say how it ended.
+    """Run a command of the shell in a directory, confined, and say how it ended; cancelled, nothing of it is left.
 
     What is installed in the user's `checkout` (a virtual environment, packages of node) is there for it to read.
     """
@@ -129,7 +129,7 @@ def run_checks(
         try:
             _lend(where, home)
             for way in ways:
-                ended, finished = _attempt(way, order, home, os.path.realpath(temporary), most)
+                ended, finished = await _attempt(way, order, home, os.path.realpath(temporary), most)
                 if ended["why"] != "no sandbox":
                     break
                 problems.append(f"{way}: {ended['text']}")
@@ -143,11 +143,11 @@ def run_checks(
 def sandbox_problem() -> str | None:
     """Why tests cannot be confined on this system, and what to do; none if they can."""
     with tempfile.TemporaryDirectory() as empty:
-        report = run_checks(empty, "true", seconds=30)
+        report = asyncio.run(run_checks(empty, "true", seconds=30))
     return None if report.passed else report.output
 
 
-def _attempt(
+async def _attempt(
     way: Way, order: dict[str, Any], checkout: str | None, temporary: str, most: int
 ) -> tuple[dict[str, Any], Finished | None]:
     """Run tests in one way: what the keeper says of how they ended, and what they said."""
@@ -174,7 +174,7 @@ def _attempt(
             merged=True,
             descriptors=[writer],
         )
-        finished = asyncio.run(running)
+        finished = await running
         sink.close()
         said = report.read().splitlines()
     if finished.timed_out:

@@ -51,20 +51,23 @@ class Workshop:
             return changed.diff_between(self.work, task.since, task.commit, most).text
         return changed.diff(self.work, task.branch, most=most).text
 
-    def check(self, task: Task, settings: TeamSettings) -> facts.Checked:
+    async def check(self, task: Task, settings: TeamSettings) -> facts.Checked:
         """Commit what is in the files, and run the tests."""
+        done, is_changed = await asyncio.to_thread(self._commit, task)
+        if not is_changed:
+            return facts.Checked(task.id, "unchanged", False, done.id, left_out=done.left_out)
+        return await self.tested(task, settings, done.id, done.left_out)
+
+    def _commit(self, task: Task) -> tuple[trees.Committed, bool]:
         worktree = trees.begin_task(self.work, task.branch)
         done = trees.commit(worktree, _message(task), task.coder.removeprefix("@"))
-        files = changed.changes(self.work, task.branch)
-        if not files:
-            return facts.Checked(task.id, "unchanged", False, done.id, left_out=done.left_out)
-        return self.tested(task, settings, done.id, done.left_out)
+        return done, bool(changed.changes(self.work, task.branch))
 
-    def tested(
+    async def tested(
         self, task: Task, settings: TeamSettings, commit: str, left_out: Sequence[str] = (), *, merging: bool = False
     ) -> facts.Checked:
         """What the tests say of the files of a task, which are at this commit."""
-        files = changed.changes(self.work, task.branch)
+        files = await asyncio.to_thread(changed.changes, self.work, task.branch)
         tests = tuple(each.path for each in files if each.role != "code" and each.status != "added")
         told: dict[str, Any] = {
             "files": tuple(each.path for each in files),
@@ -72,18 +75,18 @@ class Workshop:
             "left_out": tuple(left_out),
             "merging": merging,
         }
-        report = self.run_tests(task, settings)
+        report = await self.run_tests(task, settings)
         if report is None:
             return facts.Checked(task.id, "untested", True, commit, **told)
         output = report.output[-_DIFF:]
         return facts.Checked(task.id, report.why, report.passed, commit, report.command, output, **told)
 
-    def run_tests(self, task: Task, settings: TeamSettings) -> CheckReport | None:
+    async def run_tests(self, task: Task, settings: TeamSettings) -> CheckReport | None:
         """Run the tests on the files of a task as they are; nothing, where there is no command."""
         if not settings.command:
             return None
-        return run_checks(
-            self.tree(task),
+        return await run_checks(
+            await asyncio.to_thread(self.tree, task),
             settings.command,
             seconds=settings.seconds,
             memory=settings.memory,
@@ -116,9 +119,9 @@ async def do(team: Team, step: Step) -> None:
         case Assign():
             await asyncio.to_thread(_assign, team, step)
         case Check():
-            await asyncio.to_thread(_check, team, step.task)
+            await _check(team, step.task)
         case Merge():
-            await asyncio.to_thread(_merge, team, step.task)
+            await _merge(team, step.task)
         case End():
             await asyncio.to_thread(_end, team)
 
@@ -208,8 +211,8 @@ def _assign(team: Team, step: Assign) -> None:
     team.note(facts.Assigned(step.task, step.coder), f"task {step.task} is {step.coder}'s: {task.title}", step.task)
 
 
-def _check(team: Team, task: str) -> None:
-    fact = team.workshop().check(team.state.tasks[task], team.state.settings)
+async def _check(team: Team, task: str) -> None:
+    fact = await team.workshop().check(team.state.tasks[task], team.state.settings)
     team.note(fact, _checked(fact), task)
 
 
@@ -218,28 +221,28 @@ def _checked(fact: facts.Checked) -> str:
     return f"task {fact.task}: {fact.why}{marked}"
 
 
-def _merge(team: Team, name: str) -> None:
+async def _merge(team: Team, name: str) -> None:
     task, shop = team.state.tasks[name], team.workshop()
-    worktree = trees.begin_task(shop.work, task.branch)
+    worktree = await asyncio.to_thread(trees.begin_task, shop.work, task.branch)
     while True:
-        brought = trees.rebase(worktree, marking=True)
+        brought = await asyncio.to_thread(trees.rebase, worktree, marking=True)
         if isinstance(brought, trees.Conflict):
             files = tuple(each.path for each in brought.files)
             team.note(facts.Conflicted(name, files), f"task {name} conflicts in {', '.join(files)}", name)
             return
         if task.check is None or brought.head != task.check.commit:
-            fact = shop.tested(task, team.state.settings, brought.head, merging=True)
+            fact = await shop.tested(task, team.state.settings, brought.head, merging=True)
             team.note(fact, f"{_checked(fact)}, with what was merged before", name)
             if not fact.passed:
                 return
-        done = trees.merge(shop.work, brought.head)
+        done = await asyncio.to_thread(trees.merge, shop.work, brought.head)
         match done:
             case trees.Marked(files):
                 team.note(facts.Conflicted(name, files), f"task {name} still has marks of conflicts", name)
                 return
             case trees.Merged(head):
                 team.note(facts.TaskMerged(name, head, team.state.head), f"task {name} is merged: {task.title}", name)
-                trees.remove_task(shop.work, task.branch, keep_branch=False)
+                await asyncio.to_thread(trees.remove_task, shop.work, task.branch, keep_branch=False)
                 return
             case trees.Moved():
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -83,12 +83,12 @@ def _hash(roots: Roots, path: str) -> str:
         return ""
 
 
-def testing(run: Callable[[], CheckReport | None]) -> Tool:
+def testing(run: Callable[[], Awaitable[CheckReport | None]]) -> Tool:
     """The tool that runs the tests as the machine does."""
 
-    def run_tests() -> ToolResult:
+    async def run_tests() -> ToolResult:
         """Run the tests of the repository on the files as they are, as the machine will."""
-        report = run()
+        report = await run()
         if report is None:
             raise ToolFailure("there is no command that runs tests here; hand in without them")
         text = f"{report.why} ({report.command}, {report.seconds:.1f} s)\n{report.output[-_SHOWN:]}"
