@@ -771,6 +771,24 @@ def test_a_sweep_removes_the_dead_keeps_the_living_and_loses_no_commit(home: Pat
     assert sweep(work, ["alive"]) == ()
 
 
+def test_a_branch_that_the_user_looks_at_does_not_stop_a_sweep(home: Path, work: Workplace):
+    one, two = begin_task(work, "one"), begin_task(work, "two")
+    run_git(home, "reset", "-q", "--hard")
+    run_git(home, "switch", "-q", one.branch)
+    assert sweep(work) == ("one", "two")
+    assert work.find(one.branch) is not None
+    assert work.find(two.branch) is None
+
+
+def test_a_place_that_cannot_be_written_is_an_error_and_no_traceback(home: Path, tmp_path: Path, work: Workplace):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RepositoryError, match=r"file.*: (Not a directory|File exists)"):
+        begin(Repository.find(home), "t", tmp_path / "file")
+    os.rename(work.path(".at"), work.path(".away"))
+    with pytest.raises(RepositoryError, match="No such file or directory"):
+        begin_task(work, "one")
+
+
 # Ends at any moment
 
 

@@ -138,9 +138,13 @@ class Workplace:
         """Hold what belongs to a task (or `main`): nobody else is at it, in this process or another."""
         import fcntl
 
-        with open(self.path(".locks", name), "ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield file.fileno()
+        try:
+            os.makedirs(self.path(".locks"), exist_ok=True)
+            with open(self.path(".locks", name), "ab") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)
+                yield file.fileno()
+        except OSError as error:
+            raise RepositoryError(f"{error.filename or self.place}: {error.strerror}") from None
 
 
 def begin(repository: Repository, team: str, place: str | os.PathLike[str]) -> Workplace:
@@ -155,7 +159,6 @@ def begin(repository: Repository, team: str, place: str | os.PathLike[str]) -> W
         if os.path.commonpath([root, his]) == his:
             raise RepositoryError(f"{root} lies in the repository at {his}; a team needs a directory outside of it")
     work = Workplace(repository, team, os.path.join(root, team))
-    os.makedirs(work.path(".locks"), exist_ok=True)
     with work.lock("main") as held:
         _claim(work)
         _make_store(work)

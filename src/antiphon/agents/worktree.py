@@ -194,7 +194,9 @@ def remove_task(work: Workplace, task: str, *, keep_branch: bool = True) -> None
         _remove(work.path(".making", task))
         for gone in os.listdir(work.path(".gone")):
             if gone.partition(".")[0] == task:
-                _remove(work.path(".gone", gone))
+                # What cannot be removed is out of the way, and is tried again by the next sweep.
+                with suppress(RepositoryError):
+                    _remove(work.path(".gone", gone))
         if not keep_branch and (head := work.find(work.branch(task))):
             work.move(held, task, None, head)
 
@@ -213,7 +215,11 @@ def sweep(work: Workplace, alive: Collection[str] = ()) -> tuple[str, ...]:
     for task in ended:
         head = work.find(work.branch(task))
         merged = head is not None and _holds(work.files(), main, head)
-        remove_task(work, task, keep_branch=not merged)
+        remove_task(work, task)
+        if merged:
+            # One that the user looks at stays.
+            with suppress(RepositoryError):
+                remove_task(work, task, keep_branch=False)
     return tuple(task for task in ended if task in left)
 
 
@@ -383,10 +389,11 @@ def _remove(path: str | bytes) -> None:
     if os.path.islink(path) or not os.path.isdir(path):
         os.unlink(path)
         return
-    for attempt in range(_ATTEMPTS):
+    for _ in range(_ATTEMPTS):
         for directory, _, _ in os.walk(os.fsencode(path)):
             with suppress(OSError):
                 os.chmod(directory, 0o700)
-        shutil.rmtree(path, ignore_errors=attempt < _ATTEMPTS - 1)
+        shutil.rmtree(path, ignore_errors=True)
         if not os.path.lexists(path):
             return
+    raise RepositoryError(f"{os.fsdecode(path)} cannot be removed; somebody else may own files in it")
