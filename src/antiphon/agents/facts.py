@@ -113,10 +113,11 @@ class TaskMerged:
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The human has changed how much may be spent."""
+    """The human has changed how much may be spent; or, with `requests`, how often models may be asked."""
 
     kind: ClassVar[str] = "raised"
     cost: float | None = None
+    requests: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

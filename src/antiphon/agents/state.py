@@ -7,7 +7,7 @@ these rules.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from antiphon.agents.channels import Message
@@ -193,7 +193,8 @@ class TeamState:
                 task.state, task.commit, task.since = "merged", fact.commit, fact.since
                 self.head = fact.commit
             case Raised():
-                self.settings = self.settings.with_cost(fact.cost)
+                changed = self.settings.with_cost(fact.cost)
+                self.settings = replace(self.settings, requests=fact.requests) if fact.requests else changed
                 self._unpause("cap")
             case Stopped():
                 self.stopped_at = self.last

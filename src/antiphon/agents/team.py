@@ -248,6 +248,11 @@ class Team:
         self.note(Raised(cost), f"may cost ${cost:g}" if cost is not None else "may cost whatever it takes")
         self.refresh()
 
+    def raise_requests(self, requests: int) -> None:
+        """Let the team ask models so often in all."""
+        self.note(Raised(requests=requests), f"may make {requests:,} requests")
+        self.refresh()
+
     def note(self, fact: Fact, text: str, task: str = "", key: str | None = None) -> Message:
         """Write down what has happened."""
         fence = self._running.fence if self._running is not None else None

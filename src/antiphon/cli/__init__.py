@@ -8,12 +8,13 @@ from importlib import import_module
 import click
 
 from antiphon import __version__
-from antiphon._printable import printable, printable_line
+from antiphon._printable import printable
 from antiphon.errors import AntiphonError
 
 #: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
 _SECTIONS = {
     "Talk": ("chat", "ask", "logs"),
+    "Work": ("team",),
     "Programs": ("run", "map", "runs", "work", "check", "fmt", "repl", "test", "explain"),
     "Models": ("models", "keys", "trust"),
     "Histories and tools": ("show", "doctor", "convert", "mcp", "fake"),
@@ -54,16 +55,9 @@ def cli(context: click.Context) -> None:
     command = context.invoked_subcommand
     if command not in _CONFIGURED:
         return
-    from antiphon.config import load_configuration
-    from antiphon.config.trust import find_project
+    from antiphon.cli.configured import configured_here
 
-    if command in _ASKING:
-        from antiphon.cli.trust import settle
-
-        settle(find_project())
-    configuration = context.obj = load_configuration()
-    for note in configuration.notes:
-        click.echo(f"antiphon: {printable_line(note)}", err=True)
+    context.obj = configured_here(asking=command in _ASKING)
 
 
 def main() -> None:

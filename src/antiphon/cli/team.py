@@ -1,0 +1,302 @@
+"""`antiphon team`: a small team that works in a git repository, and that you can talk to."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._printable import printable
+from antiphon.cli.listing import one_line, print_rows
+from antiphon.cli.run import finite
+from antiphon.cli.talk.printing import is_terminal, tell
+from antiphon.cli.team_found import cast, found_team, opened_journal, team_of_message, wanted_settings, without_price
+from antiphon.errors import ConfigurationError, NotReadyError
+
+if TYPE_CHECKING:
+    from antiphon.agents import Team, TeamSettings
+    from antiphon.providers import Model
+
+_TEAM = click.option("--team", "which", metavar="ID", help="Another team than the newest of this repository.")
+_MAX_COST = click.option(
+    "--max-cost", "cost", type=click.FloatRange(0, min_open=True), callback=finite, metavar="USD",
+    help="At most so much for all of it; then it waits for you.",
+)  # fmt: skip
+_MAX_REQUESTS = click.option(
+    "--max-requests", "requests", type=click.IntRange(1), metavar="N", help="At most so many requests to models."
+)
+
+
+@click.group()
+@click.option("--db", envvar="ANTIPHON_DB", metavar="FILE", show_envvar=True,
+              help="The journal, where it is not your own.")  # fmt: skip
+@click.pass_context
+def team(context: click.Context, db: str | None) -> None:
+    """Let a small team work in a git repository: a product manager, an architect, coders, and you.
+
+    Your files and branches stay as they are; it ends with a branch to merge. It can be left at any moment, and is
+    found again where it was. Without naming one, the newest team of this repository is meant.
+
+    \b
+    Exit code, where a team works:
+      0    done: something was merged
+      1    done, and nothing was merged
+      2    it cannot work: a mistake in what was given or set, or a failure
+      3    it waits for you, for a limit to be raised, or for a time
+      130  interrupted
+    """
+    context.obj = db
+
+
+# Working
+
+
+@team.command()
+@click.argument("request", nargs=-1, required=True)
+@click.option("--repo", default=".", type=click.Path(file_okay=False), metavar="DIR", show_default=True,
+              help="The repository to work in.")  # fmt: skip
+@click.option("--coders", type=click.IntRange(1, 20), metavar="N", help="How many work side by side.")
+@_MAX_COST
+@_MAX_REQUESTS
+@click.option("--solo", is_flag=True, default=None, help="One agent with the same tools and tests: for small work.")
+@click.option("-m", "--model", metavar="NAME", help="The model of all roles.")
+@click.option("--no-sandbox", is_flag=True, help="Tests may do all that you may: for what you trust.")
+def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> None:
+    """Begin a team for what you want done, and let it work.
+
+    `-` reads what you want from standard input. How it works is in `team.toml`, which `antiphon team init` writes;
+    options here come before that.
+    """
+    from antiphon.agents import Team
+    from antiphon.agents.repository import Repository
+    from antiphon.cli.team_running import carry_on
+
+    text = sys.stdin.read() if request == ("-",) else " ".join(request)
+    found = Repository.find(repo)
+    settings = wanted_settings(found.top, {**flags, "sandbox": False if no_sandbox else None})
+    if settings.sandbox:
+        _check_sandbox()
+    models = cast(settings)
+    begun = Team.begin(text, found.top, _named(settings, models), journal=opened_journal(), models=models)
+    _introduce(begun, models, is_capped=flags["cost"] is not None)
+    for note in found.notes:
+        tell(note)
+    sys.exit(carry_on(begun))
+
+
+@team.command()
+@click.argument("which", metavar="[TEAM]", required=False)
+@_MAX_COST
+@_MAX_REQUESTS
+def resume(which: str | None, cost: float | None, requests: int | None) -> None:
+    """Go on with a team that was left: what it has done is not done again."""
+    found = found_team(which)
+    if cost is not None:
+        found.raise_cost(cost)
+    if requests is not None:
+        found.raise_requests(requests)
+    sys.exit(_gone_on(found))
+
+
+@team.command()
+@click.argument("id", type=int)
+@click.argument("text", nargs=-1, required=True)
+@_TEAM
+@click.option("--resume", "goes_on", is_flag=True, help="Then go on with the team here, if nobody does.")
+def answer(id: int, text: tuple[str, ...], which: str | None, goes_on: bool) -> None:
+    """Answer a question of a team, by its number; `-` as the TEXT reads it from standard input."""
+    found = team_of_message(id, which)
+    found.answer(id, sys.stdin.read().strip() if text == ("-",) else " ".join(text))
+    if found.is_running():
+        tell(f"team {found.id} is at work, and is told")
+    elif goes_on:
+        sys.exit(_gone_on(found))
+    else:
+        for number, question in found.state.questions.items():
+            tell(f"still open: #{number} {one_line(question.text)}")
+        tell(f"`antiphon team resume {found.id}` goes on")
+
+
+@team.command()
+@click.argument("which", metavar="[TEAM]", required=False)
+def stop(which: str | None) -> None:
+    """Have whoever runs a team leave it as it is."""
+    found = found_team(which)
+    if not found.is_running():
+        tell(f"nobody runs team {found.id}; `antiphon team resume {found.id}` goes on")
+        return
+    found.stop()
+    tell(f"team {found.id} is told to stop; `antiphon team resume {found.id}` goes on")
+
+
+@team.command()
+@click.argument("which", metavar="[TEAM]", required=False)
+@click.option("--at", "at_", type=int, required=True, metavar="MESSAGE", help="The number of the last message kept.")
+@click.option("--no-resume", is_flag=True, help="Only make it.")
+def fork(which: str | None, at_: int, no_resume: bool) -> None:
+    """Begin another team with what this one had said and done up to a message, and let it go on from there."""
+    made = team_of_message(at_, which).fork(at_)
+    tell(f"team {made.id} is a fork at message {at_}")
+    if not no_resume:
+        sys.exit(_gone_on(made))
+    tell(f"`antiphon team resume {made.id}` goes on with it")
+
+
+# Looking
+
+
+@team.command()
+@click.argument("which", metavar="[TEAM]", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(which: str | None, as_json: bool) -> None:
+    """Show how a team stands: its tasks, what it asks, what it has used."""
+    from antiphon.cli.team_told import status_json, status_lines
+    from antiphon.cli.team_views import write
+
+    found = found_team(which)
+    if as_json:
+        click.echo(json.dumps(status_json(found), indent=2).replace("\x7f", "\\u007f"))
+    else:
+        write("\n".join(printable(line) for line in status_lines(found)))
+
+
+@team.command("list")
+def list_() -> None:
+    """List all teams, the newest first."""
+    from antiphon.agents import Team
+    from antiphon.cli.telling import local
+
+    entries = Team.all(opened_journal())
+    if not entries:
+        raise NotReadyError('there is no team yet; `antiphon team run "what you want done"` begins one')
+    rows = [
+        ((each.id, each.state, local(each.created), one_line(str(each.begun_as.get("repository", "")))), each.title)
+        for each in entries
+    ]
+    print_rows([(columns, one_line(title)) for columns, title in rows], (False,) * 4)
+
+
+@team.command()
+@click.argument("task", required=False)
+@_TEAM
+def diff(task: str | None, which: str | None) -> None:
+    """Show what a task has changed; without one, all that was merged."""
+    from antiphon.cli.team_looking import task_diff
+
+    text = task_diff(found_team(which), task)
+    if not text:
+        tell("nothing is changed yet: what a coder has done is here once it is handed in")
+        sys.exit(1)
+    if is_terminal(sys.stdout):
+        from antiphon.cli.team_looking import show_diff
+
+        show_diff(text)
+    else:
+        # Elsewhere it is data, for `git apply`.
+        click.echo(text, nl=False)
+
+
+@team.command()
+@click.argument("agent")
+@_TEAM
+@click.option("--full", is_flag=True, help="Open all results.")
+def log(agent: str, which: str | None, full: bool) -> None:
+    """Show what an agent was told, said and did: pm, architect, coder-1, …"""
+    from antiphon.cli.team_looking import show_log
+
+    show_log(found_team(which), agent, full)
+
+
+@team.command()
+@click.argument("channel", required=False, type=click.Choice(["product", "development"]))
+@_TEAM
+@click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True, help="So many old messages.")
+@click.option("-f", "--follow", is_flag=True, help="Without a terminal: print what is new until the team is left.")
+def chat(channel: str | None, which: str | None, limit: int, follow: bool) -> None:
+    """Read what is said in a team, and say something: `@coder-1 text` is for coder-1, `#12 text` answers question 12.
+
+    Without a CHANNEL both are shown: product, where the product manager listens, and development, where the architect
+    and the coders do. Where standard input is no terminal, each of its lines is said.
+    """
+    from antiphon.cli.team_talk import talk
+
+    talk(found_team(which), channel, limit, follow)
+
+
+@team.command()
+@click.option("--repo", default=".", type=click.Path(file_okay=False), metavar="DIR", help="The repository.")
+def init(repo: str) -> None:
+    """Write a `team.toml` that explains itself to the top of the repository."""
+    from antiphon.agents.repository import Repository
+    from antiphon.agents.settings import FILE, TEMPLATE
+
+    path = Path(Repository.find(repo).top, FILE)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(TEMPLATE)
+    except FileExistsError:
+        raise ConfigurationError(f"{path} is there already, and is left as it is") from None
+    except OSError as error:
+        raise ConfigurationError(f"cannot write {path}: {error.strerror or error}") from None
+    click.echo(printable(f"wrote {path}"))
+
+
+# Inside
+
+
+def _gone_on(found: Team) -> int:
+    from antiphon.agents import Team
+    from antiphon.cli.team_running import carry_on
+
+    if found.state.ended is not None:
+        from antiphon.cli.team_running import summary
+        from antiphon.cli.team_views import write
+
+        tell(f"team {found.id} is done already")
+        write(summary(found))
+        return 0
+    if found.is_running():
+        raise NotReadyError(
+            f"team {found.id} is at work in another process; `antiphon team chat` talks to it, "
+            "`antiphon team stop` has it leave off"
+        )
+    return carry_on(Team.open(found.id, found.journal, models=cast(found.state.settings)))
+
+
+def _named(settings: TeamSettings, models: Mapping[str, Model]) -> TeamSettings:
+    """With the model that was found, so that the team keeps it wherever it is gone on with."""
+    from dataclasses import replace
+
+    own = settings.roles
+    common = next((name for name in models if not (own.get(name) and own[name].model)), None)
+    return replace(settings, model=settings.model or (models[common].name if common else ""))
+
+
+def _check_sandbox() -> None:
+    from antiphon.agents.checks import sandbox_problem
+
+    if problem := sandbox_problem():
+        raise ConfigurationError(problem)
+
+
+def _introduce(begun: Team, models: Mapping[str, Model], is_capped: bool) -> None:
+    from antiphon.cli.team_told import allowed
+
+    settings = begun.state.settings
+    assert begun.state.begun is not None
+    tell(f"team {begun.id} works in {begun.state.begun.repository}, on the branch antiphon/{begun.id}/main")
+    names = dict.fromkeys(each.name for each in models.values())
+    told = [f"{name} ({', '.join(r for r, each in models.items() if each.name == name)})" for name in names]
+    tell(f"model: {next(iter(names))}" if len(names) == 1 else f"models: {', '.join(told)}")
+    if not settings.command:
+        tell("tests: none, as no command for them was found; `[tests]` in team.toml names one")
+    else:
+        tell(f"tests: {settings.command}" + ("" if settings.sandbox else ", with all that you may do"))
+    tell(f"limits: {allowed(settings)}")
+    unknown = without_price(models)
+    if unknown and (is_capped or len(unknown) < len(names)):
+        tell(f"what {', '.join(unknown)} costs is not known, so no limit in dollars holds for it, but that in requests")

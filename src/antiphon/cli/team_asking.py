@@ -1,0 +1,85 @@
+"""Whoever sits at the terminal while a team works: shown each question in full, and asked."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+from antiphon.cli.talk.printing import tell
+from antiphon.cli.talk.reader import Reader
+from antiphon.errors import AntiphonError
+from antiphon.render import console
+from antiphon.render.people import call_lines, settled, shortened
+from antiphon.render.scroll import Scroll
+
+if TYPE_CHECKING:
+    from antiphon.agents import Message, Team
+    from antiphon.conversation import ToolCall
+
+
+class Human:
+    """Answers questions of a team. What was `skipped` is not asked again here."""
+
+    def __init__(self) -> None:
+        self.skipped: set[int] = set()
+        self._reader = Reader()
+        self._page = Scroll(console())
+
+    def answered(self, team: Team, question: Message) -> bool:
+        """Show a question, and take the answer; nothing said is none, and the question stays open."""
+        self._page.stand_apart("text")
+        said = self._said(team, question)
+        if not said.strip():
+            self.skipped.add(question.id)
+            tell(f'left open; `antiphon team answer {question.id} "…"` answers it')
+            return False
+        try:
+            team.answer(question.id, said)
+        except AntiphonError as error:
+            # Somebody else was faster, or it holds what must not be kept.
+            tell(str(error))
+            return question.id not in team.state.questions
+        return True
+
+    def _said(self, team: Team, question: Message) -> str:
+        about = str(question.data.get("about", "")).partition(":")[0]
+        if about == "spec" and team.state.spec is not None:
+            self._head(question, "is this what you want?")
+            self._page.put(self._page.markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
+            return self._line("yes accepts it; else say what to change")
+        call = _call(team, question)
+        if call is not None:
+            return self._decision(question, call)
+        self._head(question, "")
+        self._page.put(self._page.markdown(question.text), 1)
+        return self._line("Enter leaves it open")
+
+    def _head(self, question: Message, text: str) -> None:
+        self._page.put(self._page.text(f"{question.author} asks (#{question.id}){': ' * bool(text)}{text}", "bold"))
+
+    def _line(self, hint: str) -> str:
+        self._page.put(self._page.text(f"({hint})", "dim"))
+        return self._reader.message("> ") or ""
+
+    def _decision(self, question: Message, call: ToolCall) -> str:
+        self._head(question, f"may `{call.name}` run?")
+        lines = [f"  | {each}" for each in call_lines(call, shutil.get_terminal_size().columns - 6)]
+        short, hidden = shortened(lines)
+        self._show("\n".join(short))
+        return settled(self._reader.line, self._show, lines, hidden, "[y]es, [n]o, or say why not")
+
+    def _show(self, text: str) -> None:
+        self._page.put(self._page.text(text))
+
+
+def _call(team: Team, question: Message) -> ToolCall | None:
+    """The call that waits to be allowed, whole."""
+    from antiphon.conversation import ToolCall
+    from antiphon.conversation.storage import parts_from_json
+
+    if question.data.get("is") != "approval":
+        return None
+    effects = team.journal.effects(str(question.data["run"]))
+    asked: Any = next((each.asked.get("call") for each in effects if each.path == question.data["path"]), None)
+    part = parts_from_json([asked])[0] if asked else None
+    return part if isinstance(part, ToolCall) else None

@@ -1,0 +1,95 @@
+"""Which team is meant, how it is to work, and which models its roles have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon.errors import NotSavedError
+
+if TYPE_CHECKING:
+    from antiphon.agents import Team, TeamSettings
+    from antiphon.journal import Journal, RunEntry
+    from antiphon.providers import Model
+
+_ROLES = ("pm", "architect", "coder")
+
+
+def opened_journal() -> Journal:
+    """The journal that the command was given, or the user's own."""
+    from antiphon.journal import Journal
+
+    return Journal(click.get_current_context().find_object(str))
+
+
+def found_team(which: str | None = None, **given: Any) -> Team:
+    """The team of this name, or whose name begins so; without one, the newest of this repository."""
+    from antiphon.agents import Team
+
+    journal = opened_journal()
+    if which is None:
+        which = _newest_here(Team.all(journal))
+    return Team.open(which, journal, **given)
+
+
+def team_of_message(number: int, which: str | None) -> Team:
+    """The team in which this message was said, unless another is named."""
+    journal = opened_journal()
+    rows = [] if which else journal.file.read("SELECT channel FROM messages WHERE id = ?", (number,))
+    return found_team(str(rows[0][0]).partition("/")[0] if rows else which)
+
+
+def _newest_here(teams: list[RunEntry]) -> str:
+    here = Path.cwd().resolve()
+    top = next((each for each in (here, *here.parents) if (each / ".git").exists()), None)
+    if top is None:
+        hint = "`antiphon team list` lists all, `--team ID` names one" if teams else "there is none at all yet"
+        raise NotSavedError(f"{here} is in no git repository, so no team is meant; {hint}")
+    found = next((each.id for each in teams if each.begun_as.get("repository") == str(top)), None)
+    if found is None:
+        raise NotSavedError(f'there is no team in {top} yet; `antiphon team run "what you want done"` begins one')
+    return found
+
+
+def wanted_settings(top: str, flags: Mapping[str, Any]) -> TeamSettings:
+    """What `team.toml` says, and then what was said on the command line."""
+    from antiphon.agents.settings import FILE, TeamSettings, read_settings
+
+    path = Path(top, FILE)
+    settings = read_settings(path) if os.path.lexists(path) else TeamSettings()
+    if flags.get("model"):
+        without = {name: replace(each, model="") for name, each in settings.roles.items()}
+        settings = replace(settings, roles=without)
+    return replace(settings, **{name: each for name, each in flags.items() if each is not None})
+
+
+def cast(settings: TeamSettings) -> dict[str, Model]:
+    """The model of each role, connected; one whose name is wrong is told of before anything is done."""
+    from antiphon.cli.configured import configured_here
+    from antiphon.config import default_model
+    from antiphon.providers import connect
+
+    configuration = configured_here()
+    made: dict[str, Model] = {}
+
+    def connected(role: str) -> Model:
+        own = settings.roles.get(role)
+        name = (own.model if own else "") or settings.model or default_model(configuration).model
+        if name not in made:
+            made[name] = connect(name, environment=configuration.environment)
+        return made[name]
+
+    return {role: connected(role) for role in (("coder",) if settings.solo else _ROLES)}
+
+
+def without_price(models: Mapping[str, Model]) -> list[str]:
+    """The models of which nobody knows what they cost."""
+    from antiphon.wire import Usage
+
+    names = {each.name for each in models.values() if each.cost(Usage(1000, 1000)) is None}
+    return sorted(names)

@@ -1,0 +1,57 @@
+"""Looking at what a team has done: its changes, and what its agents were told and said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from antiphon.errors import NotReadyError
+from antiphon.render import console
+from antiphon.render.scroll import Scroll
+from antiphon.render.show import Show
+
+if TYPE_CHECKING:
+    from antiphon.agents import Team
+
+_MOST = 50_000_000
+_STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
+
+
+def task_diff(team: Team, task: str | None) -> str:
+    """What a task has changed, or all that was merged."""
+    from antiphon.agents import changes
+
+    shop, state = team.workshop(), team.state
+    if task is None:
+        assert state.begun is not None
+        return changes.diff_between(shop.work, state.begun.base, state.head, _MOST).text
+    found = state.tasks.get(task)
+    if found is None:
+        there = ", ".join(f"{each.id} ({each.title})" for each in state.tasks.values()) or "none yet"
+        raise NotReadyError(f"team {team.id} has no task {task!r}; there are: {there}")
+    if not found.coder or found.state == "rejected":
+        return ""
+    return shop.diff(found, _MOST)
+
+
+def show_diff(text: str) -> None:
+    """Print a diff for people."""
+    page = Scroll(console())
+    for line in text.splitlines():
+        style = "" if line.startswith(("+++", "---")) else _STYLES.get(line[:1], "")
+        page.console.print(page.text(line, style))
+
+
+def show_log(team: Team, agent: str, full: bool) -> None:
+    """Print the conversations of an agent."""
+    name = f"@{agent.removeprefix('@')}"
+    agents = [each for each in team.state.members if each != "@human"]
+    if name not in agents:
+        there = ", ".join(each.removeprefix("@") for each in agents)
+        raise NotReadyError(f"team {team.id} has no agent {agent!r}; there are: {there}")
+    found = team.conversations(name)
+    if not found:
+        raise NotReadyError(f"{name} has not finished a turn yet")
+    show = Show(full=full)
+    for thread, conversation in found.items():
+        show.title(f"{name}, {thread}" if len(found) > 1 else name)
+        show.conversation(conversation)

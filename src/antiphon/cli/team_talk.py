@@ -1,0 +1,128 @@
+"""`antiphon team chat`: what is said in a team, as it is said, and saying something."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from antiphon.cli.talk.printing import is_terminal, tell
+from antiphon.cli.team_told import told
+from antiphon.cli.team_views import write
+from antiphon.errors import AntiphonError
+
+if TYPE_CHECKING:
+    from antiphon.agents import Message, Team
+
+_PROMPT = "> "
+_OFTEN = 0.3
+_TO = re.compile(r"@([A-Za-z0-9_.-]+)[:,]?\s+(.*)", re.DOTALL)
+_ANSWER = re.compile(r"#(\d+)\s+(.*)", re.DOTALL)
+
+
+def talk(team: Team, channel: str | None, limit: int, follow: bool) -> None:
+    """Show what was said, then say what is typed or read, and show what is new."""
+    news = _News(team, channel)
+    news.show(limit)
+    if not team.is_running() and team.state.ended is None:
+        tell(f"nobody runs team {team.id}; `antiphon team resume {team.id}` goes on")
+    if is_terminal(sys.stdin) and is_terminal(sys.stdout):
+        _talk_here(team, channel, news)
+        return
+    for line in sys.stdin:
+        if line.strip():
+            say(team, line.strip(), channel)
+            news.show()
+    while follow and team.is_running():
+        time.sleep(_OFTEN)
+        news.show()
+
+
+def say(team: Team, text: str, channel: str | None) -> Message:
+    """Say a line as the human: to somebody by name, as the answer to a question, or to whom the channel is for."""
+    if found := _ANSWER.fullmatch(text):
+        return team.answer(int(found[1]), found[2])
+    found = _TO.fullmatch(text)
+    if found is None:
+        return team.say(text, "", channel or "product")
+    name = f"@{found[1]}"
+    heard = team.role(name).channels if name in team.refresh().members and name != "@human" else ()
+    where = channel if channel in heard or not heard else heard[0]
+    return team.say(found[2], name, where or "product")
+
+
+class _News:
+    """What was said and not shown yet."""
+
+    def __init__(self, team: Team, channel: str | None) -> None:
+        self._team = team
+        self._names = (channel,) if channel else ("product", "development")
+        self._last = 0
+
+    def new(self, limit: int | None = None) -> list[str]:
+        """The lines of what is new."""
+        found = [m for name in self._names for m in self._team.channel(name).messages(self._last, limit)]
+        found = sorted(found, key=lambda each: each.id)
+        self._last = found[-1].id if found else self._last
+        found = found if limit is None else found[len(found) - min(limit, len(found)) :]
+        return [told(each) for each in found]
+
+    def show(self, limit: int | None = None) -> None:
+        """Print it."""
+        if lines := self.new(limit):
+            write("\n".join(lines))
+
+
+def _talk_here(team: Team, channel: str | None, news: _News) -> None:
+    from antiphon.cli.talk.reader import Reader
+
+    tell("Ctrl-D leaves; `@coder-1 text` is for coder-1, `#12 text` answers question 12")
+    reader = Reader()
+    with _Following(news.new):
+        while True:
+            try:
+                line = reader.message(_PROMPT)
+            except KeyboardInterrupt:
+                write("")
+                return
+            if line is None:
+                return
+            try:
+                if line.strip():
+                    say(team, line.strip(), channel)
+                    news.new()
+            except AntiphonError as error:
+                tell(str(error))
+
+
+class _Following:
+    """Prints what is new above the line that is typed, while nothing stands in it yet."""
+
+    def __init__(self, new: Callable[[], list[str]]) -> None:
+        self._new = new
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> None:
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _follow(self) -> None:
+        while not self._over.wait(_OFTEN):
+            if not _typed() and (lines := self._new()):
+                sys.stdout.write("\r\x1b[K" + "\n".join(lines) + f"\n{_PROMPT}")
+                sys.stdout.flush()
+
+
+def _typed() -> str:
+    try:
+        import readline
+    except ImportError:
+        return ""
+    return readline.get_line_buffer()

@@ -1,0 +1,146 @@
+"""A team at work, as it is seen: lines as things happen, or a few that move in a terminal."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.text import Text
+
+from antiphon.cli.team_told import happened, progress, told, used
+from antiphon.render import console
+from antiphon.render.lines import call_head, duration, fit, one_line
+from antiphon.render.live import REFRESHES
+from antiphon.views.run import RunViews
+
+if TYPE_CHECKING:
+    from antiphon.agents import Message, Task, Team
+    from antiphon.session import Event
+
+#: The sign of each state of a task; the second is for terminals that have only ASCII.
+_MARKS = {"merged": ("✓", "+"), "rejected": ("✗", "x"), "human": ("?", "?"), "planned": ("·", ".")}
+_AT_WORK = ("▸", ">")
+_ACTIVITIES = {"waiting": "asks its model"}
+_ALONE = {"testing": "the machine runs the tests", "merging": "is being merged"}
+
+
+class Lines:
+    """Prints each thing that happens, once."""
+
+    def take(self, message: Message) -> None:
+        """Something was said, or has happened."""
+        write(told(message))
+
+    def watch(self, agent: str, event: Event) -> None:
+        """What an agent does in between is not told."""
+
+    @contextmanager
+    def quiet(self) -> Generator[None]:
+        """Nothing moves here."""
+        yield
+
+    def close(self) -> None:
+        """Nothing is left to give back."""
+
+
+class Moving:
+    """One line for each task, the newest message, and what was used, at the end of a terminal.
+
+    `seen` is the team as whoever looks on knows it, `at_work` the one that works.
+    """
+
+    def __init__(self, seen: Team, at_work: Team) -> None:
+        self._seen, self._at_work = seen, at_work
+        self._runs: dict[str, RunViews] = {}
+        self._newest: Message | None = None
+        self._began = time.monotonic()
+        self._console = console()
+        self._live: Live | None = None
+        self._move()
+
+    def take(self, message: Message) -> None:
+        """Something was said, or has happened."""
+        if message.data.get("fact") not in ("turn", "turned"):
+            self._newest = message
+
+    def watch(self, agent: str, event: Event) -> None:
+        """What an agent does."""
+        self._runs.setdefault(agent, RunViews()).take(event)
+
+    @contextmanager
+    def quiet(self) -> Generator[None]:
+        """While a person is asked, nothing moves."""
+        self.close()
+        try:
+            yield
+        finally:
+            self._move()
+
+    def close(self) -> None:
+        """Give the terminal back."""
+        if self._live is not None:
+            live, self._live = self._live, None
+            live.stop()
+
+    def _move(self) -> None:
+        self._live = Live(
+            self, console=self._console, refresh_per_second=REFRESHES, transient=True, vertical_overflow="crop"
+        )
+        self._live.start(refresh=True)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        state, width = self._seen.state, options.max_width
+        tasks, turns = list(state.tasks.values()), [each for each in list(state.turns.values()) if not each.paused]
+        room = max(options.size.height - 4 - len(turns), 1)
+        shown = tasks if len(tasks) <= room else [each for each in tasks if not each.is_over][:room]
+        for task in shown:
+            agent = next((each.begun.agent for each in turns if each.begun.task == task.id), "")
+            yield self._task(task, agent, options)
+        for turn in turns:
+            if turn.begun.task not in state.tasks:
+                yield _row(_AT_WORK, turn.begun.agent, self._doing(turn.begun.agent), options)
+        if self._newest is not None:
+            yield Text(fit(one_line(_newest(self._newest), options.encoding), width), "", no_wrap=True)
+        spent = used(self._at_work.spending.requests, self._at_work.spending.cost)
+        took = duration(float(int(time.monotonic() - self._began)))
+        about = " · ".join([f"team {self._seen.id}", spent, took, "Ctrl-C leaves it as it is"])
+        yield Text(fit(one_line(about, options.encoding), width), "dim", no_wrap=True)
+
+    def _task(self, task: Task, agent: str, options: ConsoleOptions) -> Text:
+        doing = f"{agent}: {self._doing(agent)}" if agent else _ALONE.get(task.state, "")
+        coder = task.coder if agent != task.coder and not task.is_over else ""
+        note = " · ".join(filter(None, [task.state, coder, progress(task), doing]))
+        return _row(_MARKS.get(task.state, _AT_WORK), f"{task.id}. {task.title}", note, options)
+
+    def _doing(self, agent: str) -> str:
+        views = self._runs.get(agent)
+        active = list(views.runs.values())[-1:] if views else []
+        if not active or active[0].ended is not None:
+            return "begins"
+        calls = list(active[0].calls.values())
+        return call_head(calls[-1].call) if calls else _ACTIVITIES.get(active[0].activity, active[0].activity)
+
+
+def _row(mark: tuple[str, str], head: str, note: str, options: ConsoleOptions) -> Text:
+    sign = mark[1] if options.ascii_only else mark[0]
+    width = options.max_width
+    first = fit(one_line(head, options.encoding), max(width // 2 - 2, 1))
+    rest = fit(one_line(note, options.encoding), max(width - cell_len(first) - 4, 1))
+    return Text.assemble((sign, "cyan"), f" {first}", (f"  {rest}", "dim"), no_wrap=True, overflow="crop")
+
+
+def _newest(message: Message) -> str:
+    return happened(message) if message.kind == "fact" else f"{message.author}: {message.text}"
+
+
+def write(text: str) -> None:
+    """Print lines at once, and in one piece."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(text.encode(encoding, "backslashreplace").decode(encoding))
