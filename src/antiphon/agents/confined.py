@@ -102,6 +102,8 @@ def _keep(order: dict[str, Any]) -> dict[str, Any]:
         # What leaves its parent becomes our child, and is found. None of them may look into us, or write our report.
         _call("prctl", _SUBREAPER, 1, 0, 0, 0)
         _call("prctl", _DUMPABLE, 0, 0, 0, 0)
+    # Who is told to end ends what it looks after.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     until = time.monotonic() + order["seconds"]
     # All processes of the system are looked at where there is no world of our own.
     every = 50 if order["namespaces"] else 250
