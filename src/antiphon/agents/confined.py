@@ -103,7 +103,7 @@ def _keep(order: dict[str, Any]) -> dict[str, Any]:
         _call("prctl", _SUBREAPER, 1, 0, 0, 0)
         _call("prctl", _DUMPABLE, 0, 0, 0, 0)
     # Who is told to end ends what it looks after.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGTERM, _leave)
     until = time.monotonic() + order["seconds"]
     # All processes of the system are looked at where there is no world of our own.
     every = 50 if order["namespaces"] else 250
@@ -126,6 +126,10 @@ def _keep(order: dict[str, Any]) -> dict[str, Any]:
                 return {"why": "lost"}
     finally:
         _end_all()
+
+
+def _leave(number: int, _: object) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _become(order: dict[str, Any]) -> NoReturn:
