@@ -176,10 +176,17 @@ class Journal:
         now, body, owner = self.now(), as_text(begun_as or {}), owner_here() if state == "running" else ""
         body = self.seal.close(body) if is_private else body
 
+        tried: list[str] = []
+
         def make(connection: Any) -> str:
+            # It is done again where the server went away; whether it was done before that, it could not say.
+            for each in tried:
+                if connection.execute("SELECT 1 FROM runs WHERE id = ? AND created = ?", (each, now)).fetchone():
+                    return each
             self._keep(connection, body)
             while True:
                 chosen = id or _free(connection)
+                tried.append(chosen)
                 made = connection.execute(
                     "INSERT INTO runs"
                     " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"

@@ -176,7 +176,7 @@ class Postgres:
 
             enqueue(connection, [run], 0)
 
-    def now(self, connection: Connection | None = None) -> float:
+    def now(self, connection: Any = None) -> float:
         """The time of the server, which all machines share: theirs may be minutes apart, and may jump.
 
         In a transaction the server is asked. Else it is what it said when we last connected, and what has passed since.
