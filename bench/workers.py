@@ -11,8 +11,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 ROOT = Path(__file__).parents[1]
+LEASE = 5
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 
 import psycopg  # noqa: E402
@@ -45,6 +47,8 @@ def main() -> None:
             durable(url)
             one(url)
             many(url, given.runs, given.workers, given.slots)
+        with postgres_server.database() as url:
+            take_over(url, given.workers, given.slots)
     finally:
         postgres_server.finish()
 
@@ -68,7 +72,7 @@ def one(url: str) -> None:
 
 
 def many(url: str, runs: int, count: int, slots: int) -> None:
-    dispatcher = Dispatcher(url, lease=5)
+    dispatcher = Dispatcher(url, lease=LEASE)
     dispatcher.metrics()
     with psycopg.connect(url, options="-c search_path=antiphon", autocommit=True) as connection:
         connection.execute(INSERT, (runs - 1,))
@@ -86,7 +90,7 @@ def many(url: str, runs: int, count: int, slots: int) -> None:
 
 def work(connection: psycopg.Connection, url: str, dispatcher: Dispatcher, runs: int, count: int, slots: int) -> None:
     home = Path(tempfile.mkdtemp())
-    program = [sys.executable, str(ROOT / "tests/journal/worker_program.py"), url, str(home), "5", str(slots)]
+    program = [sys.executable, str(ROOT / "tests/journal/worker_program.py"), url, str(home), str(LEASE), str(slots)]
     workers = [subprocess.Popen(program) for _ in range(count)]
     while not dispatcher.metrics().runs.get("done"):
         time.sleep(0.05)
@@ -112,6 +116,46 @@ def work(connection: psycopg.Connection, url: str, dispatcher: Dispatcher, runs:
     ).fetchall()
     print(f"{'effects, begun twice':<44}{effects:>8}  {twice}")
     print(f"{'bytes on disk for a run':<44}{size / runs:>8.0f}")
+
+
+def take_over(url: str, count: int, slots: int, rounds: int = 5) -> None:
+    """How long after a worker is killed its runs are at others."""
+    journal, dispatcher = Journal(url), Dispatcher(url, lease=LEASE)
+    home = Path(tempfile.mkdtemp())
+    program = [sys.executable, str(ROOT / "tests/journal/worker_program.py"), url, str(home), str(LEASE), str(slots)]
+    workers = [subprocess.Popen(program) for _ in range(count)]
+    waits: list[float] = []
+
+    def held(worker: subprocess.Popen[bytes]) -> set[str]:
+        asked = "SELECT id FROM runs WHERE state = 'running' AND split_part(owner, ':', 2) = ?"
+        return {id for (id,) in journal.read(asked, (str(worker.pid),))}
+
+    for number in range(rounds):
+        (home / "closed").touch()
+        names = [f"held-{number}-{n}" for n in range((count - 1) * slots)]
+        for name in names:
+            journal.begin("bench", "", id=name, state="ready")
+        dispatcher.ready(names)
+        while sum(len(held(each)) for each in workers) < len(names):
+            time.sleep(0.05)
+        killed = max(workers, key=lambda each: len(held(each)))
+        lost, workers = held(killed), [*(each for each in workers if each is not killed), subprocess.Popen(program)]
+        killed.kill()
+        killed.wait()
+        started = time.perf_counter()
+        while lost:
+            taken = lost & {id for each in workers for id in held(each)}
+            waits += [time.perf_counter() - started] * len(taken)
+            lost -= taken
+            time.sleep(0.01)
+        (home / "closed").unlink()
+        while dispatcher.metrics().runs != {"done": len(names) * (number + 1)}:
+            time.sleep(0.05)
+    for each in workers:
+        each.terminate()
+        each.wait()
+    told = f"{median(waits):.1f} s in the middle, {max(waits):.1f} s at most"
+    print(f"{f'a killed worker is taken over (lease {LEASE} s)':<44}{told}, of {len(waits)} runs")
 
 
 if __name__ == "__main__":

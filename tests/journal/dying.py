@@ -1,8 +1,8 @@
 """A program that dies at every moment, in real processes: run as a module, so that whoever tests it forks no threads.
 
-`python -m tests.journal.dying DIRECTORY MOMENTS` makes programs, runs each as a whole, and then once more for a moment
-before or after one of its writes, each time until it is over; until it has died at so many. A line of JSON for each
-program says what differed.
+`python -m tests.journal.dying DIRECTORY MOMENTS [URL]` makes programs, runs each as a whole, and then once more for a
+moment before or after one of its writes, each time until it is over; until it has died at so many. A line of JSON for
+each program says what differed. With a URL the journal is there, and not in files.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import importlib
 import json
 import os
 import sys
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -23,9 +22,11 @@ from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Call, Fake, Received
 from antiphon.journal import Journal, Running
 from antiphon.journal.given import outcome_given
+from antiphon.journal.postgres import Postgres
 from antiphon.journal.shelf import is_half_done, set_aside
 from antiphon.lang.run import Host, load
 from antiphon.runs.ending import leave
+from antiphon.store.database import Database
 from tests.lang_unit.harness import connecting, said
 from tests.lang_unit.test_replay import Delays
 
@@ -152,7 +153,7 @@ def spoken(text: str, about: str) -> Said:
 class Dying(Journal):
     """A journal whose process dies at moments of its run: there is one before and one after each write."""
 
-    def __init__(self, path: Path, count: Path, moments: set[int]) -> None:
+    def __init__(self, path: str, count: Path, moments: set[int]) -> None:
         super().__init__(path)
         self._count = count
         self._moments = moments
@@ -176,8 +177,10 @@ class Dying(Journal):
 class Life:
     """One run in a directory of its own, over as many processes as it takes."""
 
-    def __init__(self, place: Path, text: str, random: Random) -> None:
+    def __init__(self, place: Path, text: str, random: Random, url: str = "") -> None:
         place.mkdir(parents=True)
+        self.run = str(place)[-200:]
+        self.journal = url or str(place / "j.db")
         (place / "world.py").write_text(WORLD, "utf-8")
         (place / "p.vibe").write_text(text, "utf-8")
         self.place = place
@@ -204,12 +207,13 @@ class Life:
         os.chdir(self.place)
         sys.path.insert(0, str(self.place))
         os.environ["TRACE"] = str(self.place / "trace")
-        now, later = time.time, self.later
-        time.time = lambda: now() + later
-        journal = Dying(self.place / "j.db", self.place / "moments", moments)
-        running = journal.go_on("r") if journal.has("r") else journal.begin("program", "p.vibe", id="r")
+        for each in (Database, Postgres):
+            _put_forward(each, self.later)
+        journal = Dying(self.journal, self.place / "moments", moments)
+        run = self.run
+        running = journal.go_on(run) if journal.has(run) else journal.begin("program", "p.vibe", id=run)
         if decided is not None:
-            entries = {each.path: each for each in journal.effects("r")}
+            entries = {each.path: each for each in journal.effects(self.run)}
             given = {path: value and outcome_given(entries[path], value) for path, value in decided.items()}
             set_aside(journal, running, decided=given)
         return self._attempted(running)
@@ -228,13 +232,13 @@ class Life:
 
     def _answer(self) -> None:
         """Somebody answers some of what is open, in any order, once; where nothing is, it gets late."""
-        journal = Journal(self.place / "j.db")
-        found = list(journal.questions("r"))
+        journal = Journal(self.journal)
+        found = list(journal.questions(self.run))
         self.random.shuffle(found)
         for each in found[: self.random.randint(1, len(found))] if found else []:
-            journal.answer("r", each.path, spoken(each.text, each.about))
+            journal.answer(self.run, each.path, spoken(each.text, each.about))
             try:
-                journal.answer("r", each.path, Said("twice"))
+                journal.answer(self.run, each.path, Said("twice"))
             except NotReadyError:
                 continue
             raise AssertionError("a question was answered twice")
@@ -244,8 +248,8 @@ class Life:
 
     def _decide(self) -> bool:
         """Somebody looks whether what was interrupted took effect, and says so; whether there was any."""
-        journal = Journal(self.place / "j.db")
-        unsure = [each for each in journal.effects("r") if _is_unsure(each)]
+        journal = Journal(self.journal)
+        unsure = [each for each in journal.effects(self.run) if _is_unsure(each)]
         journal.close()
         if not unsure:
             return False
@@ -257,18 +261,23 @@ class Life:
         return True
 
     def _told(self, code: int) -> dict[str, Any]:
-        journal = Journal(self.place / "j.db")
-        rows = journal.read("SELECT path, kind, hash, state FROM effects WHERE run = 'r' ORDER BY path", ())
+        journal = Journal(self.journal)
+        rows = journal.read("SELECT path, kind, hash, state FROM effects WHERE run = ?", (self.run,))
         trace, printed = _lines(self.place / "trace"), _lines(self.place / "printed")
         return {
             "code": code,
             "end": json.loads((self.place / "end.json").read_text()),
-            "rows": [list(row) for row in rows],
+            "rows": sorted(list(row) for row in rows),
             "once": sorted(each for each in trace if each.startswith(_ONCE)),
             "again": sorted({each for each in trace if not each.startswith(_ONCE)}),
             "asked": sorted(set(_lines(self.place / "asked"))) if not self.decided else [],
             "printed": sorted(printed),
         }
+
+
+def _put_forward(database: Any, seconds: float) -> None:
+    now = database.now
+    database.now = lambda *given: now(*given) + seconds
 
 
 def _is_unsure(entry: Any) -> bool:
@@ -362,16 +371,16 @@ def _outer(rows: list[list[str]]) -> list[list[str]]:
     return [row for row in rows if not any(row[0].startswith(each) for each in calls)]
 
 
-def examine(directory: Path, seed: int, most: int) -> dict[str, Any]:
+def examine(directory: Path, seed: int, most: int, url: str) -> dict[str, Any]:
     """How often a program died, and what differed then."""
     text = program_of(Random(seed))
-    whole = Life(directory / "whole", text, Random(seed)).live(set())
+    whole = Life(directory / "whole", text, Random(seed), url).live(set())
     moments = (directory / "whole" / "moments").stat().st_size
     numbers = range(1, moments + 1)
     deaths, wrong = 0, list[Any]()
     for number in numbers if moments <= most else sorted(Random(seed).sample(numbers, most)):
         random = Random(seed + number)
-        life = Life(directory / str(number), text, random)
+        life = Life(directory / str(number), text, random, url)
         # Some die again on their way back.
         told = life.live({number} | ({number + random.randint(1, 20)} if number % 3 == 0 else set()))
         deaths += life.deaths
@@ -381,16 +390,16 @@ def examine(directory: Path, seed: int, most: int) -> dict[str, Any]:
     return {"seed": seed, "moments": moments, "deaths": deaths, "end": whole["end"], "wrong": wrong, "text": text}
 
 
-def main(directory: Path, moments: int) -> None:
+def main(directory: Path, moments: int, url: str = "") -> None:
     """Print a line for each program."""
     warm_up(directory / "warm")
     seed, deaths = int(os.environ.get("ANTIPHON_SEED", "1")), 0
     while deaths < moments:
-        told = examine(directory / str(seed), seed, max(moments // 4, 1))
+        told = examine(directory / str(seed), seed, max(moments // 4, 1), url)
         print(json.dumps(told), flush=True)
         deaths += told["deaths"]
         seed += 1
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

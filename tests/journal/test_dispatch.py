@@ -20,8 +20,10 @@ from antiphon.cli.telling import about, how_to_go_on
 from antiphon.effects import AskModel, Node, Place, Said, Step, at
 from antiphon.errors import NotReadyError, StoreError, Unsettled
 from antiphon.fakes import Fake
-from antiphon.journal import Dispatcher, Journal, Limits
+from antiphon.journal import Dispatcher, Journal, Limits, queue
+from antiphon.journal.postgres import Connection, Postgres
 from antiphon.journal.queue import TAKE_OVERS
+from antiphon.journal.worker import WATCH
 from antiphon.lang.run import Host, loads
 from antiphon.session import Session
 from tests import postgres_server
@@ -146,6 +148,38 @@ def test_a_thousand_rows_over_three_workers_of_which_one_is_killed(workers: Work
     assert sum(attempt - 1 for *_, attempt in rows) <= 8
     assert not [words for words in workers.said() if words[1] == "lost"]
     until(lambda: workers.journal.read("SELECT count(*) FROM procrastinate_jobs WHERE status = 'doing'", ()) == [(0,)])
+
+
+def test_runs_are_taken_over_when_the_lease_of_their_worker_is_over_and_not_before(postgres: str) -> None:
+    """So it is a lease after the last sign of life, and at most one look of another worker later."""
+    assert WATCH <= 0.5
+    journal, database = Journal(postgres), Postgres(postgres)
+    for name in ("r", "next"):
+        journal.begin("test", name, id=name, state="ready")
+    Dispatcher(postgres).ready(["r"])
+
+    def taken_over_after(silence: float, lease: float) -> int:
+        def look(connection: Connection) -> int:
+            connection.execute(
+                "UPDATE procrastinate_workers SET last_heartbeat = now() - make_interval(secs => ?)", (silence,)
+            )
+            return queue.take_over(connection, lease)
+
+        return database.write(look)
+
+    with psycopg.connect(postgres, options="-c search_path=antiphon", autocommit=True) as connection:
+        connection.execute("INSERT INTO procrastinate_workers (id) OVERRIDING SYSTEM VALUE VALUES (0)")
+        connection.execute("SELECT id FROM procrastinate_fetch_job_v2(ARRAY['antiphon'], 0)")
+        Dispatcher(postgres).ready(["next"], priority=999)
+        # A server that was started less than a lease ago knows nothing of who is silent.
+        assert taken_over_after(silence=1e8, lease=1e7) == 0
+        assert taken_over_after(silence=0.19, lease=0.2) == 0
+        assert taken_over_after(silence=0.21, lease=0.2) == 1
+        assert taken_over_after(silence=0.21, lease=0.2) == 0
+        jobs = connection.execute("SELECT queueing_lock, status FROM procrastinate_jobs ORDER BY id").fetchall()
+        assert jobs == [("r", "failed"), ("next", "todo"), ("r", "todo")]
+        first = connection.execute("SELECT args FROM procrastinate_fetch_job_v2(ARRAY['antiphon'], 0)").fetchall()
+    assert first == [({"run": "r", "lost": 1, "steps": 0},)]
 
 
 def test_a_worker_that_was_paused_past_its_lease_writes_nothing_and_works_on(workers: Workers) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import logging
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
 
 import psycopg
 import pytest
 
+from antiphon.effects import HalfDone
 from antiphon.errors import StoreError
 from antiphon.journal import Journal, TakenOver, Unfinished
 from tests import postgres_server
@@ -126,6 +130,115 @@ def test_a_server_that_stays_away_interrupts_the_run_and_does_not_fail_it(server
         go()
     server.start()
     assert [each.state for each in Journal(server.url).runs()] == ["running"]
+
+
+class Cutting:
+    """Stands between us and the server, and cuts the connection with the n-th message of one side, which is lost."""
+
+    def __init__(self, url: str, side: str) -> None:
+        self._server = (urlsplit(url).hostname, urlsplit(url).port)
+        self._side = side
+        self._left: int | None = None
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        name = urlsplit(url)
+        here = f"{name.username}:{name.password}@127.0.0.1:{self._listener.getsockname()[1]}"
+        self.url = name._replace(netloc=here).geturl()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def cut_at(self, number: int) -> None:
+        self._left = number
+
+    @property
+    def has_cut(self) -> bool:
+        return self._left == 0
+
+    def close(self) -> None:
+        self._listener.close()
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client = self._listener.accept()[0]
+                server = socket.create_connection(self._server)
+                for side, one, other in (("ours", client, server), ("theirs", server, client)):
+                    threading.Thread(target=self._pass_on, args=(side, one, other), daemon=True).start()
+
+    def _pass_on(self, side: str, one: socket.socket, other: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := one.recv(65536):
+                if side == self._side and self._left:
+                    self._left -= 1
+                    if self._left == 0:
+                        break
+                other.sendall(data)
+        for each in (one, other):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
+            each.close()
+
+
+@pytest.mark.parametrize("side", ["ours", "theirs"])
+def test_a_connection_that_breaks_at_any_message_loses_nothing_and_does_nothing_twice(postgres: str, side: str) -> None:
+    cutting = Cutting(postgres, side)
+    journal, number, is_cut, did = Journal(cutting.url), 0, True, list[int]()
+    journal.runs()
+    while is_cut:
+        number += 1
+        did.clear()
+        cutting.cut_at(number)
+        before = {each.id for each in Journal(postgres).runs()}
+        running = journal.begin("test", "t")
+        running.leave("interrupted")
+        with journal.run(running.id):
+            assert [journal.step(lambda n: did.append(n) or n, n) for n in range(3)] == [0, 1, 2]
+        is_cut = cutting.has_cut
+        assert did == [0, 1, 2], number
+        (new,) = (each for each in Journal(postgres).runs() if each.id not in before)
+        assert (new.id, new.state, new.effects) == (running.id, "done", 3), number
+        assert {each.state for each in journal.effects(new.id)} == {"done"}
+    assert number > 10
+    cutting.close()
+
+
+def test_a_server_without_room_stops_the_run_and_nothing_is_lost_or_done_twice(postgres: str) -> None:
+    journal, number, is_full, did = Journal(postgres), 0, True, list[tuple[int, int]]()
+    journal.runs()
+
+    def go(run: int) -> list[object]:
+        with journal.run(f"r{run}"):
+            return [settled(journal, lambda n: did.append((run, n)) or n, n) for n in range(3)]
+
+    with psycopg.connect(postgres, options="-c search_path=antiphon", autocommit=True) as connection:
+        connection.execute("CREATE SEQUENCE writes")
+        connection.execute(FULL)
+        while is_full:
+            number += 1
+            connection.execute(f"ALTER SEQUENCE writes RESTART WITH {101 - number}".encode())
+            connection.execute(
+                "CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON effects FOR EACH ROW EXECUTE FUNCTION fill()"
+            )
+            with contextlib.suppress(StoreError):
+                go(number)
+                is_full = False
+            connection.execute("DROP TRIGGER full_disk ON effects")
+            came = go(number)
+            assert came == [0, 1, 2] or sorted(map(str, came))[-1] == "unsure", number
+            assert sorted(did) == [(run, n) for run in range(1, number + 1) for n in range(3)]
+    assert number == 7
+
+
+FULL = """CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF nextval('writes') >= 100 THEN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END IF;
+    RETURN NEW;
+END $$"""
+
+
+def settled(journal: Journal, do: Callable[[int], object], n: int) -> object:
+    """What came of a step; of one that took effect and could not be written down, that it is not known."""
+    try:
+        return journal.step(do, n)
+    except HalfDone:
+        return "unsure"
 
 
 def bad_urls(url: str) -> list[tuple[str, str]]:

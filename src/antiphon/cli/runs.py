@@ -56,14 +56,13 @@ def list_(as_json: bool, limit: int, state: str | None, of: str | None) -> None:
     """List runs, the newest first."""
     with _opened() as journal:
         parent = None if of is None else journal.find(of).id
-        found = journal.runs(parent=parent, limit=None if state else limit)
-        found = [each for each in found if state in (None, each.state)]
+        found = journal.runs(parent=parent, state=state, limit=limit)
     if as_json:
-        _print_json([entry_json(each) for each in found[:limit]])
+        _print_json([entry_json(each) for each in found])
     elif not found:
         _nothing("there is no run" + (f" that is {state}" if state else " yet"))
     else:
-        print_rows([(columns(each), about(each)) for each in found[:limit]], _RIGHT)
+        print_rows([(columns(each), about(each)) for each in found], _RIGHT)
 
 
 @runs.command()
@@ -133,7 +132,7 @@ def answer(id: str, words: tuple[str, ...], wait: bool) -> None:
     with _opened() as journal:
         entry = journal.find(id)
         first, *rest = words
-        is_path = bool(rest) and any(each.path == first for each in journal.questions(entry.id))
+        is_path = bool(rest) and bool(journal.questions(entry.id, path=first))
         path, said = (first, rest) if is_path else (None, words)
         _settle(journal, entry, path, "question", Said(" ".join(said)), wait)
 
@@ -278,13 +277,13 @@ def _goes_on(journal: Journal, id: str) -> Generator[str]:
 
 def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) -> QuestionEntry:
     """The question that is meant, which must be of this sort."""
-    found = journal.questions(entry.id)
     if path is not None:
-        chosen = [each for each in found if each.path == path]
+        chosen = journal.questions(entry.id, path=path)
     else:
-        chosen = [each for each in found if each.about == sort]
+        chosen = [each for each in journal.questions(entry.id) if each.about == sort]
     if len(chosen) != 1:
-        there = ", ".join(f"{each.path} ({one_line(each.text)[:60]})" for each in found[:10]) or "none"
+        found = journal.questions(entry.id, 10)
+        there = ", ".join(f"{each.path} ({one_line(each.text)[:60]})" for each in found) or "none"
         which = "several are open; name one of them" if chosen else "there is no such open question"
         raise NotReadyError(f"run {entry.id}: {which}; open: {there}")
     if chosen[0].about != sort:

@@ -212,10 +212,17 @@ class Journal:
         now, body, owner = self.now(), as_text(begun_as or {}), owner_here() if state == "running" else ""
         body = self.seal.close(body) if is_private else body
 
+        tried: list[str] = []
+
         def make(connection: Any) -> str:
+            # It is done again where the server went away; whether it was done before that, it could not say.
+            for each in tried:
+                if connection.execute("SELECT 1 FROM runs WHERE id = ? AND created = ?", (each, now)).fetchone():
+                    return each
             self._keep(connection, body)
             while True:
                 chosen = id or _free(connection)
+                tried.append(chosen)
                 made = connection.execute(
                     "INSERT INTO runs"
                     " (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, number, said)"
@@ -416,11 +423,12 @@ class Journal:
 
     # Looking
 
-    def runs(self, *, parent: str | None = None, limit: int | None = None) -> list[RunEntry]:
-        """Runs, the newest first; with a `parent`, those that are part of it, in order."""
+    def runs(self, *, parent: str | None = None, state: str | None = None, limit: int | None = None) -> list[RunEntry]:
+        """Runs, the newest first; with a `parent`, those that are part of it, in order; only those in one `state`."""
         which, order = ("parent IS NULL", "created DESC, id DESC") if parent is None else ("parent = ?", "number, id")
+        which += "" if state is None else " AND state = ?"
         most = "" if limit is None else f" LIMIT {int(limit)}"
-        values = () if parent is None else (parent,)
+        values = tuple(each for each in (parent, state) if each is not None)
         rows = self.read(f"SELECT {COLUMNS} FROM runs WHERE {which} ORDER BY {order}{most}", values)
         return [run_entry(self, row) for row in rows]
 
@@ -466,13 +474,14 @@ class Journal:
             yield from (effect_entry(self, row[1:]) for row in rows)
             last = rows[-1][0]
 
-    def questions(self, id: str, limit: int | None = None) -> tuple[QuestionEntry, ...]:
-        """What a run waits for people to say."""
+    def questions(self, id: str, limit: int | None = None, *, path: str | None = None) -> tuple[QuestionEntry, ...]:
+        """What a run waits for people to say; at a `path`, what it waits for there."""
         most = "" if limit is None else f" LIMIT {int(limit)}"
+        there, values = ("", (id,)) if path is None else (" AND path = ?", (id, path))
         rows = self.read(
-            "SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'person'"
+            f"SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'person'{there}"
             f" ORDER BY seq{most}",
-            (id,),
+            values,
         )
         return tuple(question_entry(self, path, effect) for path, effect in rows)
 

@@ -29,6 +29,8 @@ _AT = f"{AT.removesuffix(')')} FOR SHARE)"
 #: What several machines need beside the tables of one: who works, what limits have let through, and what is ready.
 _MANY = (
     "CREATE INDEX runs_state ON runs (state)",
+    # The newest runs are looked for among those that are no rows of a batch, which are many and new.
+    "CREATE INDEX runs_alone ON runs (created, id) WHERE parent IS NULL",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
     """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
     # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
