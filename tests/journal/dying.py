@@ -209,8 +209,7 @@ class Life:
         journal = Dying(self.place / "j.db", self.place / "moments", moments)
         running = journal.go_on("r") if journal.has("r") else journal.begin("program", "p.vibe", id="r")
         if decided is not None:
-            entries = {each.path: each for each in journal.effects("r")}
-            given = {path: value and outcome_given(entries[path], value) for path, value in decided.items()}
+            given = {path: value and outcome_given(journal, "r", path, value) for path, value in decided.items()}
             set_aside(journal, running, decided=given)
         return self._attempted(running)
 

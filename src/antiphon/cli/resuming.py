@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
-from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, StoreError
+from antiphon.errors import AntiphonError, ConfigurationError, StoreError
 
 if TYPE_CHECKING:
-    from antiphon.journal import EffectEntry, Journal, RunEntry
+    from antiphon.journal import Journal, RunEntry
     from antiphon.journal.shelf import KeptRows
     from antiphon.runs.begun import Begun
 
@@ -58,7 +58,7 @@ def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[st
 
     try:
         decided = {
-            path: None if value is None else outcome_given(effect_at(journal, entry, path), value)
+            path: None if value is None else outcome_given(journal, entry.id, path, value)
             for path, value in anew.items()
         }
         return set_aside(journal, running, decided=decided)
@@ -130,10 +130,3 @@ def _program(begun: Begun, entry: RunEntry, as_json: bool) -> Any:
     if not untrusted:
         check_trust(program, begun.file, as_json)
     return program
-
-
-def effect_at(journal: Journal, entry: RunEntry, path: str) -> EffectEntry:
-    found = next((each for each in journal.effects(entry.id) if each.path == path), None)
-    if found is None:
-        raise NotReadyError(f"run {entry.id} has no step {path!r}; `antiphon runs show {entry.id}` lists them")
-    return found

@@ -26,7 +26,7 @@ from antiphon.journal.looking import (
     question_entry,
     run_entry,
 )
-from antiphon.journal.owner import is_there, owner_here
+from antiphon.journal.owner import is_there, owner_here, told_of
 from antiphon.journal.postgres import Postgres, is_url
 from antiphon.journal.seal import MARK, Seal
 from antiphon.journal.withheld import SHORT, NotThere, Withheld, shown
@@ -272,7 +272,7 @@ class Journal:
             if state == "cancelled":
                 raise Unfinished(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
             if owner and owner != me and not by_force and is_there(owner):
-                raise Unfinished(f"run {id!r} is being run by process {owner.split(':')[1]}; wait for it, or end it")
+                raise Unfinished(f"run {id!r} is being run by {told_of(owner, id)}")
             connection.execute(
                 "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
                 (epoch + 1, me, time.time(), id),
@@ -280,6 +280,15 @@ class Journal:
             return epoch + 1
 
         return Running(self, id, self._database.write(take), other_model=other_model)
+
+    def free(self, id: str) -> None:
+        """Take a run, and what is part of it, from whoever is at it, who does nothing more from the next effect on."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
+                " WHERE (id = ? OR parent = ?) AND state = 'running'",
+                (time.time(), id, id),
+            )
 
     def leave(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
         """Let go of a run, unless somebody else has taken it; `body` is how it ended, as it is written down."""
@@ -431,6 +440,17 @@ class Journal:
         ):
             yield from (effect_entry(self, row[1:]) for row in rows)
             last = rows[-1][0]
+
+    def effect(self, id: str, path: str) -> EffectEntry:
+        """One step of a run."""
+        found = self.read(
+            "SELECT path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
+            " WHERE run = ? AND path = ?",
+            (id, path),
+        )
+        if not found:
+            raise NotReadyError(f"run {id!r} has no step {path!r}; `antiphon runs show {id}` lists them")
+        return effect_entry(self, found[0])
 
     def questions(self, id: str, limit: int | None = None) -> tuple[QuestionEntry, ...]:
         """What a run waits for people to say."""

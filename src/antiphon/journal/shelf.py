@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from antiphon.effects import HalfDone, Outcome, outcome_json
 from antiphon.effects.written import as_text
-from antiphon.errors import NotReadyError
+from antiphon.errors import NotReadyError, StoreError
 from antiphon.journal.entries import COLUMNS, Row, half_done, is_unsure
 from antiphon.journal.looking import effect_of, outcome_at
 
@@ -55,7 +55,10 @@ class KeptRows:
 
     def _is_half_done(self, row: Row) -> bool:
         """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
-        return is_half_done(outcome_at(self._journal, row.outcome or "", row.path))
+        try:
+            return is_half_done(outcome_at(self._journal, row.outcome or "", row.path))
+        except StoreError:
+            return True
 
     @property
     def left(self) -> list[Row]:
