@@ -69,14 +69,13 @@ def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[st
 
 def _tell_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
     ran = journal.find(id).effects - shelf.reused
-    left = shelf.left
-    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {len(left)} were dropped", err=True)
+    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {shelf.left} were dropped", err=True)
     for name in dict.fromkeys(shelf.changed):
         said = (
             f"the environment variable {printable(name)} has another value than the last time; what used it ran again"
         )
         click.echo(f"antiphon: {said}", err=True)
-    for row in left[:10]:
+    for row in shelf.dropped(10):
         click.echo(f"  dropped: {printable(row.path)} {printable(row.kind)}", err=True)
 
 
