@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -183,8 +184,9 @@ def test_a_full_disk_stops_a_run_that_can_be_gone_on_with() -> None:
 def test_of_very_many_open_questions_some_are_told() -> None:
     text = 'const got = async for n in 1..60 { yield ask "Number {n}?" }\nprint(got.length)\n'
     antiphon("run", program(text))
-    assert "Number 1? (+19 or more)" in antiphon("runs").out
-    with pytest.raises(NotReadyError, match=r"open: 1\[0\]\.1, .*, …$") as told:
+    # Which one was asked first is a matter of timing.
+    assert re.search(r"Number \d+\? \(\+19 or more\)", antiphon("runs").out)
+    with pytest.raises(NotReadyError, match=r"open: 1\[\d+\]\.1, .*, …$") as told:
         Journal().answer(last_id(), "nope", Said("x"))
     assert len(str(told.value)) < 250
 
