@@ -14,7 +14,7 @@ from antiphon.journal.seal import MARK
 from antiphon.journal.withheld import REFERS, NotThere, shown
 
 if TYPE_CHECKING:
-    from antiphon.journal.journal import Journal
+    from antiphon.journal.records import Records
 
 T = TypeVar("T")
 #: The columns that `run_entry` takes, in its order; the sums are of what a run itself has done.
@@ -100,7 +100,7 @@ class _Whole:
         return None if value is None and instead is None else self(lambda: _number(value, what), instead)
 
 
-def run_entry(journal: Journal, row: tuple[Any, ...]) -> RunEntry:
+def run_entry(journal: Records, row: tuple[Any, ...]) -> RunEntry:
     """A run from its row; as much of it as can be read."""
     id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, cost, count = row
     whole, what = _Whole(), f"run {id}"
@@ -114,7 +114,7 @@ def run_entry(journal: Journal, row: tuple[Any, ...]) -> RunEntry:
     return RunEntry(id, str(state), str(kind), str(title), *read, damage="; ".join(whole.damage))
 
 
-def effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
+def effect_entry(journal: Records, row: tuple[Any, ...]) -> EffectEntry:
     """An effect from its row; as much of it as can be read."""
     path, kind, hash, effect, state, outcome, began, ended, cost, attempt = row
     whole, step = _Whole(), f"step {path}"
@@ -130,7 +130,7 @@ def effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
     return EffectEntry(path, str(kind), str(hash), asked, str(state), came, *times, damage=told)
 
 
-def outcome_at(journal: Journal, kept: str, path: str) -> Outcome:
+def outcome_at(journal: Records, kept: str, path: str) -> Outcome:
     """What is written down as the outcome of a step, with the names of variables in place of their values."""
     text = journal.text(kept)
     try:
@@ -142,7 +142,7 @@ def outcome_at(journal: Journal, kept: str, path: str) -> Outcome:
         raise StoreError(f"the journal is damaged at step {path}: {error}") from None
 
 
-def effect_of(journal: Journal, kind: str, kept: str) -> Effect:
+def effect_of(journal: Records, kind: str, kept: str) -> Effect:
     """An effect from its row; of a request, without the turns that it showed."""
     text, what = journal.text(kept), f"a step of kind {kind!r}"
     try:
@@ -155,7 +155,7 @@ def effect_of(journal: Journal, kind: str, kept: str) -> Effect:
         raise StoreError(f"the journal is damaged: {error}") from None
 
 
-def question_entry(journal: Journal, path: str, kept: str) -> QuestionEntry:
+def question_entry(journal: Records, path: str, kept: str) -> QuestionEntry:
     """A question from its effect, or from where that is kept."""
     asked = _data(journal, kept, f"step {path}")
     return QuestionEntry(path, str(asked.get("about", "question")), str(asked.get("text", "")))
@@ -176,5 +176,5 @@ def _number(value: Any, what: str) -> float:
     return value
 
 
-def _data(journal: Journal, kept: str, what: str) -> dict[str, Any]:
+def _data(journal: Records, kept: str, what: str) -> dict[str, Any]:
     return shown(journal.text(kept), what)
