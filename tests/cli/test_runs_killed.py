@@ -84,6 +84,12 @@ class TestSeveralAtOnce:
         assert (ran.code, ran.out) == (0, "[10, 70, 30]\n")
         assert Counter(Path("log").read_text().split()) == {"1": 2, "2": 1, "3": 2}
 
+    def test_a_pure_block_is_run_again_unasked(self):
+        self.killed_inside(ROUNDS.replace("py(", "pure py("))
+        Path("go").touch()
+        ran = antiphon("runs", "resume")
+        assert (ran.code, ran.out.splitlines()[-1]) == (0, "[10, 20, 30]")
+
     def test_a_call_of_the_program_in_a_round_is_given_what_came_of_it(self):
         Path("tools.py").write_text(TOOLS)
         self.killed_inside('import { pay } from "./tools.py"\nprint(async for n in 1..3 { yield pay(n) })\n')

@@ -88,7 +88,37 @@ def test_a_model_that_is_gone_is_told_of_and_asked_when_it_is_there(monkeypatch:
         antiphon("runs", "answer", "last", "yes")
         monkeypatch.delenv("OPENAI_API_KEY")
         ran = antiphon("runs", "resume")
-        assert (ran.code, ran.out, "OPENAI_API_KEY" in ran.err) == (1, "", True)
+        assert (ran.code, ran.out, "OPENAI_API_KEY" in ran.err) == (1, "yes\n", True)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
         again = antiphon("runs", "resume")
-        assert (again.code, again.out, len(fake.requests)) == (0, "yes\ntwo\n", 2)
+        assert (again.code, again.out, len(fake.requests)) == (0, "two\n", 2)
+
+
+class TestAModelThatIsNotAsked:
+    TEXT = (
+        'model m = { name: "openai-chat/gpt-5" }\nconst said = do "Hi." m\nconst who = ask "Who?"\nprint(said, who)\n'
+    )
+
+    def test_needs_no_key_where_all_its_answers_are_known(self, monkeypatch: pytest.MonkeyPatch):
+        with Fake(["Hello."]) as fake:
+            monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
+            assert antiphon("run", program(self.TEXT)).code == 3
+        monkeypatch.delenv("OPENAI_API_KEY")
+        monkeypatch.setenv("OPENAI_BASE_URL", "https://api.openai.com/v1")
+        antiphon("runs", "answer", "last", "Ada")
+        ran = antiphon("runs", "resume")
+        assert (ran.code, ran.out) == (0, "Hello. Ada\n"), ran.err
+
+    def test_is_asked_when_there_is_a_key_at_last(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+        monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+        ran = antiphon("run", program(self.TEXT))
+        assert (ran.code, "no key for openai" in ran.err) == (1, True)
+        assert "`antiphon runs resume" in ran.err
+        assert "tries step 1/r1 again" in ran.err
+        with Fake(["Hello."]) as fake:
+            monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+            monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
+            assert antiphon("runs", "resume").code == 3
+            assert len(fake.requests) == 1

@@ -213,8 +213,8 @@ class Life:
         run = self.run
         running = journal.go_on(run) if journal.has(run) else journal.begin("program", "p.vibe", id=run)
         if decided is not None:
-            entries = {each.path: each for each in journal.effects(self.run)}
-            given = {path: value and outcome_given(entries[path], value) for path, value in decided.items()}
+            run_id = self.run
+            given = {path: value and outcome_given(journal, run_id, path, value) for path, value in decided.items()}
             set_aside(journal, running, decided=given)
         return self._attempted(running)
 

@@ -14,7 +14,7 @@ from antiphon.lang.syntax.tokens import RESERVED
 GRAMMAR = Path(antiphon.lang.__file__).parent / "syntax" / "grammar.txt"
 _TOKEN = re.compile(r"""\(\*.*?\*\)|"[^"]*"|'[^']*'|\?[^?]*\?|\w+|[=|;\[\](){}]|\s+""", re.DOTALL)
 _SOFT = {"private", "async", "model", "type", "tool", "test", "default", "local", "none", "py", "verbose", "forget"}
-_SOFT |= {"compress", "var", "def", "fn", "func", "elif", "elseif", "as", "from"}
+_SOFT |= {"pure", "compress", "var", "def", "fn", "func", "elif", "elseif", "as", "from"}
 #: What the special sequences of the grammar stand for.
 _SPECIAL = {
     "Python code, whose own tokenizer finds the brace that ends it": (" return {'a': \"}\"} ", "\n  x = 1 # }\n"),

@@ -303,7 +303,7 @@ PAIRS = {
         """,
     ),
     "Python is indented as a whole": (
-        "x = py( a ) {\n        if a:\n            return {1: '}'}\n\n        return a }\ny = py() {}",
+        "x = py( a ) {\n        if a:\n            return {1: '}'}\n\n        return a }\ny = pure   py() {}",
         """
         x = py(a) {
           if a:
@@ -311,7 +311,7 @@ PAIRS = {
 
           return a
         }
-        y = py() {}
+        y = pure py() {}
         """,
     ),
 }

@@ -93,6 +93,12 @@ def test_holes_of_strings_are_coloured_as_what_they_are():
     assert [value for value, kind in found if kind == "Literal.String.Interpol"] == ["{", "}", "${", "}"]
 
 
+def test_a_pure_block_is_coloured_as_one_and_pure_is_a_name_elsewhere():
+    found = kinds("pure py(a) { return a }\npure + pure(1)")
+    assert found[:2] == [("pure", "Keyword"), ("py", "Keyword")]
+    assert [kind for value, kind in found[3:] if value == "pure"] == ["Name", "Name.Function"]
+
+
 def test_python_blocks_are_coloured_as_python_up_to_their_brace():
     found = kinds("let x = py(a) {\n  import json # }\n  return {'}': f\"{a}\", 2: '''}'''}\n}\ndo x")
     assert ("import", "Keyword.Namespace") in found

@@ -145,5 +145,16 @@ def test_a_python_block_that_python_cannot_read_is_told_once_and_ended(code: str
     assert tokens.kinds[:-3] == ["py", "let", "name", "=", "number"]
 
 
+def test_a_pure_block_is_one_token_and_says_so():
+    tokens = tokenize("pure \t py(a) { return a }.x; py(a) { return a }")
+    assert tokens.kinds[:-3] == ["py", ".", "name", ";", "py"]
+    assert [each.is_pure for each in tokens.python.values()] == [True, False]
+
+
+def test_pure_is_a_name_where_no_block_follows():
+    assert kinds("pure; x.pure; pure(a)") == ["name", ";", "name", ".", "name", ";", "name", "(", "name", ")"]
+    assert kinds("pure\npy() { }") == ["name", "py"]
+
+
 def test_py_is_a_name_where_no_block_follows():
     assert kinds("py.x; a.py(b); py") == ["name", ".", "name", ";", "name", ".", "name", "(", "name", ")", ";", "name"]

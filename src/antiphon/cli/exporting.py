@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
 _FIELDS = {"path", "kind", "fingerprint", "effect", "outcome"}
 
 
-def exported(entries: Iterable[EffectEntry], redact: bool) -> Generator[str]:
-    """A line for each effect that is over, in the order in which they were begun."""
+def exported(entries: Iterable[EffectEntry], redact: bool, tell: Callable[[str], None]) -> Generator[str]:
+    """A line for each effect that is over, in the order in which they were begun; what is damaged is told of."""
     from antiphon.effects import outcome_json
     from antiphon.journal.seal import MARK
 
     for entry in entries:
-        if entry.outcome is None:
+        if entry.damage:
+            tell(f"step {entry.path} is left out: {entry.damage}")
+        if entry.outcome is None or entry.damage:
             continue
         outcome = outcome_json(entry.outcome)
         # One that depends on the key of the journal says nothing elsewhere.

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
-from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, StoreError
+from antiphon.errors import AntiphonError, ConfigurationError, StoreError
 
 if TYPE_CHECKING:
-    from antiphon.journal import EffectEntry, Journal, RunEntry
+    from antiphon.journal import Journal, RunEntry
     from antiphon.journal.shelf import KeptRows
     from antiphon.runs.begun import Begun
 
@@ -68,7 +68,7 @@ def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[st
 
     try:
         decided = {
-            path: None if value is None else outcome_given(effect_at(journal, entry, path), value)
+            path: None if value is None else outcome_given(journal, entry.id, path, value)
             for path, value in anew.items()
         }
         return set_aside(journal, running, decided=decided)
@@ -79,14 +79,13 @@ def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[st
 
 def _tell_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
     ran = journal.find(id).effects - shelf.reused
-    left = shelf.left
-    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {len(left)} were dropped", err=True)
+    click.echo(f"antiphon: {shelf.reused} steps were reused, {ran} ran, {shelf.left} were dropped", err=True)
     for name in dict.fromkeys(shelf.changed):
         said = (
             f"the environment variable {printable(name)} has another value than the last time; what used it ran again"
         )
         click.echo(f"antiphon: {said}", err=True)
-    for row in left[:10]:
+    for row in shelf.dropped(10):
         click.echo(f"  dropped: {printable(row.path)} {printable(row.kind)}", err=True)
 
 
@@ -140,10 +139,3 @@ def _program(begun: Begun, entry: RunEntry, as_json: bool) -> Any:
     if not untrusted:
         check_trust(program, begun.file, as_json)
     return program
-
-
-def effect_at(journal: Journal, entry: RunEntry, path: str) -> EffectEntry:
-    found = next((each for each in journal.effects(entry.id) if each.path == path), None)
-    if found is None:
-        raise NotReadyError(f"run {entry.id} has no step {path!r}; `antiphon runs show {entry.id}` lists them")
-    return found

@@ -13,7 +13,7 @@ import click
 
 from antiphon._printable import printable
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows
-from antiphon.cli.resuming import begun_of, effect_at, go_on_here
+from antiphon.cli.resuming import begun_of, go_on_here
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
 from antiphon.errors import NotReadyError, NotSavedError
 from antiphon.journal.looking import SHOWN
@@ -97,6 +97,7 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
               help="Do not do this step: this is what came of it. (May be given several times.)")  # fmt: skip
 @click.option("--max-cost", type=click.FloatRange(min=0), callback=_finite, metavar="USD",
               help="What it may cost in all, with what it has cost already.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Take it from a process that has it, which does nothing more then.")
 @click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
 def resume(
@@ -105,6 +106,7 @@ def resume(
     retry: tuple[str, ...],
     skip: tuple[tuple[str, str], ...],
     max_cost: float | None,
+    force: bool,
     wait: bool,
     as_json: bool,
 ) -> None:
@@ -118,6 +120,8 @@ def resume(
         entry = journal.find(id)
         decided = {**dict.fromkeys(retry), **dict(skip)}
         anew = decided if decided or edited else None
+        if force:
+            journal.free(entry.id)
         sys.exit(go_on_here(journal, entry, as_json=as_json, wait=wait, anew=anew, max_cost=max_cost))
 
 
@@ -195,7 +199,7 @@ def fork(
         begun = begun_of(entry, journal).to_json()
         if model is not None:
             begun["settings"] = {**begun["settings"], "model": model, "every_model": True}
-        outcome = None if given is None else outcome_given(effect_at(journal, entry, at_), given)
+        outcome = None if given is None else outcome_given(journal, entry.id, at_, given)
         name = journal.fork(entry.id, at_, outcome, begun)
         click.echo(f"antiphon: run {name} is a fork of {printable(entry.id)} at {printable(at_)}", err=True)
         sys.exit(go_on_here(journal, journal.find(name), as_json=as_json, wait=wait))
@@ -230,7 +234,9 @@ def export(id: str, file: str, redact: bool) -> None:
 
     with _opened() as journal:
         entry = journal.find(id)
-        lines = exported(journal.effects(entry.id), redact)
+        lines = exported(
+            journal.effects(entry.id), redact, lambda said: click.echo(f"antiphon: {printable(said)}", err=True)
+        )
         if file == "-":
             for line in lines:
                 click.echo(line)

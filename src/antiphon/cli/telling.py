@@ -73,6 +73,7 @@ def effect_json(entry: EffectEntry) -> dict[str, Any]:
         "ended": None if entry.ended is None else utc(entry.ended),
         "cost": entry.cost,
         "attempt": entry.attempt,
+        "damage": entry.damage or None,
     }
 
 
@@ -147,7 +148,8 @@ def _waits_for(entry: RunEntry) -> Generator[str]:
 def _failures(journal: Journal, id: str) -> Generator[str]:
     from antiphon.journal.shelf import is_half_done
 
-    failed = [each for each in journal.effects(id) if each.state == "failed"]
+    steps = [each for each in journal.effects(id) if each.state in ("failed", "begun")]
+    failed = [each for each in steps if each.state == "failed"]
     if unsure := [each for each in failed if is_half_done(each.outcome)]:
         for each in unsure[:_MOST]:
             yield f"  step {each.path} was interrupted: look whether it took effect"
@@ -157,3 +159,5 @@ def _failures(journal: Journal, id: str) -> Generator[str]:
             yield f"  {len(unsure)} steps are not known; one command can decide about all: `--retry A --skip B VALUE …`"
     elif failed:
         yield f"  `antiphon runs resume {id} --retry {failed[-1].path}` tries its last failed step again"
+    elif steps:
+        yield f"  `antiphon runs resume {id}` tries step {steps[-1].path} again, which was not done"

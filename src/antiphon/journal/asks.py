@@ -16,7 +16,7 @@ from antiphon.effects.written import as_text
 from antiphon.errors import StoreError
 
 if TYPE_CHECKING:
-    from antiphon.journal.journal import Journal
+    from antiphon.journal.records import Records
 
 
 def ask_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
@@ -25,14 +25,14 @@ def ask_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] |
     return {"mode": mode, "prompt": None if prompt is None else parts_json(prompt), "head": head}
 
 
-def ask_from_json(journal: Journal, data: Mapping[str, Any], said: str) -> tuple[Conversation, Any, Any]:
+def ask_from_json(journal: Records, data: Mapping[str, Any], said: str) -> tuple[Conversation, Any, Any]:
     """What `ask_json` was made of: the conversation as it was, the mode and the prompt."""
     head = {**obj(data.get("head")), "turns": _turns(journal, said)}
     prompt = data.get("prompt")
     return from_json(head)[0], string(data.get("mode")), None if prompt is None else parts_from_json(prompt)
 
 
-def chained(journal: Journal, turns: Sequence[Turn]) -> tuple[str, list[tuple[str, str, str]]]:
+def chained(journal: Records, turns: Sequence[Turn]) -> tuple[str, list[tuple[str, str, str]]]:
     """The key of a history, and the rows of it that this journal may not have yet."""
     before, new = "", list[tuple[str, str, str]]()
     for turn in turns:
@@ -46,7 +46,7 @@ def chained(journal: Journal, turns: Sequence[Turn]) -> tuple[str, list[tuple[st
     return before, new
 
 
-def _turns(journal: Journal, key: str) -> list[Any]:
+def _turns(journal: Records, key: str) -> list[Any]:
     """The turns of a history, the first first."""
     turns: list[Any] = []
     while key:

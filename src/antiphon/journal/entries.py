@@ -24,7 +24,7 @@ from antiphon.effects import (
 )
 from antiphon.effects.door import is_private
 from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, outcome_from_json, outcome_json
-from antiphon.errors import FormatError, Halted, StoreError, Unsettled
+from antiphon.errors import ConfigurationError, FormatError, Halted, StoreError, Unsettled
 from antiphon.journal.looking import local_time
 from antiphon.journal.seal import MARK
 from antiphon.journal.withheld import NotThere, is_plain, shown
@@ -135,6 +135,9 @@ class Entries:
             self._write(f"UPDATE effects SET state = 'waiting' {_HERE}", (step.path,))
             return
         if isinstance(outcome.error, Halted):
+            return
+        if isinstance(step.effect, AskModel) and isinstance(outcome.error, ConfigurationError):
+            # Without a key nobody was asked: when there is one, the model is.
             return
         state = "failed" if outcome.error is not None else "done"
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from antiphon.conversation import Text, ToolCall, ToolResult
 from antiphon.effects import Answered, Outcome, Returned, Said
 from antiphon.errors import NotReadyError
-from antiphon.journal.looking import EffectEntry
 from antiphon.tools.execution import record
 from antiphon.wire import Reply
 
-#: How a path ends that a program counted, and no model named: `3`, `3.1`, `3[7].1`.
-_COUNTED = re.compile(r"\d+((\[\d+\])?\.\d+)*")
+if TYPE_CHECKING:
+    from antiphon.journal.journal import Journal
+    from antiphon.journal.looking import EffectEntry
+
 _NO = ("n", "no", "false", "deny")
 
 
-def outcome_given(entry: EffectEntry, text: str) -> Outcome:
-    """The outcome that says this; what a program reads as a value is read as JSON, where it is JSON."""
+def outcome_given(journal: Journal, run: str, path: str, text: str) -> Outcome:
+    """The outcome of a step that says this; what a program reads as a value is read as JSON, where it is JSON."""
+    entry = journal.effect(run, path)
     match entry.kind:
         case "person" if entry.asked.get("about") == "approval":
             return Outcome(Said(allowed=text.strip().lower() not in _NO))
@@ -28,7 +29,7 @@ def outcome_given(entry: EffectEntry, text: str) -> Outcome:
         case "request":
             return Outcome(Answered(Reply((Text(text),), stop="end")))
         case "tool":
-            return Outcome(_tool_outcome(entry, text))
+            return Outcome(_tool_outcome(journal, run, entry, text))
         case "python":
             return Outcome(_value(text))
         case "clock":
@@ -37,11 +38,16 @@ def outcome_given(entry: EffectEntry, text: str) -> Outcome:
             raise NotReadyError(f"step {entry.path} is {entry.kind}, and what comes of it cannot be given")
 
 
-def _tool_outcome(entry: EffectEntry, text: str) -> Any:
-    id = entry.path.rpartition("/")[2]
-    if _COUNTED.fullmatch(id):
+def _tool_outcome(journal: Journal, run: str, entry: EffectEntry, text: str) -> Any:
+    whole, _, id = entry.path.rpartition("/")
+    # Where a model calls, it was asked: by a number alone, which it may be, a call cannot be told from a count.
+    if not whole or not journal.read("SELECT 1 FROM effects WHERE run = ? AND path = ?", (run, f"{whole}/r1")):
         # The program itself called it.
         return [text]
+    if "tool" not in entry.asked:
+        raise NotReadyError(
+            f"what was asked for in step {entry.path} cannot be read; `--retry {entry.path}` asks again"
+        )
     call = ToolCall(id, entry.asked["tool"], entry.asked["arguments"])
     result = ToolResult(id, text)
     return Returned(result, record(call, result))

@@ -5,33 +5,18 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from antiphon.conversation import Conversation, UserPart
 from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, outcome_json, perform, place
 from antiphon.effects.written import as_text, encoded
 from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
-from antiphon.journal.asks import ask_from_json, ask_json, chained
+from antiphon.journal.asks import ask_json, chained
 from antiphon.journal.entries import Entries, JournalFailed
-from antiphon.journal.looking import (
-    COLUMNS,
-    EffectEntry,
-    QuestionEntry,
-    RunEntry,
-    effect_entry,
-    question_entry,
-    run_entry,
-)
-from antiphon.journal.owner import is_there, owner_here
-from antiphon.journal.postgres import Postgres, is_url
-from antiphon.journal.seal import MARK, Seal
-from antiphon.journal.withheld import SHORT, NotThere, Withheld, shown
-from antiphon.store.database import Database
+from antiphon.journal.owner import is_there, owner_here, told_of
+from antiphon.journal.records import Records
+from antiphon.journal.seal import MARK
 from antiphon.store.entry import id_at, now_ticks
-from antiphon.store.place import default_path
 from antiphon.store.schema import KEEP
 
 P = ParamSpec("P")
@@ -107,7 +92,7 @@ class Running:
         self.journal.leave(self.id, self._epoch, state, body)
 
 
-class Journal:
+class Journal(Records):
     """Runs, and what each has done. Without a place it is the file in which conversations are kept.
 
     A URL, `postgresql://USER:PASSWORD@HOST/DATABASE`, is a database that many machines share.
@@ -116,44 +101,6 @@ class Journal:
     then, errors included, and only the rest is done. Requests and calls of sessions, and all that programs do, are
     written down by themselves; `step` does it for a function of your own.
     """
-
-    def __init__(self, place: str | PathLike[str] | None = None) -> None:
-        #: Whether many machines share it; then `url` is where it is, with its password.
-        self.is_shared = is_url(place)
-        self.url = str(place) if self.is_shared else ""
-        if self.is_shared:
-            self._database = Postgres(self.url)
-        else:
-            self._database = Database(Path(place) if place is not None else default_path())
-
-    @property
-    def file(self) -> Database:
-        """The file it is in, where that is one of this machine alone."""
-        if isinstance(self._database, Postgres):
-            raise NotReadyError(f"{self.name} is no file")
-        return self._database
-
-    @cached_property
-    def seal(self) -> Seal:
-        """What closes and opens what is private."""
-        home = self._database.path if isinstance(self._database, Database) else default_path()
-        return Seal(home.with_suffix(".key"))
-
-    @cached_property
-    def withheld(self) -> Withheld:
-        """What nobody writes down: the keys of models that are known here."""
-        from antiphon.config import load_configuration
-
-        found = Withheld(self.seal)
-        for name, key in load_configuration().environment.known_keys().items():
-            if len(key) >= SHORT:
-                found.learn(name, key)
-        return found
-
-    @property
-    def name(self) -> str:
-        """Where it is, without a password."""
-        return self._database.name if isinstance(self._database, Postgres) else str(self._database.path)
 
     # Being in a run
 
@@ -258,14 +205,6 @@ class Journal:
             self._database.write(lambda connection: _all_said(connection, new))
         return key
 
-    def asked(self, id: str) -> tuple[Conversation, Any, Any]:
-        """What a session was asked in a run: the conversation as it was, the mode, and the prompt."""
-        entry = self.find(id)
-        found = self.read("SELECT said FROM runs WHERE id = ?", (entry.id,))
-        if "mode" not in entry.begun_as:
-            raise NotReadyError(f"run {id!r} is none of a session")
-        return ask_from_json(self, entry.begun_as, found[0][0] or "")
-
     def add_rows(self, parent: str, rows: Sequence[tuple[int, Mapping[str, Any]]], is_private: bool = False) -> None:
         """Runs that are part of one, one for each row of values to start with; they are ready."""
         now, close = self.now(), self.seal.close if is_private else str
@@ -283,17 +222,6 @@ class Journal:
 
         self._database.write(add)
 
-    def rows(self, parent: str) -> Generator[RunEntry]:
-        """The runs of a run's rows, in order, a few at a time."""
-        last = -1
-        while found := self.read(
-            f"SELECT {COLUMNS} FROM runs WHERE parent = ? AND kind = 'row' AND number > ? ORDER BY number LIMIT 200",
-            (parent, last),
-        ):
-            for each in found:
-                yield run_entry(self, each)
-            last = found[-1][7]
-
     def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
         """Take a run that is there; nobody may be at it who is still there, unless it is taken `by_force`."""
         me = owner_here()
@@ -309,7 +237,7 @@ class Journal:
             if state == "cancelled":
                 raise Unfinished(f"run {id!r} was cancelled; `antiphon runs fork` begins another where it stood")
             if owner and owner != me and not by_force and is_there(owner):
-                raise Unfinished(f"run {id!r} is being run by process {owner.split(':')[1]}; wait for it, or end it")
+                raise Unfinished(f"run {id!r} is being run by {told_of(owner, id)}")
             connection.execute(
                 "UPDATE runs SET state = 'running', epoch = ?, owner = ?, updated = ?, wake_at = NULL WHERE id = ?",
                 (epoch + 1, me, self._database.now(connection), id),
@@ -317,6 +245,15 @@ class Journal:
             return epoch + 1
 
         return Running(self, id, self._database.write(take), other_model=other_model)
+
+    def free(self, id: str) -> None:
+        """Take a run, and what is part of it, from whoever is at it, who does nothing more from the next effect on."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "UPDATE runs SET state = 'interrupted', owner = '', epoch = epoch + 1, updated = ?"
+                " WHERE (id = ? OR parent = ?) AND state = 'running'",
+                (self._database.now(connection), id, id),
+            )
 
     def leave(self, id: str, epoch: int, state: str, body: str | None = None) -> None:
         """Let go of a run, unless somebody else has taken it; `body` is how it ended, as it is written down."""
@@ -421,78 +358,6 @@ class Journal:
             connection.execute(_SWEEP)
             connection.execute(_SWEEP_SAID)
 
-    # Looking
-
-    def runs(self, *, parent: str | None = None, state: str | None = None, limit: int | None = None) -> list[RunEntry]:
-        """Runs, the newest first; with a `parent`, those that are part of it, in order; only those in one `state`."""
-        which, order = ("parent IS NULL", "created DESC, id DESC") if parent is None else ("parent = ?", "number, id")
-        which += "" if state is None else " AND state = ?"
-        most = "" if limit is None else f" LIMIT {int(limit)}"
-        values = tuple(each for each in (parent, state) if each is not None)
-        rows = self.read(f"SELECT {COLUMNS} FROM runs WHERE {which} ORDER BY {order}{most}", values)
-        return [run_entry(self, row) for row in rows]
-
-    def find(self, which: str) -> RunEntry:
-        """The run with this id, or the only one whose id begins so; `last` is the newest."""
-        if which == "last":
-            rows = self.read(
-                f"SELECT {COLUMNS} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT 1", ()
-            )
-            if not rows:
-                raise NotSavedError("there is no run yet")
-            return run_entry(self, rows[0])
-        rows = self.read(f"SELECT {COLUMNS} FROM runs WHERE id = ?", (which,))
-        rows = rows or self.read(
-            f"SELECT {COLUMNS} FROM runs WHERE substr(id, 1, ?) = ? AND parent IS NULL LIMIT 2", (len(which), which)
-        )
-        if len(rows) != 1 or not which:
-            raise NotSavedError(f"{'several runs begin' if rows else 'no run begins'} with {which!r}")
-        return run_entry(self, rows[0])
-
-    def ending(self, id: str) -> dict[str, Any]:
-        """How a run ended, with values of the environment in it where they are still those of then."""
-        ((kept,),) = self.read("SELECT ending FROM runs WHERE id = ?", (id,)) or [(None,)]
-        if kept is None:
-            return {}
-        try:
-            return self.withheld.filled(self.text(kept), f"run {id}")
-        except NotThere:
-            return shown(self.text(kept), f"run {id}")
-
-    def has(self, id: str) -> bool:
-        """Whether there is a run of this name."""
-        return bool(self.read("SELECT 1 FROM runs WHERE id = ?", (id,)))
-
-    def effects(self, id: str) -> Generator[EffectEntry]:
-        """What a run has done, in the order in which it was begun."""
-        last = -1
-        while rows := self.read(
-            "SELECT seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt FROM effects"
-            " WHERE run = ? AND seq > ? ORDER BY seq LIMIT 500",
-            (id, last),
-        ):
-            yield from (effect_entry(self, row[1:]) for row in rows)
-            last = rows[-1][0]
-
-    def questions(self, id: str, limit: int | None = None, *, path: str | None = None) -> tuple[QuestionEntry, ...]:
-        """What a run waits for people to say; at a `path`, what it waits for there."""
-        most = "" if limit is None else f" LIMIT {int(limit)}"
-        there, values = ("", (id,)) if path is None else (" AND path = ?", (id, path))
-        rows = self.read(
-            f"SELECT path, effect FROM effects WHERE run = ? AND state = 'waiting' AND kind = 'person'{there}"
-            f" ORDER BY seq{most}",
-            values,
-        )
-        return tuple(question_entry(self, path, effect) for path, effect in rows)
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._database.close()
-
-    def now(self) -> float:
-        """The time, as all who share the journal have it, in seconds since 1970."""
-        return self._database.now()
-
     # For the entries
 
     def closed_as(self, id: str, path: str, outcome: Outcome) -> str:
@@ -500,26 +365,6 @@ class Journal:
         body = self.withheld.out(as_text(outcome_json(outcome)))
         asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
         return self.seal.close(body) if asked and self.raw(asked[0][0]).startswith(MARK) else body
-
-    def read(self, statement: str, values: tuple[Any, ...]) -> list[Any]:
-        """Rows; none, where nothing was ever written."""
-        return self._database.read(statement, values)
-
-    def text(self, kept: str) -> str:
-        """A text that may be kept apart, or sealed."""
-        text = self.raw(kept)
-        return self.seal.open(text) if text.startswith(MARK) else text
-
-    def raw(self, kept: str) -> str:
-        """A text that may be kept apart; what is sealed stays so."""
-        if not isinstance(kept, str):  # type: ignore[unreachable]
-            raise StoreError(f"the journal is damaged: {kept!r} is no text")
-        if not kept.startswith("@"):
-            return kept
-        found = self.read("SELECT body FROM texts WHERE hash = ?", (kept[1:],))
-        if not found:
-            raise StoreError(f"the journal is damaged: the text {kept[1:13]}… is gone")
-        return found[0][0]
 
     def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
         """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart."""

@@ -14,7 +14,7 @@ from antiphon.journal.seal import MARK
 from antiphon.journal.withheld import REFERS, NotThere, shown
 
 if TYPE_CHECKING:
-    from antiphon.journal.journal import Journal
+    from antiphon.journal.records import Records
 
 T = TypeVar("T")
 #: The columns that `run_entry` takes, in its order; the sums are of what a run itself has done.
@@ -67,7 +67,7 @@ class EffectEntry:
     """One thing that a run has done, or is at: what was asked for, and what came of it where it is over.
 
     `asked` is the effect as JSON data, without what a model was shown before; of what is private it says only that,
-    and there is no outcome.
+    and there is no outcome. `damage` says what of it cannot be read, and why.
     """
 
     path: str
@@ -80,45 +80,57 @@ class EffectEntry:
     ended: float | None
     cost: float | None
     attempt: int
+    damage: str = ""
 
 
-def run_entry(journal: Journal, row: tuple[Any, ...]) -> RunEntry:
-    """A run from its row. One that is damaged is there all the same: it must not hide the others."""
-    id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, cost, count = row
-    damage: list[str] = []
+class _Whole:
+    """Reads what can be read: what is damaged must not hide the rest."""
 
-    def whole(read: Callable[[], T], instead: T) -> T:
+    def __init__(self) -> None:
+        self.damage: list[str] = []
+
+    def __call__(self, read: Callable[[], T], instead: T) -> T:
         try:
             return read()
         except StoreError as error:
-            damage.append(str(error))
+            self.damage.append(str(error))
             return instead
 
-    nothing: dict[str, Any] = {}
+    def number(self, value: Any, what: str, instead: Any = 0.0) -> Any:
+        return None if value is None and instead is None else self(lambda: _number(value, what), instead)
+
+
+def run_entry(journal: Records, row: tuple[Any, ...]) -> RunEntry:
+    """A run from its row; as much of it as can be read."""
+    id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, cost, count = row
+    whole, what = _Whole(), f"run {id}"
     none: tuple[QuestionEntry, ...] = ()
     waiting = whole(lambda: journal.questions(id, SHOWN), none) if state in ("waiting", "ready") else ()
-    begun = whole(lambda: _data(journal, begun_as, f"run {id}"), nothing)
-    how = None if ending is None else whole(lambda: _data(journal, ending, f"run {id}"), nothing)
-    times: list[Any] = [whole(lambda each=each: _number(each, f"run {id}"), 0.0) for each in (created, updated)]
-    wakes = None if wake_at is None else whole(lambda: _number(wake_at, f"run {id}"), None)
+    begun = whole(lambda: _data(journal, begun_as, what), {})
+    how = None if ending is None else whole(lambda: _data(journal, ending, what), {})
+    times = whole.number(created, what), whole.number(updated, what)
+    wakes = whole.number(wake_at, what, None)
     read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting)
-    return RunEntry(id, str(state), str(kind), str(title), *read, damage="; ".join(damage))
+    return RunEntry(id, str(state), str(kind), str(title), *read, damage="; ".join(whole.damage))
 
 
-def effect_entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
-    """An effect from its row."""
+def effect_entry(journal: Records, row: tuple[Any, ...]) -> EffectEntry:
+    """An effect from its row; as much of it as can be read."""
     path, kind, hash, effect, state, outcome, began, ended, cost, attempt = row
-    step = f"step {path}"
-    spent = None if cost is None else _number(cost, step)
-    over = None if ended is None else _number(ended, step)
-    times = _number(began, step), over, spent, int(_number(attempt, step))
-    if journal.raw(effect).startswith(MARK):
-        return EffectEntry(path, str(kind), hash, {"kind": kind, "private": True}, str(state), None, *times)
-    came = outcome_at(journal, outcome, path) if outcome and kind != "environment" else None
-    return EffectEntry(path, str(kind), hash, _data(journal, effect, step), str(state), came, *times)
+    whole, step = _Whole(), f"step {path}"
+    over, spent = whole.number(ended, step, None), whole.number(cost, step, None)
+    times: Any = whole.number(began, step), over, spent, int(whole.number(attempt, step, 1))
+    if whole(lambda: journal.raw(effect), "").startswith(MARK):
+        asked, came = {"kind": kind, "private": True}, None
+    else:
+        asked = whole(lambda: _data(journal, effect, step), {"kind": kind})
+        is_over = state in ("done", "failed") and kind != "environment"
+        came = whole(lambda: outcome_at(journal, outcome or "", path), None) if is_over else None
+    told = "; ".join(dict.fromkeys(whole.damage))
+    return EffectEntry(path, str(kind), str(hash), asked, str(state), came, *times, damage=told)
 
 
-def outcome_at(journal: Journal, kept: str, path: str) -> Outcome:
+def outcome_at(journal: Records, kept: str, path: str) -> Outcome:
     """What is written down as the outcome of a step, with the names of variables in place of their values."""
     text = journal.text(kept)
     try:
@@ -130,7 +142,7 @@ def outcome_at(journal: Journal, kept: str, path: str) -> Outcome:
         raise StoreError(f"the journal is damaged at step {path}: {error}") from None
 
 
-def effect_of(journal: Journal, kind: str, kept: str) -> Effect:
+def effect_of(journal: Records, kind: str, kept: str) -> Effect:
     """An effect from its row; of a request, without the turns that it showed."""
     text, what = journal.text(kept), f"a step of kind {kind!r}"
     try:
@@ -143,7 +155,7 @@ def effect_of(journal: Journal, kind: str, kept: str) -> Effect:
         raise StoreError(f"the journal is damaged: {error}") from None
 
 
-def question_entry(journal: Journal, path: str, kept: str) -> QuestionEntry:
+def question_entry(journal: Records, path: str, kept: str) -> QuestionEntry:
     """A question from its effect, or from where that is kept."""
     asked = _data(journal, kept, f"step {path}")
     return QuestionEntry(path, str(asked.get("about", "question")), str(asked.get("text", "")))
@@ -164,5 +176,5 @@ def _number(value: Any, what: str) -> float:
     return value
 
 
-def _data(journal: Journal, kept: str, what: str) -> dict[str, Any]:
+def _data(journal: Records, kept: str, what: str) -> dict[str, Any]:
     return shown(journal.text(kept), what)

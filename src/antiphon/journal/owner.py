@@ -33,6 +33,15 @@ def is_there(owner: str) -> bool:
     return _started(int(process)) == started
 
 
+def told_of(owner: str, run: str) -> str:
+    """Who has a run, and what can be done about that."""
+    host, process, *_ = *owner.split(":"), "", ""
+    if host == socket.gethostname():
+        return f"process {process}; wait for it, or end it"
+    again = f"`antiphon runs resume {run} --force` takes the run from it, if it is gone"
+    return f"process {process} of {host}, of which nothing is known here; {again}"
+
+
 def _started(process: int) -> str:
     """When a process was started, in the system's own count: numbers of processes are used again."""
     try:

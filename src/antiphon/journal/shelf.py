@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import threading
 from collections import deque
 from collections.abc import Mapping
+from heapq import nsmallest
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from antiphon.effects import HalfDone, Outcome, outcome_json
 from antiphon.effects.written import as_text
-from antiphon.errors import NotReadyError
+from antiphon.errors import NotReadyError, StoreError
 from antiphon.journal.entries import COLUMNS, Row, half_done, is_unsure
 from antiphon.journal.looking import effect_of, outcome_at
 
@@ -18,33 +22,41 @@ if TYPE_CHECKING:
 
 #: What was decided about steps, by their paths: what comes of each, or nothing where it is done again.
 Decided = Mapping[str, Outcome | None]
+_INDEX = "SELECT path, seq, kind, hash, state FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT 2000"
 _COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
 
 
 class KeptRows:
     """Finished effects of a run, found by what they asked for; how often in a thread of work, and not where.
 
-    `reused` and `left` say what was found, and what was not asked for any more; `changed`, the environment variables
-    that have another value by now.
+    Of each only its number is kept here: a run may have done a million things. `reused` and `left` say how many were
+    found, and how many were not asked for any more; `changed`, the environment variables that have another value by
+    now.
     """
 
     def __init__(self, journal: Journal, run: str, decided: Decided, without_failed: bool) -> None:
         self._journal = journal
+        self._run = run
         self.reused = 0
+        self.left = 0
         self.changed: list[str] = []
-        self._rows: dict[tuple[str, str, str], deque[Row]] = {}
-        found = journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? ORDER BY seq", (run,))
-        for row in (Row(*each) for each in found):
-            if without_failed and row.state == "failed" and not self._is_half_done(row):
-                continue
-            if not any(_begins_anew(row.path, path, given) for path, given in decided.items()):
-                self._rows.setdefault((_shape(row.path), row.kind, row.hash), deque()).append(row)
+        #: The first of those that are the same, and those after it.
+        self._first: dict[bytes, int] = {}
+        self._more: dict[bytes, deque[int]] = {}
+        #: Rounds side by side take at once.
+        self._lock = threading.Lock()
+        last = -1
+        while found := journal.read(_INDEX, (run, last)):
+            for path, seq, kind, hash, state in found:
+                if without_failed and state == "failed" and not self._is_half_done(path):
+                    continue
+                if not any(_begins_anew(path, each, given) for each, given in decided.items()):
+                    self._add(_key(path, kind, hash), seq)
+            last = found[-1][1]
 
     def take(self, path: str, kind: str, hash: str) -> Row | None:
         """A finished effect that is the same, once. Of one that was interrupted it is not known whether it is."""
-        rows = self._rows.get((_shape(path), kind, hash))
-        while rows:
-            row = rows.popleft()
+        while (row := self._next(path, kind, hash)) is not None:
             if row.state in ("done", "failed"):
                 self.reused += 1
                 return row
@@ -53,14 +65,41 @@ class KeptRows:
                 return Row(row.path, row.seq, kind, hash, "failed", row.effect, outcome, row.began, None)
         return None
 
-    def _is_half_done(self, row: Row) -> bool:
-        """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
-        return is_half_done(outcome_at(self._journal, row.outcome or "", row.path))
+    def dropped(self, most: int) -> list[Row]:
+        """The first of what the run has not asked for any more."""
+        rest = chain(self._first.values(), *self._more.values())
+        return [row for seq in nsmallest(most, rest) if (row := self._row(seq)) is not None]
 
-    @property
-    def left(self) -> list[Row]:
-        """What the run has not asked for any more, in order."""
-        return sorted((row for rows in self._rows.values() for row in rows), key=lambda row: row.seq)
+    def _add(self, key: bytes, seq: int) -> None:
+        self.left += 1
+        if key in self._first:
+            self._more.setdefault(key, deque()).append(seq)
+        else:
+            self._first[key] = seq
+
+    def _next(self, path: str, kind: str, hash: str) -> Row | None:
+        key = _key(path, kind, hash)
+        with self._lock:
+            if (seq := self._first.pop(key, None)) is None:
+                return None
+            if key in self._more:
+                self._first[key] = self._more[key].popleft()
+                if not self._more[key]:
+                    del self._more[key]
+            self.left -= 1
+        return self._row(seq)
+
+    def _row(self, seq: int) -> Row | None:
+        found = self._journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq = ?", (self._run, seq))
+        return Row(*found[0]) if found else None
+
+    def _is_half_done(self, path: str) -> bool:
+        """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
+        found = self._journal.read("SELECT outcome FROM effects WHERE run = ? AND path = ?", (self._run, path))
+        try:
+            return is_half_done(outcome_at(self._journal, found[0][0] or "", path))
+        except StoreError:
+            return True
 
 
 def set_aside(
@@ -98,6 +137,11 @@ def is_half_done(outcome: Outcome | None) -> bool:
 def _begins_anew(path: str, decided: str, given: Outcome | None) -> bool:
     """Whether a step was decided about; or is what such a one is inside of, which is not over before that is."""
     return decided.startswith(f"{path}/") or (path == decided and given is None)
+
+
+def _key(path: str, kind: str, hash: str) -> bytes:
+    """What says where and what an effect is, in a few bytes."""
+    return hashlib.blake2b(f"{_shape(path)} {kind} {hash}".encode(), digest_size=16).digest()
 
 
 def _shape(path: str) -> str:

@@ -35,7 +35,7 @@ DECLARATIONS = ("model", "type", "tool", "test")
 IMPORTING = ("from", "as")
 CONTEXTS = ("default", "local", "none")
 MODES = ("verbose", "forget", "compress")
-PYTHON = ("py",)
+PYTHON = ("py", "pure")
 TYPES = ("text", "number", "boolean", "json", "prompt", "model", "null")
 
 _NAME = r"[^\W\d]\w*"
@@ -81,8 +81,10 @@ class VibeLexer(RegexLexer):
             (r"//.*", Comment.Single),
             (r"/\*", Comment.Multiline, "comment"),
             (
-                r"\b(py)(\s*)(\()([^()]*)(\))(\s*)(\{)",
-                bygroups(Keyword, Whitespace, Punctuation, Name, Punctuation, Whitespace, Punctuation),
+                r"\b(?:(pure)([ \t]+))?(py)(\s*)(\()([^()]*)(\))(\s*)(\{)",
+                bygroups(
+                    Keyword, Whitespace, Keyword, Whitespace, Punctuation, Name, Punctuation, Whitespace, Punctuation
+                ),
                 "python",
             ),
             include("words"),

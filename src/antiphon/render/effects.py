@@ -47,6 +47,7 @@ def effect_line(entry: EffectEntry) -> StateLine:
     value = None if entry.outcome is None else entry.outcome.value
     cost = spent(value.reply.usage, entry.cost) if isinstance(value, Answered) else []
     state, head = _STATES.get(entry.state, "open"), f"{entry.path}  {effect_head(entry)}"
+    state = "failed" if entry.damage else state
     indent = 2 * len(_STEPS.findall(entry.path))
     return StateLine(state, head, _came(entry), " · ".join([*took, *cost, *tries]), indent)
 
@@ -92,6 +93,8 @@ def effect_results(entry: EffectEntry) -> list[Result]:
 
 def _came(entry: EffectEntry) -> str:
     outcome = entry.outcome
+    if entry.damage:
+        return entry.damage
     if outcome is None or entry.kind in ("print", "sleep"):
         return ""
     if outcome.error is not None:

@@ -67,7 +67,7 @@ def python_block(c: Checker, node: PyBlock, _: Type | None) -> Type:
         if symbol is not None and (symbol.kind == "type" or not assignable(each.type, JSON)):
             c.report("V0609", f"`{each.name}` cannot be handed to Python: it is no data", each)
     if c.untrusted:
-        c.report("V0603", "Python is not allowed by --untrusted", (node.start, node.start + 2))
+        c.report("V0603", "Python is not allowed by --untrusted", (node.start, node.start + (4 if node.is_pure else 2)))
         return JSON
     error = first_error(node.code, [each.name for each in node.parameters])
     if error is not None:

@@ -43,7 +43,8 @@ def python_block(c: Compiler, node: n.PyBlock) -> ast.expr:
     place = c.place(node)
     name = c.code.add_python(c.source, node)
     arguments = [c.expr(each) for each in node.parameters]
-    return emit.runtime("python", [emit.name(name, place), *arguments], place)
+    how = "pure_python" if node.is_pure else "python"
+    return emit.runtime(how, [emit.name(name, place), *arguments], place)
 
 
 def _hidden(c: Compiler, node: n.Expr) -> tuple[str, ...]:

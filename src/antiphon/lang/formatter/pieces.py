@@ -113,7 +113,8 @@ def _python(block: str) -> Doc:
     """A `py` block: its code on lines of its own and indented as a whole, where that cannot change what it means."""
     head, _, code = block.partition("{")
     names = head.partition("(")[2].rpartition(")")[0].split(",")
-    head = f"py({', '.join(name.strip() for name in names if name.strip())}) {{"
+    pure = "pure " * head.startswith("pure")
+    head = f"{pure}py({', '.join(name.strip() for name in names if name.strip())}) {{"
     code = code.removesuffix("}")
     if not code.strip():
         return f"{head}}}"

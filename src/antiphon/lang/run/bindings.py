@@ -135,8 +135,15 @@ class Module:
 
     def python(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """`py(a) { … }`: values go in and come out as Python's own."""
+        return self._python(function, arguments, is_harmless=False)
+
+    def pure_python(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """`pure py(a) { … }`: it may be run twice."""
+        return self._python(function, arguments, is_harmless=True)
+
+    def _python(self, function: Callable[..., Any], arguments: Iterable[Any], *, is_harmless: bool) -> Any:
         given = [plain(each) for each in arguments]
-        effect = RunPython(self.code.python_sources[function.__name__], described(given))
+        effect = RunPython(self.code.python_sources[function.__name__], described(given), is_harmless)
         return self.execution.perform(effect, lambda: from_python(function(*given)))
 
     def privately(self) -> AbstractContextManager[None]:

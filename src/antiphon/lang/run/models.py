@@ -13,8 +13,11 @@ from antiphon.lang.run.questions import named
 
 if TYPE_CHECKING:
     from antiphon.config import Configuration
+    from antiphon.conversation import Conversation
     from antiphon.lang.run.distrust import Distrust
     from antiphon.session import Asks
+    from antiphon.session.settings import Replies
+    from antiphon.wire import Reply
 
 
 class ModelValue:
@@ -46,6 +49,35 @@ class ModelValue:
         return {option: self.settings[name] for name, option in chosen.items() if name in self.settings}
 
 
+class Unasked:
+    """A model that is connected when it is first asked: where a journal knows all its answers, nobody needs a key."""
+
+    def __init__(self, described: Any, connect: Callable[[], Asks]) -> None:
+        self.name: str = described.name
+        self.cost = described.cost
+        self._described = described
+        self._connect = connect
+        self._asked: Asks | None = None
+        self._lock = threading.Lock()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._described, name)
+
+    async def achat(self, conversation: Conversation, **options: Any) -> Reply:
+        """Ask it."""
+        return await self._connected().achat(conversation, **options)
+
+    def astream(self, conversation: Conversation, **options: Any) -> Replies:
+        """Ask it, and read the answer as it comes."""
+        return self._connected().astream(conversation, **options)
+
+    def _connected(self) -> Asks:
+        with self._lock:
+            if self._asked is None:
+                self._asked = self._connect()
+            return self._asked
+
+
 @dataclass(slots=True)
 class Connections:
     """Finds the models of a program: `connect` gives one for a name, as `antiphon.connect` does."""
@@ -66,8 +98,12 @@ class Connections:
             return self._connected(value, is_sent)
         with self._lock:
             if value.connected is None:
-                value.connected = self._connected(value, is_sent)
+                is_own = self.connect is None and self.distrust is None and self.replay is None
+                value.connected = self._unasked(value) if is_own else self._connected(value, is_sent)
             return value.connected
+
+    def _unasked(self, value: ModelValue) -> Asks:
+        return Unasked(self._connected(value, is_sent=False), lambda: self._connected(value, is_sent=True))
 
     def _connected(self, value: ModelValue, is_sent: bool) -> Asks:
         settings = value.settings

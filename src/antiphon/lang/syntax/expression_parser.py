@@ -395,7 +395,7 @@ def _read_python(c: Cursor) -> n.Expr:
         if match[1]:
             names.append(n.Name(match.start(1), match.end(1), match[1]))
         place = match.end()
-    return n.PyBlock(c.starts[at], c.ends[at], names, c.values[at], part.code_start)
+    return n.PyBlock(c.starts[at], c.ends[at], names, c.values[at], part.code_start, part.is_pure)
 
 
 def _read_async_for(c: Cursor) -> n.Expr:

@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-_WORD_KINDS = {word: word for word in RESERVED | FOREIGN_VALUES.keys()} | {"py": "py"}
+_WORD_KINDS = {word: word for word in RESERVED | FOREIGN_VALUES.keys()} | {"py": "py", "pure": "py"}
 #: Signs of other languages: what they are read as, and what to write instead.
 _FOREIGN_SIGNS = {
     "&&": ("and", "write `and`"),
@@ -123,7 +123,7 @@ class _Lexer:
     def _special_name(self, value: str, start: int, end: int) -> int | None:
         tokens = self._tokens
         before = tokens.kinds[-1] if tokens.kinds else ""
-        if value == "py" and before not in (".", "function"):
+        if value in ("py", "pure") and before not in (".", "function"):
             after = self._python.read(start)
             if after is not None:
                 return after

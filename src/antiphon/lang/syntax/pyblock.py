@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.lang.syntax.tokens import PythonPart, Tokens
 
-_HEAD = re.compile(r"py\s*+\(([^(){}\"'`]*+)\)\s*+\{")
+_HEAD = re.compile(r"(pure[ \t]++)?py\s*+\(([^(){}\"'`]*+)\)\s*+\{")
 _LINE = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
 _ROUGH = re.compile(
     r'''"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"""|\'\'\'(?:[^'\\]|\\[\s\S]|'(?!\'\'))*+\'\'\''''
@@ -30,14 +30,14 @@ class PythonReader:
         self._lost = False
 
     def read(self, start: int) -> int | None:
-        """Read the block that begins with the `py` here; where to go on, or `None` if it is no block."""
+        """Read the block that begins with the `py` or `pure` here; where to go on, or `None` if it is no block."""
         head = _HEAD.match(self._text, start)
         if head is None:
             return None
         brace = head.end() - 1
         end, closed = self._end(brace)
         tokens = self._tokens
-        tokens.python[len(tokens.kinds)] = PythonPart(*head.span(1), brace + 1, end)
+        tokens.python[len(tokens.kinds)] = PythonPart(*head.span(2), brace + 1, end, head[1] is not None)
         after = end + 1 if closed else end
         tokens.add("py", self._text[brace + 1 : end], start, after)
         return after

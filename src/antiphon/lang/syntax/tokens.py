@@ -30,6 +30,7 @@ class PythonPart:
     names_end: int
     code_start: int
     code_end: int
+    is_pure: bool
 
 
 @dataclass(slots=True)

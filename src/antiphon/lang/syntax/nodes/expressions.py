@@ -186,11 +186,15 @@ class AskHuman(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class PyBlock(Node):
-    """`py(a, b) { code }`; `code` is what stands between the braces, from `code_start` on."""
+    """`py(a, b) { code }`; `code` is what stands between the braces, from `code_start` on.
+
+    One that `is_pure` may be run twice.
+    """
 
     parameters: list[Name]
     code: str
     code_start: int = field(default=0, compare=False)
+    is_pure: bool = False
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
