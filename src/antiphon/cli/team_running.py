@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from antiphon.cli.talk.printing import is_terminal, tell
 from antiphon.cli.team_told import how_to_go_on
 from antiphon.cli.team_views import Lines, Moving, write
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session.portal import CancelScope
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 #: How often it is looked what is new, in seconds.
 _OFTEN = 0.2
-DONE, NOTHING, WAITS, INTERRUPTED = 0, 1, 3, 130
+DONE, NOTHING, FAILED, WAITS, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def carry_on(team: Team) -> int:
@@ -34,16 +34,34 @@ def carry_on(team: Team) -> int:
         view.close()
         tell(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
         return INTERRUPTED
-    except AntiphonError:
+    except AntiphonError as error:
         view.close()
+        tell(str(error).replace("\n", "\n  "))
         tell(f"team {team.id} is left as it is; `antiphon team resume {team.id}` goes on")
-        raise
+        return FAILED
     finally:
         view.close()
     if is_stopped:
         tell(f"team {team.id} was stopped; `antiphon team resume {team.id}` goes on")
         return WAITS
     return _ending(seen, is_told=isinstance(view, Lines))
+
+
+def go_on_with(team: Team) -> int:
+    """Go on with a team that was left, with the models it has; gives the exit code."""
+    from antiphon.agents import Team
+    from antiphon.cli.team_found import cast
+
+    if team.state.ended is not None:
+        tell(f"team {team.id} is done already")
+        write(summary(team))
+        return DONE
+    if team.is_running():
+        raise NotReadyError(
+            f"team {team.id} is at work in another process; `antiphon team chat` talks to it, "
+            "`antiphon team stop` has it leave off"
+        )
+    return carry_on(Team.open(team.id, team.journal, models=cast(team.state.settings)))
 
 
 def _shift(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -> bool:

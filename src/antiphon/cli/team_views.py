@@ -16,7 +16,7 @@ from rich.text import Text
 
 from antiphon.cli.team_told import happened, progress, told, used
 from antiphon.render import console
-from antiphon.render.lines import call_head, duration, fit, one_line
+from antiphon.render.lines import call_head, fit, one_line
 from antiphon.render.live import REFRESHES
 from antiphon.views.run import RunViews
 
@@ -109,7 +109,8 @@ class Moving:
         if self._newest is not None:
             yield Text(fit(one_line(_newest(self._newest), options.encoding), width), "", no_wrap=True)
         spent = used(self._at_work.spending.requests, self._at_work.spending.cost)
-        took = duration(float(int(time.monotonic() - self._began)))
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        took = f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"
         about = " · ".join([f"team {self._seen.id}", spent, took, "Ctrl-C leaves it as it is"])
         yield Text(fit(one_line(about, options.encoding), width), "dim", no_wrap=True)
 
