@@ -170,14 +170,14 @@ def fork(which: str | None, at_: int, no_resume: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(which: str | None, as_json: bool) -> None:
     """Show how a team stands: its tasks, what it asks, what it has used."""
-    from antiphon.cli.team_told import status_json, status_lines
+    from antiphon.cli.team_told import set_in, status_json, status_lines
     from antiphon.cli.team_views import write
 
     found = found_team(which)
     if as_json:
         click.echo(json.dumps(status_json(found), indent=2).replace("\x7f", "\\u007f"))
     else:
-        write("\n".join(printable(line) for line in status_lines(found)))
+        write("\n".join(set_in(line) for line in status_lines(found)))
 
 
 @team.command("list")

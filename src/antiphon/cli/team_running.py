@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from antiphon.cli.talk.printing import is_terminal, tell
-from antiphon.cli.team_told import how_to_go_on
+from antiphon.cli.team_told import how_to_go_on, set_in
 from antiphon.cli.team_views import Lines, Moving, write
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session.portal import CancelScope
@@ -36,7 +36,7 @@ def carry_on(team: Team) -> int:
         return INTERRUPTED
     except AntiphonError as error:
         view.close()
-        tell(str(error).replace("\n", "\n  "))
+        tell(set_in(str(error)))
         tell(f"team {team.id} is left as it is; `antiphon team resume {team.id}` goes on")
         return FAILED
     finally:
@@ -162,7 +162,7 @@ def _ending(team: Team, *, is_told: bool) -> int:
         return DONE if state.ended.merged else NOTHING
     tell(f"team {team.id} waits for you")
     for line in how_to_go_on(team):
-        tell(line.replace("\n", "\n    "))
+        tell(set_in(line))
     return WAITS
 
 
