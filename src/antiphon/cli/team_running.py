@@ -6,9 +6,10 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import is_terminal, tell
 from antiphon.cli.team_told import how_to_go_on, set_in
-from antiphon.cli.team_views import Lines, Moving, write
+from antiphon.cli.team_views import Lines, Moving, is_moving, write
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session.portal import CancelScope
 
@@ -27,9 +28,10 @@ def carry_on(team: Team) -> int:
 
     seen = Team.open(team.id, team.journal)
     human = _human()
-    view = Moving(seen, team) if is_terminal(sys.stdout) else Lines()
+    view = Moving(seen, team) if is_moving() else Lines(seen.state.last)
     try:
-        is_stopped = _shift(team, seen, view, human)
+        with echoing(shown=isinstance(view, Lines)):
+            is_stopped = _shift(team, seen, view, human)
     except KeyboardInterrupt:
         view.close()
         tell(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
@@ -95,8 +97,8 @@ def _worked(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -
 
 
 def _look(seen: Team, view: Lines | Moving) -> None:
-    for message in seen.messages(seen.state.last):
-        seen.state.apply(message)
+    seen.refresh()
+    for message in seen.messages(view.last):
         view.take(message)
 
 
@@ -104,7 +106,7 @@ def _ask(seen: Team, view: Lines | Moving, human: Human) -> bool:
     new = [each for number, each in seen.state.questions.items() if number not in human.skipped]
     if not new:
         return False
-    with view.quiet():
+    with view.quiet(), echoing(shown=True):
         answered = [human.answered(seen, each) for each in new]
     return any(answered)
 
@@ -160,7 +162,7 @@ def _ending(team: Team, *, is_told: bool) -> int:
         if not is_told:
             write(summary(team))
         return DONE if state.ended.merged else NOTHING
-    tell(f"team {team.id} waits for you")
+    tell(f"team {team.id} waits{' for you' * bool(state.questions)}")
     for line in how_to_go_on(team):
         tell(set_in(line))
     return WAITS
