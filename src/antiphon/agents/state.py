@@ -158,10 +158,13 @@ class TeamState:
             case "fact":
                 self._take(fact_from_json(message.data))
             case "question":
-                self.questions[message.id] = message
+                # Replaced, so that whoever goes through them may answer meanwhile.
+                self.questions = {**self.questions, message.id: message}
                 self.troubles.pop(str(message.data.get("about", "")), None)
             case "answer" if message.reply_to in self.questions:
-                self._answered(self.questions.pop(message.reply_to), message)
+                asked = self.questions[message.reply_to]
+                self.questions = {number: each for number, each in self.questions.items() if each is not asked}
+                self._answered(asked, message)
             case _:
                 pass
 

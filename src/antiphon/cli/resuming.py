@@ -33,6 +33,8 @@ def go_on_here(
     """
     from antiphon.cli.carrying import carry_out, gone_on
 
+    if entry.kind in ("team", "turn"):
+        return _go_on_with_team(entry)
     if entry.state == "done" and anew is None and entry.kind != "map":
         click.echo(f"antiphon: run {printable(entry.id)} is done already", err=True)
         return 0
@@ -60,6 +62,18 @@ def go_on_here(
     if shelf is not None and not as_json:
         _tell_reuse(journal, entry.id, shelf)
     return code
+
+
+def _go_on_with_team(entry: RunEntry) -> int:
+    from antiphon.cli.team_found import found_team
+    from antiphon.cli.team_running import go_on_with
+
+    if entry.kind == "turn":
+        raise NotReadyError(
+            f"run {entry.id} is a turn of team {entry.parent}: `antiphon team resume {entry.parent}` goes on with it"
+        )
+    _enter(str(entry.begun_as.get("repository", "")), entry)
+    return go_on_with(found_team(entry.id))
 
 
 def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[str, str | None]) -> KeptRows:

@@ -283,6 +283,9 @@ def _goes_on(journal: Journal, id: str) -> Generator[str]:
 
 def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) -> QuestionEntry:
     """The question that is meant, which must be of this sort."""
+    if entry.kind in ("team", "turn"):
+        team = entry.id if entry.kind == "team" else entry.parent
+        raise NotReadyError(f"`antiphon team answer` answers what team {team} asks: `antiphon team status {team}`")
     if path is not None:
         chosen = journal.questions(entry.id, path=path)
     else:

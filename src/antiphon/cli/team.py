@@ -21,7 +21,17 @@ if TYPE_CHECKING:
     from antiphon.agents import Team, TeamSettings
     from antiphon.providers import Model
 
-_TEAM = click.option("--team", "which", metavar="ID", help="Another team than the newest of this repository.")
+
+def _teams(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from antiphon.agents import Team
+    from antiphon.journal import Journal
+
+    return [each.id for each in Team.all(Journal()) if each.id.startswith(incomplete)]
+
+
+_TEAM = click.option(
+    "--team", "which", metavar="ID", shell_complete=_teams, help="Another team than the newest of this repository."
+)
 _MAX_COST = click.option(
     "--max-cost", "cost", type=click.FloatRange(0, min_open=True), callback=finite, metavar="USD",
     help="At most so much for all of it; then it waits for you.",
@@ -82,24 +92,26 @@ def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> 
         _check_sandbox()
     models = cast(settings)
     begun = Team.begin(text, found.top, _named(settings, models), journal=opened_journal(), models=models)
-    _introduce(begun, models, is_capped=flags["cost"] is not None)
+    _introduce(begun, models)
     for note in found.notes:
         tell(note)
     sys.exit(carry_on(begun))
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False)
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
 @_MAX_COST
 @_MAX_REQUESTS
 def resume(which: str | None, cost: float | None, requests: int | None) -> None:
     """Go on with a team that was left: what it has done is not done again."""
+    from antiphon.cli.team_running import go_on_with
+
     found = found_team(which)
     if cost is not None:
         found.raise_cost(cost)
     if requests is not None:
         found.raise_requests(requests)
-    sys.exit(_gone_on(found))
+    sys.exit(go_on_with(found))
 
 
 @team.command()
@@ -109,12 +121,14 @@ def resume(which: str | None, cost: float | None, requests: int | None) -> None:
 @click.option("--resume", "goes_on", is_flag=True, help="Then go on with the team here, if nobody does.")
 def answer(id: int, text: tuple[str, ...], which: str | None, goes_on: bool) -> None:
     """Answer a question of a team, by its number; `-` as the TEXT reads it from standard input."""
+    from antiphon.cli.team_running import go_on_with
+
     found = team_of_message(id, which)
     found.answer(id, sys.stdin.read().strip() if text == ("-",) else " ".join(text))
     if found.is_running():
         tell(f"team {found.id} is at work, and is told")
     elif goes_on:
-        sys.exit(_gone_on(found))
+        sys.exit(go_on_with(found))
     else:
         for number, question in found.state.questions.items():
             tell(f"still open: #{number} {one_line(question.text)}")
@@ -122,7 +136,7 @@ def answer(id: int, text: tuple[str, ...], which: str | None, goes_on: bool) -> 
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False)
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
 def stop(which: str | None) -> None:
     """Have whoever runs a team leave it as it is."""
     found = found_team(which)
@@ -134,15 +148,17 @@ def stop(which: str | None) -> None:
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False)
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
 @click.option("--at", "at_", type=int, required=True, metavar="MESSAGE", help="The number of the last message kept.")
 @click.option("--no-resume", is_flag=True, help="Only make it.")
 def fork(which: str | None, at_: int, no_resume: bool) -> None:
     """Begin another team with what this one had said and done up to a message, and let it go on from there."""
+    from antiphon.cli.team_running import go_on_with
+
     made = team_of_message(at_, which).fork(at_)
     tell(f"team {made.id} is a fork at message {at_}")
     if not no_resume:
-        sys.exit(_gone_on(made))
+        sys.exit(go_on_with(made))
     tell(f"`antiphon team resume {made.id}` goes on with it")
 
 
@@ -150,18 +166,18 @@ def fork(which: str | None, at_: int, no_resume: bool) -> None:
 
 
 @team.command()
-@click.argument("which", metavar="[TEAM]", required=False)
+@click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(which: str | None, as_json: bool) -> None:
     """Show how a team stands: its tasks, what it asks, what it has used."""
-    from antiphon.cli.team_told import status_json, status_lines
+    from antiphon.cli.team_told import set_in, status_json, status_lines
     from antiphon.cli.team_views import write
 
     found = found_team(which)
     if as_json:
         click.echo(json.dumps(status_json(found), indent=2).replace("\x7f", "\\u007f"))
     else:
-        write("\n".join(printable(line) for line in status_lines(found)))
+        write("\n".join(set_in(line) for line in status_lines(found)))
 
 
 @team.command("list")
@@ -248,25 +264,6 @@ def init(repo: str) -> None:
 # Inside
 
 
-def _gone_on(found: Team) -> int:
-    from antiphon.agents import Team
-    from antiphon.cli.team_running import carry_on
-
-    if found.state.ended is not None:
-        from antiphon.cli.team_running import summary
-        from antiphon.cli.team_views import write
-
-        tell(f"team {found.id} is done already")
-        write(summary(found))
-        return 0
-    if found.is_running():
-        raise NotReadyError(
-            f"team {found.id} is at work in another process; `antiphon team chat` talks to it, "
-            "`antiphon team stop` has it leave off"
-        )
-    return carry_on(Team.open(found.id, found.journal, models=cast(found.state.settings)))
-
-
 def _named(settings: TeamSettings, models: Mapping[str, Model]) -> TeamSettings:
     """With the model that was found, so that the team keeps it wherever it is gone on with."""
     from dataclasses import replace
@@ -283,7 +280,7 @@ def _check_sandbox() -> None:
         raise ConfigurationError(problem)
 
 
-def _introduce(begun: Team, models: Mapping[str, Model], is_capped: bool) -> None:
+def _introduce(begun: Team, models: Mapping[str, Model]) -> None:
     from antiphon.cli.team_told import allowed
 
     settings = begun.state.settings
@@ -297,6 +294,5 @@ def _introduce(begun: Team, models: Mapping[str, Model], is_capped: bool) -> Non
     else:
         tell(f"tests: {settings.command}" + ("" if settings.sandbox else ", with all that you may do"))
     tell(f"limits: {allowed(settings)}")
-    unknown = without_price(models)
-    if unknown and (is_capped or len(unknown) < len(names)):
-        tell(f"what {', '.join(unknown)} costs is not known, so no limit in dollars holds for it, but that in requests")
+    if unknown := without_price(models):
+        tell(f"the price of {', '.join(unknown)} is not known: no limit in dollars holds for it, but that in requests")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.reader import Reader
 from antiphon.errors import AntiphonError
 from antiphon.render import console
-from antiphon.render.people import call_lines, settled, shortened
+from antiphon.render.people import call_lines, forget_typed, settled, shortened
 from antiphon.render.scroll import Scroll
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Human:
     def answered(self, team: Team, question: Message) -> bool:
         """Show a question, and take the answer; nothing said is none, and the question stays open."""
         self._page.stand_apart("text")
+        forget_typed(sys.stdin)
         said = self._said(team, question)
         if not said.strip():
             self.skipped.add(question.id)

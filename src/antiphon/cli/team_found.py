@@ -65,7 +65,9 @@ def wanted_settings(top: str, flags: Mapping[str, Any]) -> TeamSettings:
     if flags.get("model"):
         without = {name: replace(each, model="") for name, each in settings.roles.items()}
         settings = replace(settings, roles=without)
-    return replace(settings, **{name: each for name, each in flags.items() if each is not None})
+    settings = replace(settings, **{name: each for name, each in flags.items() if each is not None})
+    # Alone there is one task, which is all of it.
+    return replace(settings, task_cost=None) if settings.solo else settings
 
 
 def cast(settings: TeamSettings) -> dict[str, Model]:

@@ -6,10 +6,11 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import is_terminal, tell
-from antiphon.cli.team_told import how_to_go_on
-from antiphon.cli.team_views import Lines, Moving, write
-from antiphon.errors import AntiphonError
+from antiphon.cli.team_told import how_to_go_on, set_in
+from antiphon.cli.team_views import Lines, Moving, is_moving, write
+from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.session.portal import CancelScope
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 #: How often it is looked what is new, in seconds.
 _OFTEN = 0.2
-DONE, NOTHING, WAITS, INTERRUPTED = 0, 1, 3, 130
+DONE, NOTHING, FAILED, WAITS, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 def carry_on(team: Team) -> int:
@@ -27,23 +28,42 @@ def carry_on(team: Team) -> int:
 
     seen = Team.open(team.id, team.journal)
     human = _human()
-    view = Moving(seen, team) if is_terminal(sys.stdout) else Lines()
+    view = Moving(seen, team) if is_moving() else Lines(seen.state.last)
     try:
-        is_stopped = _shift(team, seen, view, human)
+        with echoing(shown=isinstance(view, Lines)):
+            is_stopped = _shift(team, seen, view, human)
     except KeyboardInterrupt:
         view.close()
         tell(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
         return INTERRUPTED
-    except AntiphonError:
+    except AntiphonError as error:
         view.close()
+        tell(set_in(str(error)))
         tell(f"team {team.id} is left as it is; `antiphon team resume {team.id}` goes on")
-        raise
+        return FAILED
     finally:
         view.close()
     if is_stopped:
         tell(f"team {team.id} was stopped; `antiphon team resume {team.id}` goes on")
         return WAITS
     return _ending(seen, is_told=isinstance(view, Lines))
+
+
+def go_on_with(team: Team) -> int:
+    """Go on with a team that was left, with the models it has; gives the exit code."""
+    from antiphon.agents import Team
+    from antiphon.cli.team_found import cast
+
+    if team.state.ended is not None:
+        tell(f"team {team.id} is done already")
+        write(summary(team))
+        return DONE
+    if team.is_running():
+        raise NotReadyError(
+            f"team {team.id} is at work in another process; `antiphon team chat` talks to it, "
+            "`antiphon team stop` has it leave off"
+        )
+    return carry_on(Team.open(team.id, team.journal, models=cast(team.state.settings)))
 
 
 def _shift(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -> bool:
@@ -77,8 +97,8 @@ def _worked(team: Team, seen: Team, view: Lines | Moving, human: Human | None) -
 
 
 def _look(seen: Team, view: Lines | Moving) -> None:
-    for message in seen.messages(seen.state.last):
-        seen.state.apply(message)
+    seen.refresh()
+    for message in seen.messages(view.last):
         view.take(message)
 
 
@@ -86,7 +106,7 @@ def _ask(seen: Team, view: Lines | Moving, human: Human) -> bool:
     new = [each for number, each in seen.state.questions.items() if number not in human.skipped]
     if not new:
         return False
-    with view.quiet():
+    with view.quiet(), echoing(shown=True):
         answered = [human.answered(seen, each) for each in new]
     return any(answered)
 
@@ -142,9 +162,9 @@ def _ending(team: Team, *, is_told: bool) -> int:
         if not is_told:
             write(summary(team))
         return DONE if state.ended.merged else NOTHING
-    tell(f"team {team.id} waits for you")
+    tell(f"team {team.id} waits{' for you' * bool(state.questions)}")
     for line in how_to_go_on(team):
-        tell(line.replace("\n", "\n    "))
+        tell(set_in(line))
     return WAITS
 
 

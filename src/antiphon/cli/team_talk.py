@@ -45,13 +45,8 @@ def say(team: Team, text: str, channel: str | None) -> Message:
     """Say a line as the human: to somebody by name, as the answer to a question, or to whom the channel is for."""
     if found := _ANSWER.fullmatch(text):
         return team.answer(int(found[1]), found[2])
-    found = _TO.fullmatch(text)
-    if found is None:
-        return team.say(text, "", channel or "product")
-    name = f"@{found[1]}"
-    heard = team.role(name).channels if name in team.refresh().members and name != "@human" else ()
-    where = channel if channel in heard or not heard else heard[0]
-    return team.say(found[2], name, where or "product")
+    name, said = found.groups() if (found := _TO.fullmatch(text)) else ("", text)
+    return team.say(said, name, channel or "product")
 
 
 class _News:

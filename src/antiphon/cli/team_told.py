@@ -6,7 +6,7 @@ import time
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from antiphon._printable import printable, printable_line
+from antiphon._printable import printable
 from antiphon.cli.listing import one_line
 from antiphon.cli.telling import local, utc
 
@@ -32,8 +32,13 @@ _TURNS = {
 
 def told(message: Message) -> str:
     """A message as it is printed: its number, who says it to whom, and all of it; no line of it passes for another."""
-    first, *rest = printable(_said(message)).split("\n")
-    return "\n".join([f"#{message.id} {first}", *(f"    {line}" for line in rest)])
+    return f"#{message.id} {set_in(_said(message))}"
+
+
+def set_in(text: str) -> str:
+    """A text that can be printed, whose further lines are set in: none of them passes for one of ours."""
+    first, *rest = printable(text).split("\n")
+    return "\n".join([first, *(f"    {line}".rstrip() for line in rest)])
 
 
 def _said(message: Message) -> str:
@@ -73,7 +78,7 @@ def allowed(settings: TeamSettings) -> str:
     """What may be used."""
     caps = [
         f"${settings.cost:g} in all" if settings.cost is not None else "",
-        f"${settings.task_cost:g} for a task" if settings.task_cost is not None and not settings.solo else "",
+        f"${settings.task_cost:g} for a task" if settings.task_cost is not None else "",
         f"{settings.requests:,} requests" if settings.requests is not None else "",
     ]
     return ", ".join(filter(None, caps)) or "none"
@@ -220,8 +225,3 @@ def status_json(team: Team) -> dict[str, Any]:
             for each in team.costs()
         ],
     }
-
-
-def line(text: str) -> str:
-    """A text as one line that can be printed."""
-    return printable_line(text)

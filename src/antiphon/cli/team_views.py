@@ -16,8 +16,9 @@ from rich.text import Text
 
 from antiphon.cli.team_told import happened, progress, told, used
 from antiphon.render import console
-from antiphon.render.lines import call_head, duration, fit, one_line
+from antiphon.render.lines import call_head, fit, one_line
 from antiphon.render.live import REFRESHES
+from antiphon.render.scroll import Scroll
 from antiphon.views.run import RunViews
 
 if TYPE_CHECKING:
@@ -32,10 +33,14 @@ _ALONE = {"testing": "the machine runs the tests", "merging": "is being merged"}
 
 
 class Lines:
-    """Prints each thing that happens, once."""
+    """Prints each thing that happens after a message, once."""
+
+    def __init__(self, last: int) -> None:
+        self.last = last
 
     def take(self, message: Message) -> None:
         """Something was said, or has happened."""
+        self.last = message.id
         write(told(message))
 
     def watch(self, agent: str, event: Event) -> None:
@@ -57,6 +62,7 @@ class Moving:
     """
 
     def __init__(self, seen: Team, at_work: Team) -> None:
+        self.last = seen.state.last
         self._seen, self._at_work = seen, at_work
         self._runs: dict[str, RunViews] = {}
         self._newest: Message | None = None
@@ -67,6 +73,7 @@ class Moving:
 
     def take(self, message: Message) -> None:
         """Something was said, or has happened."""
+        self.last = message.id
         if message.data.get("fact") not in ("turn", "turned"):
             self._newest = message
 
@@ -109,7 +116,8 @@ class Moving:
         if self._newest is not None:
             yield Text(fit(one_line(_newest(self._newest), options.encoding), width), "", no_wrap=True)
         spent = used(self._at_work.spending.requests, self._at_work.spending.cost)
-        took = duration(float(int(time.monotonic() - self._began)))
+        minutes, seconds = divmod(int(time.monotonic() - self._began), 60)
+        took = f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"
         about = " · ".join([f"team {self._seen.id}", spent, took, "Ctrl-C leaves it as it is"])
         yield Text(fit(one_line(about, options.encoding), width), "dim", no_wrap=True)
 
@@ -138,6 +146,11 @@ def _row(mark: tuple[str, str], head: str, note: str, options: ConsoleOptions) -
 
 def _newest(message: Message) -> str:
     return happened(message) if message.kind == "fact" else f"{message.author}: {message.text}"
+
+
+def is_moving() -> bool:
+    """Whether there is a terminal on which lines can move."""
+    return not Scroll(console()).is_plain
 
 
 def write(text: str) -> None:

@@ -23,6 +23,9 @@ def how_to_go_on(journal: Journal, id: str, *, is_shown: bool = False) -> Genera
     if entry.kind == "map":
         yield from _rows(journal, entry)
         return
+    if entry.kind in ("team", "turn"):
+        yield from _team(entry)
+        return
     match entry.state:
         case "waiting":
             yield from _waits_for(entry)
@@ -79,6 +82,8 @@ def effect_json(entry: EffectEntry) -> dict[str, Any]:
 
 def columns(entry: RunEntry) -> tuple[str, ...]:
     cost = f"${entry.cost:.4f}" if entry.cost else ""
+    if entry.kind == "team":
+        return (one_line(entry.id), entry.state, local(entry.created), "team", cost)
     steps = "1 step" if entry.effects == 1 else f"{entry.effects} steps"
     return (one_line(entry.id), entry.state, local(entry.created), steps, cost)
 
@@ -120,6 +125,14 @@ def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
     yield f"run {entry.id} is of rows: {told}; `antiphon runs list --of {entry.id}` lists them"
     if [state for state, _ in counts] != ["done"]:
         yield f"  `antiphon runs resume {entry.id}` goes on, and tries again what failed"
+
+
+def _team(entry: RunEntry) -> Generator[str]:
+    if entry.kind == "turn":
+        yield f"run {entry.id} is a turn of a team: `antiphon team status {entry.parent}` shows how that stands"
+        return
+    yield f"run {entry.id} is a team: `antiphon team status {entry.id}` shows how it stands"
+    yield f"  `antiphon runs list --of {entry.id}` lists the turns of its agents"
 
 
 def _why(entry: RunEntry) -> str:

@@ -355,6 +355,9 @@ class Journal(Records):
         with self._database.writing() as connection:
             for id in ids:
                 connection.execute("DELETE FROM runs WHERE id = ? OR parent = ?", (id, id))
+                for table in () if self.is_shared else ("messages", "deliveries"):
+                    # What was said in a team: its channels are all names that begin with its own and a slash.
+                    connection.execute(f"DELETE FROM {table} WHERE channel > ? AND channel < ?", (f"{id}/", f"{id}0"))
             connection.execute(_SWEEP)
             connection.execute(_SWEEP_SAID)
 

@@ -74,13 +74,16 @@ class Person:
         return Said("" if said.lower() in _NO else f"the user said: {said}", allowed=False)
 
     def _forget_typed(self) -> None:
-        """What was typed before a question was asked is no answer to it."""
-        keyboard = self._keyboard or sys.stdin
-        if os.name == "posix" and keyboard is not None and keyboard.isatty():
-            import termios
+        forget_typed(self._keyboard or sys.stdin)
 
-            with suppress(termios.error, ValueError):
-                termios.tcflush(keyboard.fileno(), termios.TCIFLUSH)
+
+def forget_typed(keyboard: IO[str] | None) -> None:
+    """What was typed before a question was asked is no answer to it."""
+    if os.name == "posix" and keyboard is not None and keyboard.isatty():
+        import termios
+
+        with suppress(termios.error, ValueError):
+            termios.tcflush(keyboard.fileno(), termios.TCIFLUSH)
 
 
 def settled(line: Callable[[str], str], show: Callable[[str], None], lines: list[str], hidden: int, prompt: str) -> str:
