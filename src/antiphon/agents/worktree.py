@@ -139,6 +139,15 @@ def commit(worktree: Worktree, message: str, by: str) -> Committed:
         return Committed(made, True, left_out)
 
 
+def restore(worktree: Worktree) -> None:
+    """Let the files be as last committed: what is in none of its commits is gone, but for what is ignored."""
+    with worktree.work.lock(worktree.task) as held:
+        head = _settle(worktree, held)
+        git = worktree.work.files(worktree.task, held)
+        _repaired(worktree, git, head, lambda: git.tell("read-tree", "--reset", "-u", head))
+        git.tell("clean", "-ffdq")
+
+
 def rebase(worktree: Worktree, *, marking: bool = False) -> Rebased | Conflict:
     """Bring what the team has merged meanwhile into a task, by a merge: no commit is written anew.
 

@@ -1,0 +1,423 @@
+"""Whole teams, with models that say what they are told to say, real git and real test runs."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from antiphon.agents import Team
+from tests.agents.teams import (
+    APPROVE,
+    CHANGES,
+    FILES,
+    FIX,
+    SPEC,
+    SUBMIT,
+    Acting,
+    Script,
+    accept,
+    answer_all,
+    begin,
+    facts,
+    git,
+    left,
+    merged_file,
+    repository,
+    said,
+    tasks,
+    told,
+)
+from tests.session.scripted import calls
+
+SECRET = "sk-" + "ant-a1B2" * 6
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    return repository(tmp_path / "repo")
+
+
+def solo(where: Path, repo: Path, *script: Any, **given: Any) -> Team:
+    return begin(where, repo, coder=Script(*script), solo=True, **given)
+
+
+def whole(where: Path, repo: Path, coder: list[Any], reviews: list[Any] | None = None, **given: Any) -> Team:
+    """A team of which the PM and the architect do what is usual."""
+    architect = Script(tasks("fix add"), *([APPROVE] if reviews is None else reviews))
+    return begin(where, repo, pm=Script(SPEC), architect=architect, coder=Script(*coder), **given)
+
+
+# The usual way
+
+
+def test_a_team_interviews_plans_writes_tests_reviews_and_merges(tmp_path: Path) -> None:
+    files = {
+        "calc.py": FILES["calc.py"],
+        "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",
+    }
+    repo = repository(tmp_path / "repo", files)
+    before = git(repo, "status", "--porcelain", "-b"), git(repo, "rev-parse", "HEAD")
+    pm = Script(calls("list_files"), calls("chat_ask_user", question="Which?"), SPEC)
+    coder = Script("I mend add", calls(("read_file", {"path": "calc.py"}), ("list_files", {})), FIX, SUBMIT)
+    architect = Script(tasks("fix add"), APPROVE)
+    team = begin(tmp_path, repo, pm=pm, architect=architect, coder=coder, command="")
+    assert team.work().phase == "interview"
+    assert answer_all(team, "add").phase == "spec"
+    state = answer_all(team)
+    assert (state.phase, state.tasks["1"].state, state.tasks["1"].plan) == ("done", "merged", "I mend add")
+    assert state.tasks["1"].check is not None
+    assert "pytest" in state.tasks["1"].check.command
+    assert "1 passed" in state.tasks["1"].check.output
+    assert "return a + b" in merged_file(team, repo)
+    assert (git(repo, "status", "--porcelain", "-b"), git(repo, "rev-parse", "HEAD")) == before
+    assert left(team) == []
+    assert git(repo, "branch", "--list", "--format=%(refname:short)").splitlines() == [
+        f"antiphon/{team.id}/main",
+        "main",
+    ]
+    assert f"git merge antiphon/{team.id}/main" in said(team)[-1][2]
+
+
+def two_coders(where: Path, repo: Path, *given: Any, **more: Any) -> Team:
+    """A team of two whose coders do what the title of their task says: `FILE:OLD:NEW`."""
+
+    def code(conversation: Any) -> Any:
+        first, last = conversation.turns[0].text, told(conversation)
+        title = next(line for line in first.splitlines() if line.startswith("# Task")).partition(": ")[2]
+        name, old, new = title.split(":")
+        if "short plan" in last:
+            return "plan"
+        if "Now do it" in last:
+            return calls("edit_file", path=name, old=old, new=new)
+        return calls("submit_work", summary=title)
+
+    architect = Script(tasks(*given), *[APPROVE] * 9)
+    more = {"coder": Acting(code), **more}
+    return begin(where, repo, pm=Script(SPEC), architect=architect, coders=2, **more)
+
+
+def test_two_coders_work_side_by_side(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", {"a": "one\n", "b": "two\n", "check.sh": "true\n"})
+    team = two_coders(tmp_path, repo, "a:one:1", "b:two:2")
+    state = accept(team)
+    assert [task.state for task in state.tasks.values()] == ["merged", "merged"]
+    assert {task.coder for task in state.tasks.values()} == {"@coder-1", "@coder-2"}
+    assert (merged_file(team, repo, "a"), merged_file(team, repo, "b")) == ("1", "2")
+    happened = facts(team)
+    assert happened.index("@coder-2: plan") < happened.index("@coder-1: work")
+    assert left(team) == []
+
+
+def test_two_tasks_on_one_file_conflict_where_all_can_see_it_and_are_brought_together(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", {"a": "one\n", "check.sh": "true\n"})
+
+    def code(conversation: Any) -> Any:
+        new = "uno" if "# Task 1" in conversation.turns[0].text else "eins"
+        last = told(conversation)
+        if "short plan" in last:
+            return "plan"
+        if "Others have changed the same places" in last:
+            return calls("write_file", path="a", content="eins uno\n")
+        if "Now do it" in last:
+            return calls("edit_file", path="a", old="one", new=new)
+        return SUBMIT
+
+    architect = Script(tasks("one", "two"), *[APPROVE] * 4)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=architect, coder=Acting(code), coders=2)
+    state = accept(team)
+    assert [task.state for task in state.tasks.values()] == ["merged", "merged"], facts(team)
+    assert any("conflicts in a" in each for each in facts(team))
+    assert merged_file(team, repo, "a") == "eins uno"
+
+
+def test_a_conflict_that_stays_is_for_the_human(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", {"a": "one\n", "check.sh": "true\n"})
+    # Whoever is second leaves the marks where they are.
+    team = two_coders(tmp_path, repo, "a:one:1", "a:one:2", rounds=1)
+    state = accept(team)
+    assert sorted(task.state for task in state.tasks.values()) == ["human", "merged"]
+    (question,) = state.questions.values()
+    assert "conflicts again and again" in question.text
+    state = answer_all(team, "drop")
+    assert sorted(task.state for task in state.tasks.values()) == ["merged", "rejected"]
+    assert left(team) == []
+
+
+def test_tasks_wait_for_those_before_them(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", {"a": "one\n", "check.sh": "true\n"})
+    later = {"title": "a:two:three", "spec": "x", "after": [1]}
+    team = two_coders(tmp_path, repo, "a:one:two", later)
+    accept(team)
+    happened = facts(team)
+    assert happened.index("task 1 is merged: a:one:two") < next(
+        i for i, each in enumerate(happened) if each.startswith("task 2")
+    )
+    assert merged_file(team, repo, "a") == "three"
+
+
+def test_what_comes_after_a_task_that_was_given_up_is_asked_about(tmp_path: Path, repo: Path) -> None:
+    after = [{"title": "second", "spec": "x", "after": [1]}, {"title": "third", "spec": "x", "after": [2]}]
+    architect = Script(tasks("first", *after), *[CHANGES] * 9)
+    coder = Script("plan", FIX, SUBMIT, "plan", FIX, SUBMIT)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=architect, coder=coder, rounds=1)
+    coder.script = ["plan", FIX, SUBMIT, SUBMIT]
+    state = answer_all(team) if team.work() else None
+    assert state is not None
+    assert state.tasks["1"].state == "human"
+    state = answer_all(team, "drop")
+    assert [each.state for each in state.tasks.values()] == ["rejected", "human", "planned"]
+    (question,) = state.questions.values()
+    assert "comes after task 1" in question.text
+    state = answer_all(team, "Drop!")
+    assert [each.state for each in state.tasks.values()] == ["rejected", "rejected", "human"]
+    coder.script = ["plan", FIX, SUBMIT]
+    architect.script = [APPROVE]
+    state = answer_all(team, "do it all the same")
+    assert [each.state for each in state.tasks.values()] == ["rejected", "rejected", "merged"]
+    assert state.ended is not None
+    assert state.ended.rejected == ("1", "2")
+
+
+def test_solo_is_one_agent_with_the_same_tests_and_files(tmp_path: Path, repo: Path) -> None:
+    team = solo(tmp_path, repo, calls("run_tests"), FIX, SUBMIT)
+    state = team.work()
+    assert state.phase == "done"
+    assert "return a + b" in merged_file(team, repo)
+    assert [each.agent for each in team.costs()] == ["@coder"]
+
+
+# Coders that are not to be trusted
+
+
+def test_a_coder_that_says_that_tests_pass_is_not_believed(tmp_path: Path, repo: Path) -> None:
+    team = solo(
+        tmp_path, repo, calls("edit_file", path="calc.py", old="a - b\n\n", new="a * b\n\n"), SUBMIT, FIX, SUBMIT
+    )
+    coder = team._models["coder"]
+    coder.script = [  # type: ignore[union-attr]
+        calls("write_file", path="new.txt", content="x"),
+        calls("submit_work", summary="All tests pass!"),
+        FIX,
+        SUBMIT,
+    ]
+    state = team.work()
+    assert facts(team).count("task 1: failed") == 1
+    assert state.phase == "done"
+    assert "no return a + b" in "".join(coder.told)  # type: ignore[union-attr]
+
+
+def test_a_coder_whose_tests_fail_again_and_again_is_for_the_human(tmp_path: Path, repo: Path) -> None:
+    write = [calls("write_file", path=f"f{n}", content="x") for n in range(9)]
+    team = solo(tmp_path, repo, *itertools.chain.from_iterable((each, SUBMIT) for each in write), tries=2)
+    state = team.work()
+    assert state.tasks["1"].state == "human"
+    assert "what it handed in has failed 3 times" in next(iter(state.questions.values())).text
+    # Not green, so it cannot be taken as it is.
+    team._models["coder"].script = [FIX, SUBMIT]  # type: ignore[union-attr]
+    state = answer_all(team, "Change the minus into a plus")
+    assert state.phase == "done"
+    assert "Change the minus" in "".join(team._models["coder"].told)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        calls("write_file", path="check.sh", content="true\n"),
+        calls("edit_file", path="tests/test_x.py", old="x", new="y"),
+        calls("write_file", path="conftest.py", content="collect_ignore = ['tests']\n"),
+        calls("write_file", path="pytest.ini", content="[pytest]\naddopts = --deselect tests\n"),
+    ],
+    ids=["command", "test", "conftest", "setup"],
+)
+def test_a_change_of_what_is_tested_is_marked(tmp_path: Path, change: Any) -> None:
+    repo = repository(tmp_path / "repo", {**FILES, "tests/test_x.py": "x\n"})
+    name = change[0][1]["path"]
+    team = whole(tmp_path, repo, ["plan", change, FIX, SUBMIT], [CHANGES] * 9, rounds=1, command="sh check.sh")
+    team._models["coder"].script.append(SUBMIT)  # type: ignore[union-attr]
+    state = accept(team)
+    architect = team._models["architect"]
+    assert f"It changes what is tested: {name}" in "".join(architect.told)  # type: ignore[union-attr]
+    assert any(f"it changes tests: {name}" in each for each in facts(team))
+    state = answer_all(team, "approve")
+    assert state.phase == "done"
+    assert f"Tests that were there before were changed: {name}" in said(team)[-1][2]
+
+
+def test_a_coder_that_goes_in_circles_is_stopped(tmp_path: Path, repo: Path) -> None:
+    team = solo(tmp_path, repo, *[calls("read_file", path="calc.py")] * 9)
+    state = team.work()
+    assert state.tasks["1"].state == "human"
+    assert "called `read_file` 3 times" in next(iter(state.questions.values())).text
+    assert len(team._models["coder"].script) == 6  # type: ignore[union-attr]
+    team._models["coder"].script = [FIX, SUBMIT]  # type: ignore[union-attr]
+    assert answer_all(team, "Just mend it").phase == "done"
+
+
+def test_a_coder_that_fails_in_circles_is_stopped(tmp_path: Path, repo: Path) -> None:
+    team = solo(tmp_path, repo, *[calls("read_file", path="nothing")] * 20)
+    state = team.work()
+    assert state.tasks["1"].state == "human"
+    assert len(team._models["coder"].script) >= 10  # type: ignore[union-attr]
+
+
+def test_a_coder_that_floods_the_chat_is_told_to_work(tmp_path: Path, repo: Path) -> None:
+    posts = [calls(*[("chat_post", {"text": f"{n} {m}"}) for m in range(4)]) for n in range(5)]
+    team = solo(tmp_path, repo, *posts, FIX, SUBMIT)
+    assert team.work().phase == "done"
+    assert len([each for each in said(team) if each[0] == "@coder"]) == 10
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "/tmp/antiphon-outside", "a/../../x", ".git/config", ".git/hooks/pre-commit", "link/x"]
+)
+def test_a_coder_cannot_write_outside_of_its_files(tmp_path: Path, path: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    repo = repository(tmp_path / "repo")
+    (repo / "link").symlink_to(outside)
+    git(repo, "add", ".")
+    git(repo, "-c", "user.name=n", "-c", "user.email=n@x", "commit", "-qm", "link")
+    before = git(repo, "config", "--list", "--local")
+    team = solo(tmp_path, repo, calls("write_file", path=path, content="evil"), FIX, SUBMIT)
+    assert team.work().phase == "done"
+    assert list(outside.iterdir()) == []
+    assert not Path("/tmp/antiphon-outside").exists()
+    assert not (team.place / "x").exists()
+    assert not (team.place / team.id / "x").exists()
+    assert git(repo, "config", "--list", "--local") == before
+    assert not (repo / ".git/hooks/pre-commit").exists()
+
+
+def test_filters_and_repositories_that_a_coder_makes_start_nothing(tmp_path: Path, repo: Path) -> None:
+    mark = tmp_path / "ran"
+    git(repo, "config", "filter.evil.clean", f"touch {mark}; cat")
+    team = solo(
+        tmp_path,
+        repo,
+        calls("write_file", path=".gitattributes", content="* filter=evil\n"),
+        calls("write_file", path="inner/.git/HEAD", content="ref: refs/heads/main\n"),
+        calls("write_file", path="inner/a", content="kept\n"),
+        FIX,
+        SUBMIT,
+    )
+    assert team.work().phase == "done", facts(team)
+    assert not mark.exists()
+    assert merged_file(team, repo, "inner/a") == "kept"
+
+
+def test_what_tests_leave_behind_stops_no_merge(tmp_path: Path) -> None:
+    files = {**FILES, "check.sh": FILES["check.sh"] + "date > report.txt; echo x >> wanted.log\n", "wanted.log": ""}
+    repo = repository(tmp_path / "repo", files)
+    team = whole(tmp_path, repo, ["plan", FIX, SUBMIT])
+    state = accept(team)
+    assert state.phase == "done", facts(team)
+    assert git(repo, "ls-tree", "--name-only", f"antiphon/{team.id}/main").splitlines() == sorted(files)
+
+
+def test_nothing_changed_is_nothing_handed_in(tmp_path: Path, repo: Path) -> None:
+    team = solo(tmp_path, repo, SUBMIT, FIX, SUBMIT)
+    assert team.work().phase == "done"
+    assert facts(team).count("task 1: unchanged") == 1
+
+
+def test_a_coder_that_never_hands_in_is_reminded_and_then_the_human_is_asked(tmp_path: Path, repo: Path) -> None:
+    team = solo(tmp_path, repo, "done!", "done!!", "really done", FIX, SUBMIT)
+    state = team.work()
+    assert state.tasks["1"].state == "human"
+    assert "does not hand in anything with `submit_work`" in next(iter(state.questions.values())).text
+    assert answer_all(team, "go on").phase == "done"
+
+
+def test_a_plan_that_needed_a_question_is_still_a_plan(tmp_path: Path, repo: Path) -> None:
+    coder = Script(calls("chat_ask_user", question="Which sign?"), "I use plus", FIX, SUBMIT)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=Script(tasks("fix add"), APPROVE), coder=coder)
+    team.work()
+    state = answer_all(team)
+    assert [each.text for each in state.questions.values()] == ["Which sign?"]
+    state = answer_all(team, "plus")
+    assert (state.phase, state.tasks["1"].plan) == ("done", "I use plus")
+    assert ["write_file" in each for each in coder.offered] == [False, False, True, True]
+    assert "Now do it" in coder.told[2]
+
+
+# Reviewers, architects, PMs
+
+
+def test_a_reviewer_that_never_approves_is_stopped_after_three_rounds(tmp_path: Path, repo: Path) -> None:
+    edits = [calls("edit_file", path="calc.py", old="def sub", new=f"# {n}\ndef sub") for n in range(3)]
+    coder = ["plan", FIX, SUBMIT, *itertools.chain.from_iterable((each, SUBMIT) for each in edits)]
+    team = whole(tmp_path, repo, coder, [CHANGES] * 9)
+    state = accept(team)
+    assert state.tasks["1"].state == "human"
+    assert "has wanted changes 4 times" in next(iter(state.questions.values())).text
+    assert answer_all(team, "approve").phase == "done"
+    assert "# 2" in merged_file(team, repo)
+
+
+def test_what_the_human_says_of_a_task_is_told_to_its_coder(tmp_path: Path, repo: Path) -> None:
+    edit = calls("edit_file", path="calc.py", old="def sub", new="# why\ndef sub")
+    team = whole(tmp_path, repo, ["plan", FIX, SUBMIT, edit, SUBMIT, SUBMIT], [CHANGES, CHANGES, APPROVE], rounds=1)
+    state = accept(team)
+    assert state.tasks["1"].state == "human"
+    state = answer_all(team, "Say why in a comment")
+    assert state.phase == "done"
+    seen = team._models["coder"].told  # type: ignore[union-attr]
+    assert sum("Say why in a comment" in each for each in seen) == 1
+
+
+def test_an_approved_task_with_changes_since_its_tests_is_tested_again(tmp_path: Path, repo: Path) -> None:
+    loop = [calls("read_file", path="calc.py")] * 3
+    break_it = calls("edit_file", path="calc.py", old="a + b", new="a * b")
+    team = whole(tmp_path, repo, ["plan", FIX, SUBMIT, break_it, *loop], [CHANGES])
+    state = accept(team)
+    assert state.tasks["1"].state == "human"
+    team._models["coder"].script = [calls("edit_file", path="calc.py", old="a * b", new="a + b"), SUBMIT]  # type: ignore[union-attr]
+    team._models["architect"].script = [APPROVE]  # type: ignore[union-attr]
+    state = answer_all(team, "approve")
+    assert state.phase == "done", facts(team)
+    assert "return a + b" in merged_file(team, repo)
+
+
+def test_an_architect_that_never_hands_in_is_asked_about(tmp_path: Path, repo: Path) -> None:
+    architect = Script("I think", "I think more", "and more", tasks("fix add"), APPROVE)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=architect, coder=Script("plan", FIX, SUBMIT))
+    team.work()
+    state = answer_all(team)
+    assert "@architect gets no further" in next(iter(state.questions.values())).text
+    assert answer_all(team, "One task").phase == "done"
+    assert any("One task" in each for each in architect.told)
+
+
+def test_a_pm_that_gets_nowhere_is_asked_about(tmp_path: Path, repo: Path) -> None:
+    pm = Script(*[calls("list_files")] * 3, SPEC)
+    team = begin(tmp_path, repo, pm=pm, architect=Script(tasks("fix add"), APPROVE), coder=Script("plan", FIX, SUBMIT))
+    state = team.work()
+    assert "@pm gets no further" in next(iter(state.questions.values())).text
+    answer_all(team, "Write down what I said")
+    assert team.state.phase == "spec"
+    assert answer_all(team).phase == "done"
+
+
+def test_a_pm_that_only_talks_waits_for_the_human(tmp_path: Path, repo: Path) -> None:
+    team = whole(tmp_path, repo, ["plan", FIX, SUBMIT])
+    team._models["pm"] = Script("Hello, what is it about?", SPEC)
+    state = team.work()
+    assert (state.phase, state.ended) == ("interview", None)
+    assert said(team, "question") == [("@pm", "@human", "Hello, what is it about?")]
+    team.say("About adding")
+    assert team.work().phase == "spec"
+
+
+def test_a_specification_that_is_not_wanted_is_written_anew(tmp_path: Path, repo: Path) -> None:
+    team = whole(tmp_path, repo, ["plan", FIX, SUBMIT])
+    team._models["pm"] = pm = Script(SPEC, calls("submit_spec", title="Better", text="better"))
+    team.work()
+    state = answer_all(team, "No, say more about sub")
+    assert any("No, say more about sub" in each for each in pm.told)
+    assert state.phase == "spec"
+    assert state.spec is not None
+    assert state.spec["title"] == "Better"
+    assert answer_all(team, "LGTM!").phase == "done"
