@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from antiphon.agents import Team
+from antiphon import tool
+from antiphon.agents import RepositoryError, SecretRefused, Team
+from antiphon.agents.facts import TurnPaused
+from antiphon.agents.roles import SOLO
+from antiphon.effects import Said
+from antiphon.errors import NotReadyError, RateLimited, ServerFailed
+from antiphon.journal import Journal
+from antiphon.tools import Policy, Rule
 from tests.agents.teams import (
     APPROVE,
     CHANGES,
@@ -421,3 +429,288 @@ def test_a_specification_that_is_not_wanted_is_written_anew(tmp_path: Path, repo
     assert state.spec is not None
     assert state.spec["title"] == "Better"
     assert answer_all(team, "LGTM!").phase == "done"
+
+
+# The human
+
+
+def test_a_human_who_never_answers_finds_everything_as_it_was(tmp_path: Path, repo: Path) -> None:
+    pm = Script(calls(("chat_ask_user", {"question": "Which?"}), ("chat_ask_user", {"question": "When?"})), SPEC)
+    team = begin(tmp_path, repo, pm=pm)
+    for _ in range(3):
+        state = team.work()
+        assert [each.text for each in state.questions.values()] == ["Which?", "When?"]
+    assert team.journal.find(team.id).state == "waiting"
+    assert len(pm.told) == 1
+    later = Team.open(team.id[:6], Journal(tmp_path / "j.db"), models={"pm": pm})
+    which, when = later.state.questions
+    later.answer(when, "now")
+    # Of several questions the answers are given together.
+    later.work()
+    assert len(pm.told) == 1
+    later.answer(which, "that")
+    assert later.work().phase == "spec"
+    assert pm.told[1].endswith("To the question 'When?': now\n\nTo the question 'Which?': that")
+
+
+def test_a_question_is_answered_once(tmp_path: Path, repo: Path) -> None:
+    team = begin(tmp_path, repo, pm=Script(calls("chat_ask_user", question="Which?"), SPEC))
+    (number,) = team.work().questions
+    team.answer(number, "this")
+    with pytest.raises(NotReadyError, match="has its answer already: this"):
+        team.answer(number, "that")
+    team.work()
+    with pytest.raises(NotReadyError, match="has its answer already: this"):
+        team.answer(number, "that")
+    with pytest.raises(NotReadyError, match=r"question 9999 is not open; open: \d+"):
+        team.answer(9999, "that")
+    assert len(said(team, "answer")) == 1
+
+
+def test_an_answer_is_heard_where_it_was_asked_whatever_else_its_reader_is_at(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", {"a": "one\n", "b": "two\n", "check.sh": "true\n"})
+    heard: dict[str, list[str]] = {"1": [], "2": []}
+
+    def review(conversation: Any) -> Any:
+        last = told(conversation)
+        if "Hand in the tasks" in last:
+            return tasks("a:one:1", "b:two:2")
+        task = "1" if "# Task 1" in conversation.turns[0].text else "2"
+        heard[task].append(last)
+        if task == "1" and len(heard["1"]) == 1:
+            return calls("chat_ask_user", question="Really?")
+        if task == "2" and len(heard["2"]) == 1:
+            # While it reviews the other one, the human answers.
+            (number,) = (each.id for each in team.messages() if each.text == "Really?")
+            Team.open(team.id, Journal(tmp_path / "j.db")).answer(number, "Yes, really")
+            return calls("list_files")
+        return APPROVE
+
+    # The second is handed in only when the question is there.
+    def code(conversation: Any) -> Any:
+        name = "a" if "# Task 1" in conversation.turns[0].text else "b"
+        if "short plan" in told(conversation):
+            return "plan"
+        if "Now do it" in told(conversation):
+            return calls("write_file", path=name, content="new\n")
+        if name == "b" and not any(each.text == "Really?" for each in team.messages()):
+            return calls("search", pattern=f"x{len(conversation.turns)}")
+        return SUBMIT
+
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=Acting(review), coder=Acting(code), coders=2)
+    state = accept(team)
+    assert [each.state for each in state.tasks.values()] == ["merged", "merged"], (facts(team), state.jobs)
+    assert "Yes, really" in heard["1"][1]
+    assert not any("Yes, really" in each for each in heard["2"])
+
+
+def test_what_the_human_says_in_the_middle_of_a_turn_is_heard_before_the_next_request(
+    tmp_path: Path, repo: Path
+) -> None:
+    def code(conversation: Any) -> Any:
+        if "short plan" in told(conversation):
+            return "plan"
+        if "Now do it" in told(conversation):
+            Team.open(team.id, Journal(tmp_path / "j.db")).say("Mind the minus", to="coder-1")
+            return FIX
+        return SUBMIT
+
+    coder = Acting(code)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=Script(tasks("fix"), APPROVE), coder=coder)
+    assert accept(team).phase == "done"
+    assert coder.told[2].endswith("Mind the minus")
+    assert "[Chat from" not in coder.told[2]
+
+
+def test_an_idle_agent_answers_the_human(tmp_path: Path, repo: Path) -> None:
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=Script("I wait."), coder=Script("I am idle."), coders=2)
+    team.work()
+    team.say("What do you do?", to="@coder-2")
+    team.say("And you?", to="architect")
+    state = team.work()
+    assert ("@coder-2", "@human", "I am idle.") in said(team)
+    assert ("@architect", "@human", "I wait.") in said(team)
+    assert state.phase == "spec"
+    with pytest.raises(NotReadyError, match="there is nobody called '@coder-3'"):
+        team.say("Hello", to="coder-3")
+
+
+def test_who_is_not_there_cannot_be_addressed(tmp_path: Path, repo: Path) -> None:
+    pm = Script(
+        calls(("chat_post", {"text": "hi", "to": "@nobody"}), ("chat_post", {"text": "hi", "to": "@coder-1"})),
+        calls("chat_post", text="hi", to="Architect"),
+        SPEC,
+    )
+    team = begin(tmp_path, repo, pm=pm, architect=Script("noted"))
+    team.work()
+    assert "there is nobody called `@nobody`; there are: @human, @pm, @architect, @coder-1" in pm.told[1]
+    assert "@coder-1 does not hear you" in pm.told[1]
+    assert said(team)[1:] == [("@pm", "@architect", "hi")]
+
+
+def test_agents_that_only_talk_to_one_another_come_to_an_end(tmp_path: Path, repo: Path) -> None:
+    pm = Acting(
+        lambda c: (
+            calls("chat_post", text="Thanks!", to="@architect") if c.turns[-1].parts and len(c.turns) % 2 else "ok"
+        )
+    )
+    architect = Acting(lambda c: calls("chat_post", text="Thank you!", to="@pm") if len(c.turns) % 2 else "ok")
+    team = begin(tmp_path, repo, pm=pm, architect=architect)
+    state = team.work()
+    assert not state.turns
+    assert len(pm.told) + len(architect.told) < 20
+    # Nothing is lost by that: what was not read is read with what comes next.
+    team.say("Go on")
+    team.work()
+    assert "[Chat from @architect]: Thank you!" in "".join(pm.told)
+
+
+def test_a_team_that_is_done_says_so_to_who_talks_to_it(tmp_path: Path, repo: Path) -> None:
+    team = solo(tmp_path, repo, FIX, SUBMIT)
+    team.work()
+    with pytest.raises(NotReadyError, match="is done"):
+        team.say("More!")
+
+
+# Limits
+
+
+def test_at_its_limit_a_team_waits_until_more_is_allowed(tmp_path: Path, repo: Path) -> None:
+    coder = Script(*[calls("search", pattern=f"x{n}") for n in range(4)], FIX, SUBMIT, price=0.3)
+    team = begin(tmp_path, repo, coder=coder, solo=True, cost=1.0, task_cost=None)
+    state = team.work()
+    (turn,) = state.turns.values()
+    assert turn.paused is not None
+    assert "the limit of $1 for all of it is reached" in turn.paused.why
+    assert len(coder.told) == 4
+    # Whoever looks again asks nobody.
+    assert len(Team.open(team.id, team.journal, models={"coder": coder}).work().turns) == 1
+    assert len(coder.told) == 4
+    assert "90% of $1 for all of it is used" in coder.told[3]
+    team.raise_cost(10)
+    assert team.work().phase == "done"
+    assert [round(each.cost or 0, 1) for each in team.costs()] == [1.8]
+
+
+def test_the_limit_of_a_task_is_its_own(tmp_path: Path, repo: Path) -> None:
+    coder = Script("plan", *[calls("search", pattern=f"x{n}") for n in range(4)], FIX, SUBMIT, price=0.3)
+    team = begin(
+        tmp_path,
+        repo,
+        pm=Script(SPEC, price=5.0),
+        architect=Script(tasks("x"), APPROVE),
+        coder=coder,
+        cost=20.0,
+        task_cost=1.0,
+    )
+    state = accept(team)
+    assert "$1 for task 1" in next(iter(state.turns.values())).paused.why  # type: ignore[union-attr]
+    team.raise_cost(30)
+    assert team.work().phase == "done"
+
+
+def test_without_a_price_requests_are_counted(tmp_path: Path, repo: Path) -> None:
+    coder = Script(*[calls("search", pattern=f"x{n}") for n in range(9)], price=None)
+    team = begin(tmp_path, repo, coder=coder, solo=True, requests=3)
+    state = team.work()
+    assert "limit of 3 requests" in next(iter(state.turns.values())).paused.why  # type: ignore[union-attr]
+    assert [(each.requests, each.cost) for each in team.costs()] == [(3, None)]
+    coder.script = [FIX, SUBMIT]
+    team.raise_requests(9)
+    assert team.work().phase == "done"
+
+
+class Limited(Script):
+    """A model that has too much to do at first."""
+
+    def __init__(self, wait: float, *script: Any) -> None:
+        super().__init__(*script)
+        self.wait = wait
+        self.refused = 0
+
+    def _reply(self, conversation: Any) -> Any:
+        if self.wait:
+            self.refused += 1
+            raise RateLimited("too much", status=429, retry_after=self.wait)
+        return super()._reply(conversation)
+
+
+def test_a_provider_that_is_busy_for_long_is_waited_for_elsewhere(tmp_path: Path, repo: Path) -> None:
+    coder = Limited(3600.0, FIX, SUBMIT)
+    team = begin(tmp_path, repo, coder=coder, solo=True)
+    state = team.work()
+    (turn,) = state.turns.values()
+    assert turn.paused is not None
+    assert turn.paused.until is not None
+    assert turn.paused.until - turn.paused.until % 1 > 0
+    assert team.work().turns
+    assert coder.refused == 1
+    # When it is time, it is asked again.
+    turn.paused = replace(turn.paused, until=1.0)
+    coder.wait = 0
+    assert team.work().phase == "done"
+
+
+def test_a_provider_that_fails_is_asked_again_by_who_goes_on(tmp_path: Path, repo: Path) -> None:
+    class Failing(Script):
+        def _reply(self, conversation: Any) -> Any:
+            if self.script[0] == "fail":
+                self.script.pop(0)
+                raise ServerFailed("overloaded", status=529)
+            return super()._reply(conversation)
+
+    team = begin(tmp_path, repo, coder=Failing(FIX, "fail", SUBMIT), solo=True)
+    with pytest.raises(ServerFailed):
+        team.work()
+    assert team.journal.find(team.id).state == "interrupted"
+    assert team.work().phase == "done"
+    assert "return a + b" in merged_file(team, repo)
+
+
+# Approvals
+
+
+def _deploying(where: Path) -> Any:
+    def deploy(place: str) -> str:
+        """Deploy."""
+        with (where / "deployed").open("a") as file:
+            file.write(f"{place}\n")
+        return f"deployed to {place}"
+
+    return replace(SOLO, more_tools=[tool(deploy)], policy=Policy([Rule("ask", "deploy")]))
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_what_needs_approval_is_asked_in_the_one_inbox(tmp_path: Path, repo: Path, allowed: bool) -> None:
+    coder = Script(calls(("deploy", {"place": "here"}), ("deploy", {"place": "there"})), FIX, SUBMIT)
+    team = begin(tmp_path, repo, coder=coder, solo=True, roles=[_deploying(tmp_path)])
+    state = team.work()
+    assert len(state.questions) == 2
+    assert all("May `deploy` run" in each.text for each in state.questions.values())
+    first, second = state.questions
+    # Somebody answers in another process, which is left before the end.
+    other = Team.open(team.id, Journal(tmp_path / "j.db"), models={"coder": coder}, roles=[_deploying(tmp_path)])
+    other.answer(first, "yes")
+    assert not (tmp_path / "deployed").exists()
+    asked = other.state.questions[second]
+    other.journal.answer(asked.data["run"], asked.data["path"], Said("" if allowed else "no", allowed=allowed))
+    other.answer(second, "yes" if allowed else "no")
+    assert other.work().phase == "done"
+    assert (tmp_path / "deployed").read_text().split() == (["here", "there"] if allowed else ["here"])
+    assert other.state.questions == {}
+
+
+def test_an_answer_that_comes_before_it_is_known_that_it_is_waited_for_counts(tmp_path: Path, repo: Path) -> None:
+    coder = Script(calls("deploy", place="here"), FIX, SUBMIT)
+    team = begin(tmp_path, repo, coder=coder, solo=True, roles=[_deploying(tmp_path)])
+    note = team.note
+
+    def slow(fact: Any, *given: Any, **named: Any) -> Any:
+        if isinstance(fact, TurnPaused):
+            other = Team.open(team.id, Journal(tmp_path / "j.db"))
+            for number in list(other.state.questions):
+                other.answer(number, "yes")
+        return note(fact, *given, **named)
+
+    team.note = slow  # type: ignore[method-assign]
+    assert team.work().phase == "done"

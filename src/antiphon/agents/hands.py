@@ -53,6 +53,10 @@ class Workshop:
             return changed.diff_between(self.work, task.since, task.commit, most).text
         return changed.diff(self.work, task.branch, most=most).text
 
+    def snapshot(self, task: Task | None) -> str:
+        """A commit that has the files of a task as they are."""
+        return trees.snapshot(trees.begin_task(self.work, task.branch)) if task is not None else ""
+
     def commit(self, task: Task) -> trees.Committed:
         """Commit what is in the files of a task, but for what tests that were broken off have left in them."""
         worktree = trees.begin_task(self.work, task.branch)
@@ -191,6 +195,9 @@ async def _take_turn(team: Team, number: int) -> None:
         team.watch,
     )
     fact = await take_turn(setting, turn)
+    if isinstance(fact, facts.TurnEnded) and any(tool.name == "write_file" for tool in tools):
+        tree = await asyncio.to_thread(team.workshop().snapshot, team.state.tasks.get(turn.task))
+        fact = replace(fact, commit=tree)
     match fact:
         case facts.TurnPaused():
             told = f"{turn.agent} waits: {fact.why}"
@@ -254,7 +261,8 @@ async def _merge(team: Team, name: str) -> None:
         brought = await asyncio.to_thread(trees.rebase, worktree, marking=True)
         if isinstance(brought, trees.Conflict):
             files = tuple(each.path for each in brought.files)
-            team.note(facts.Conflicted(name, files), f"task {name} conflicts in {', '.join(files)}", name)
+            marked = shop.work.head(task.branch)
+            team.note(facts.Conflicted(name, files, marked), f"task {name} conflicts in {', '.join(files)}", name)
             return
         if task.check is None or brought.head != task.check.commit:
             fact = await shop.tested(task, team.state.settings, brought.head, merging=True)
@@ -264,7 +272,9 @@ async def _merge(team: Team, name: str) -> None:
         done = await asyncio.to_thread(trees.merge, shop.work, brought.head)
         match done:
             case trees.Marked(files):
-                team.note(facts.Conflicted(name, files), f"task {name} still has marks of conflicts", name)
+                team.note(
+                    facts.Conflicted(name, files, brought.head), f"task {name} still has marks of conflicts", name
+                )
                 return
             case trees.Merged(head):
                 team.note(facts.TaskMerged(name, head, team.state.head), f"task {name} is merged: {task.title}", name)

@@ -137,6 +137,7 @@ class Seat:
             raise ToolFailure(f"there is no channel `{channel}` for you; there are: {', '.join(self.channels)}")
         if len(text) > LONGEST:
             raise ToolFailure(f"a message has at most {LONGEST:,} characters, and this has {len(text):,}: not posted")
+        to = self._known(to)
         where = self.channels[self._reaching(to, channel)]
         turn = key.rpartition("/")[0]
         if sum(each.count(self.name, turn, key) for each in self.channels.values()) >= _MOST:
@@ -146,17 +147,22 @@ class Seat:
         except AntiphonError as error:
             raise ToolFailure(str(error)) from None
 
-    def _reaching(self, to: str, channel: str) -> str:
-        """The channel in which somebody is told something: the one that is named, else the first that he hears."""
+    def _known(self, to: str) -> str:
+        """Somebody by his own name, however it is written."""
         if not to or self._members is None:
-            return channel or next(iter(self.channels))
-        known = {name.casefold(): name for name in self._members}
-        name = known.get(f"@{to.removeprefix('@')}".casefold())
+            return to
+        written = f"@{to.removeprefix('@')}".casefold()
+        name = next((each for each in self._members if each.casefold() == written), None)
         if name is None:
             raise ToolFailure(f"there is nobody called `{to}`; there are: {', '.join(self._members)}")
-        found = [each for each in self.channels if each in self._members[name] and channel in ("", each)]
+        return name
+
+    def _reaching(self, to: str, channel: str) -> str:
+        """The channel in which somebody is told something: the one that is named, else the first that he hears."""
+        heard = self._members[to] if to and self._members is not None else self.channels
+        found = [each for each in self.channels if each in heard and channel in ("", each)]
         if not found:
-            raise ToolFailure(f"not posted: {name} does not hear {f'`{channel}`' if channel else 'you'}")
+            raise ToolFailure(f"not posted: {to} does not hear {f'`{channel}`' if channel else 'you'}")
         return found[0]
 
 

@@ -66,6 +66,8 @@ class Task:
     conflicts: int = 0
     check: Checked | None = None
     clashing: tuple[str, ...] = ()
+    #: A commit that has its files as they were last seen.
+    files: str = ""
     #: Once it is merged: its commit on the team's branch, and where that was before.
     commit: str = ""
     since: str = ""
@@ -198,7 +200,7 @@ class TeamState:
             case Conflicted():
                 task = self.tasks[fact.task]
                 task.conflicts += 1
-                task.clashing = fact.files
+                task.clashing, task.files = fact.files, fact.commit
                 self._back(task, "conflict", task.conflicts > self.settings.rounds, "it conflicts again and again")
             case TaskMerged():
                 task = self.tasks[fact.task]
@@ -231,6 +233,8 @@ class TeamState:
     def _turned(self, turn: TurnBegun, fact: TurnEnded) -> None:
         self.threads[turn.thread] = turn.number
         self.last_thread[turn.agent] = turn.thread
+        if turn.task and fact.commit:
+            self.tasks[turn.task].files = fact.commit
         job = self._job_of(turn)
         if job is None:
             return
@@ -303,7 +307,7 @@ class TeamState:
             self._trouble(self.jobs[f"code:{task.id}"], trouble)
 
     def _checked(self, task: Task, fact: Checked) -> None:
-        task.check = fact
+        task.check, task.files = fact, fact.commit
         if not fact.passed:
             task.tries += 1
             why = "unchanged" if fact.why == "unchanged" else "failed"

@@ -104,8 +104,10 @@ def _new_turns(state: TeamState, unread: Unread) -> Iterator[Step]:
             busy.add(job.agent)
             yield BeginTurn(job.agent, job.thread, job.why or job.then, job.task, job.wants)
     employed = {job.agent for job in state.jobs.values()}
+    # Whose task is being merged is about to lose its files.
+    merging = {task.coder for task in state.tasks.values() if task.state == "merging"}
     for agent, messages in unread.items():
-        if agent not in busy | employed and _is_news(state, agent, messages):
+        if agent not in busy | employed | merging and _is_news(state, agent, messages):
             yield BeginTurn(agent, state.last_thread.get(agent) or agent.removeprefix("@"), "talk")
 
 
@@ -138,6 +140,7 @@ def _tasks(state: TeamState) -> Iterator[Step]:
     merging = [task for task in state.tasks.values() if task.state == "merging"]
     yield from (Check(task.id) for task in state.tasks.values() if task.state == "testing")
     # One at a time: each is tested together with those before it.
-    yield from (Merge(task.id) for task in merging[:1])
+    busy = {turn.begun.agent for turn in state.turns.values()}
+    yield from (Merge(task.id) for task in merging[:1] if task.coder not in busy)
     if state.tasks and not state.turns and all(task.is_over for task in state.tasks.values()):
         yield End()

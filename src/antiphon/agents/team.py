@@ -17,7 +17,7 @@ from antiphon.agents.facts import Begun, Fact, Raised, Stopped, fact_json
 from antiphon.agents.hands import Workshop
 from antiphon.agents.repository import Repository, begin
 from antiphon.agents.roles import ROLES, SOLO, Role
-from antiphon.agents.settings import TeamSettings, settings_json
+from antiphon.agents.settings import TeamSettings, settings_from_json, settings_json
 from antiphon.agents.spending import Spending
 from antiphon.agents.state import ACCEPTS, CHANNELS, PM, TeamState, word
 from antiphon.agents.steps import Ask, BeginTurn, Step, next_steps, wakes_at
@@ -93,21 +93,32 @@ class Team:
         """A new team for what somebody wants done in a repository. Nothing is done before `work`."""
         if not request.strip():
             raise OptionError("say what the team should do")
+        check_secrets(request)
         found = Repository.find(repository)
         team = cls(_free(journal := journal or Journal()), journal, roles=roles, models=models)
-        check_secrets(request)
-        work = begin(found, team.id, team.place)
-        settings = hands.with_command(settings or TeamSettings(), work)
-        team.note(Begun(request, found.top, work.head(), settings_json(settings)), f"begun at {work.head()[:12]}")
-        for each in found.notes:
-            team.channel("product").post(each, MACHINE, to=HUMAN)
-        if not settings.solo:
-            team.channel("product").post(request, HUMAN, to=PM)
-        # From now on it can be found: whatever was broken off before this is no team.
-        title = request.strip().splitlines()[0]
-        journal.begin("team", title, {"repository": found.top}, id=team.id).leave("ready")
-        team.refresh()
+        given = {"repository": found.top, "request": request, "settings": settings_json(settings or TeamSettings())}
+        journal.begin("team", request.strip().splitlines()[0], given, id=team.id).leave("ready")
+        try:
+            team._complete(found)
+        except Exception:
+            journal.forget(team.id)
+            raise
         return team
+
+    def _complete(self, found: Repository) -> None:
+        """Make what a new team needs; somebody may have been broken off in the middle of that."""
+        given = self.journal.find(self.id).begun_as
+        work = begin(found, self.id, self.place)
+        settings = hands.with_command(settings_from_json(given["settings"]), work)
+        product, request = self.channel("product"), str(given["request"])
+        for number, each in enumerate(found.notes):
+            product.post(each, MACHINE, to=HUMAN, key=f"{self.id}:note:{number}")
+        if not settings.solo:
+            product.post(request, HUMAN, to=PM, key=f"{self.id}:request")
+        base = work.head()
+        fact = Begun(request, found.top, base, settings_json(settings))
+        self.note(fact, f"begun at {base[:12]}", key=f"{self.id}:begun")
+        self.refresh()
 
     @classmethod
     def open(cls, which: str = "last", journal: Journal | None = None, **given: Any) -> Team:
@@ -119,7 +130,8 @@ class Team:
             many = "several teams begin" if found else "no team begins"
             raise NotSavedError("there is no team yet" if which == "last" else f"{many} with {which!r}")
         team = cls(found[0].id, journal, **given)
-        team.refresh()
+        if team.refresh().begun is None:
+            team._complete(Repository.find(found[0].begun_as["repository"]))
         return team
 
     @staticmethod
