@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ import pytest
 
 from antiphon import tool
 from antiphon.agents import RepositoryError, SecretRefused, Team
-from antiphon.agents.facts import TurnPaused
+from antiphon.agents.facts import Ended, TurnPaused
 from antiphon.agents.roles import SOLO
 from antiphon.effects import Said
-from antiphon.errors import NotReadyError, RateLimited, ServerFailed
-from antiphon.journal import Journal
+from antiphon.errors import NotReadyError, NotSavedError, OptionError, RateLimited, ServerFailed
+from antiphon.journal import Journal, TakenOver
 from antiphon.tools import Policy, Rule
 from tests.agents.teams import (
     APPROVE,
@@ -41,6 +42,8 @@ from tests.agents.teams import (
 from tests.session.scripted import calls
 
 SECRET = "sk-" + "ant-a1B2" * 6
+#: At so many messages a team is forked.
+FORKS = int(os.environ.get("ANTIPHON_FORKS", "3"))
 
 
 @pytest.fixture
@@ -714,3 +717,198 @@ def test_an_answer_that_comes_before_it_is_known_that_it_is_waited_for_counts(tm
 
     team.note = slow  # type: ignore[method-assign]
     assert team.work().phase == "done"
+
+
+# Repositories
+
+
+def test_a_repository_without_commits_gets_its_first_on_the_branch_of_the_team(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    git(repo, "init", "-q", "-b", "main")
+    team = solo(tmp_path, repo, calls("write_file", path="a", content="x\n"), SUBMIT, command="true")
+    assert team.work().phase == "done"
+    assert merged_file(team, repo, "a") == "x"
+    assert "there are no commits yet" in said(team)[0][2]
+    assert git(repo, "for-each-ref", "--format=%(refname)", "refs/heads/main") == ""
+
+
+def test_no_tests_are_said_to_be_none(tmp_path: Path) -> None:
+    repo = repository(tmp_path / "repo", {"a": "x\n"})
+    coder = Script(calls("run_tests"), calls("write_file", path="a", content="y\n"), SUBMIT)
+    team = begin(tmp_path, repo, coder=coder, solo=True, command="")
+    assert team.work().phase == "done"
+    assert "there is no command that runs tests here" in coder.told[1]
+    assert "No tests were run" in said(team)[-1][2]
+
+
+def test_any_state_of_the_users_files_is_left_as_it_is(tmp_path: Path) -> None:
+    inner = repository(tmp_path / "inner", {"x": "x\n"})
+    repo = repository(tmp_path / "repo")
+    git(repo, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
+    git(repo, "-c", "user.name=n", "-c", "user.email=n@x", "commit", "-qm", "sub")
+    (repo / "calc.py").write_text("broken by me\n")
+    (repo / "mine.txt").write_text("not committed\n")
+    (repo / "large.bin").write_bytes(b"0" * 1000)
+    git(repo, "add", "large.bin")
+    before = git(repo, "status", "--porcelain=v2", "-b")
+    team = solo(tmp_path, repo, FIX, SUBMIT)
+    assert team.work().phase == "done", facts(team)
+    assert git(repo, "status", "--porcelain=v2", "-b") == before
+    assert (repo / "calc.py").read_text() == "broken by me\n"
+    assert "return a + b" in merged_file(team, repo)
+    assert git(repo, "ls-tree", f"antiphon/{team.id}/main", "sub").startswith("160000")
+    told_of = "\n".join(each[2] for each in said(team))
+    assert "submodules" in told_of
+    assert "not committed: the team does not see them" in told_of
+
+
+def test_a_file_that_is_too_large_is_left_out_and_named(tmp_path: Path, repo: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr("antiphon.agents.worktree.LARGEST_FILE", 1000)
+    team = whole(tmp_path, repo, ["plan", FIX, calls("write_file", path="big", content="x" * 2000), SUBMIT])
+    assert accept(team).phase == "done"
+    assert "too large or no file: big" in "".join(team._models["architect"].told)  # type: ignore[union-attr]
+    assert "big" not in git(repo, "ls-tree", "--name-only", f"antiphon/{team.id}/main").split()
+
+
+def test_two_teams_work_on_one_repository(tmp_path: Path, repo: Path) -> None:
+    one, two = solo(tmp_path, repo, FIX, SUBMIT), solo(tmp_path, repo, FIX, SUBMIT)
+    assert one.id != two.id
+    assert one.work().phase == two.work().phase == "done"
+    assert merged_file(one, repo) == merged_file(two, repo)
+    assert [each.id for each in Team.all(one.journal)] == [two.id, one.id]
+
+
+def test_a_team_cannot_begin_where_there_is_no_repository_or_nothing_to_do(tmp_path: Path, repo: Path) -> None:
+    journal = Journal(tmp_path / "j.db")
+    with pytest.raises(RepositoryError, match="git init"):
+        Team.begin("x", tmp_path, journal=journal)
+    with pytest.raises(OptionError, match="say what"):
+        Team.begin(" ", repo, journal=journal)
+    with pytest.raises(SecretRefused):
+        Team.begin(f"use {SECRET}", repo, journal=journal)
+    assert Team.all(journal) == []
+    with pytest.raises(NotSavedError, match="there is no team yet"):
+        Team.open("last", journal)
+
+
+def test_a_disk_that_is_full_stops_the_team_and_loses_nothing(tmp_path: Path, repo: Path, monkeypatch: Any) -> None:
+    team = solo(tmp_path, repo, FIX, SUBMIT)
+
+    def full(*_: Any) -> Any:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("antiphon.agents.worktree.write_whole", full)
+        with pytest.raises(Exception, match="No space left"):
+            team.work()
+    assert team.work().phase == "done"
+    assert left(team) == []
+
+
+def test_hostile_titles_and_summaries_are_only_text(tmp_path: Path, repo: Path) -> None:
+    title = "--upload-pack=evil\n\x1b[31m$(touch /tmp/antiphon-evil) `x` ../../etc"
+    architect = Script(tasks({"title": title, "spec": title, "checks": [title]}), APPROVE)
+    submit = calls("submit_work", summary="-m evil\n\x00\x1b]0;x\x07 <a@b>")
+    coder = Script("plan", FIX, submit)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=architect, coder=coder)
+    assert accept(team).phase == "done"
+    assert git(repo, "log", "-1", "--format=%s", f"antiphon/{team.id}/main") == "-m evil"
+    assert not Path("/tmp/antiphon-evil").exists()
+
+
+# Secrets
+
+
+def test_secrets_are_never_posted_and_the_team_goes_on(tmp_path: Path, repo: Path) -> None:
+    pm = Script(calls("chat_ask_user", question=f"Is it {SECRET}?"), calls("submit_spec", title="x", text=SECRET))
+    coder = Script(
+        f"I use {SECRET}", calls("chat_post", text=SECRET), FIX, calls("submit_work", summary=f"use {SECRET}")
+    )
+    team = begin(tmp_path, repo, pm=pm, architect=Script(tasks("fix add"), APPROVE), coder=coder)
+    assert accept(team).phase == "done"
+    assert "not posted: it holds a key" in pm.told[1]
+    assert "not posted: it holds a key" in "".join(coder.told)
+    posts = [each for each in team.messages() if each.kind != "fact"]
+    assert SECRET not in "".join(each.text for each in posts)
+    assert sum("holds a secret" in each.text and each.to == "@human" for each in posts) == 2
+    with pytest.raises(SecretRefused):
+        begin(tmp_path, repo, pm=Script()).say(SECRET)
+
+
+# Leaving, going on, another way
+
+
+def test_a_team_that_is_told_to_stop_is_gone_on_with_elsewhere(tmp_path: Path, repo: Path) -> None:
+    def code(conversation: Any) -> Any:
+        if len(conversation.turns) == 1:
+            Team.open(team.id, Journal(tmp_path / "j.db")).stop()
+            return FIX
+        return SUBMIT
+
+    team = begin(tmp_path, repo, coder=Acting(code), solo=True)
+    state = team.work()
+    while state.phase != "done":
+        other = Team.open("last", Journal(tmp_path / "j.db"), models={"coder": Acting(lambda _: SUBMIT)})
+        assert not other.is_running()
+        state = other.work()
+    assert "stop" in facts(team)
+    assert "return a + b" in merged_file(team, repo)
+    assert left(team) == []
+
+
+def test_what_somebody_does_who_was_left_behind_is_not_written_down(tmp_path: Path, repo: Path) -> None:
+    team = solo(tmp_path, repo, calls("chat_ask_user", question="Which?"), FIX, SUBMIT)
+    team.work()
+    other = Team.open(team.id, team.journal, models=team._models)
+    answer_all(other, "this")
+    with pytest.raises(TakenOver):
+        team.note(Ended("x"), "done")
+    # What the human says is not a matter of who runs it.
+    team.raise_cost(7)
+    assert other.refresh().settings.cost == 7
+
+
+def test_a_fork_at_any_message_comes_to_the_same_end(tmp_path: Path, repo: Path) -> None:
+    def code(conversation: Any) -> Any:
+        last = told(conversation)
+        made = [call.name for turn in conversation.turns for call in getattr(turn, "calls", ())]
+        if "short plan" in last:
+            return "plan"
+        if "edit_file" not in made:
+            return FIX
+        if "chat_ask_user" not in made:
+            return calls("chat_ask_user", question="Is it well?")
+        if "reviewer wants changes" in last:
+            return calls("write_file", path="why.txt", content="because\n")
+        return SUBMIT
+
+    def plan(conversation: Any) -> Any:
+        last = told(conversation)
+        if "Review what" in last:
+            return APPROVE if "You wanted this before" in last else CHANGES
+        return tasks("fix add")
+
+    models = {"pm": Acting(lambda _: SPEC), "architect": Acting(plan), "coder": Acting(code)}
+    team = begin(tmp_path, repo, **models)
+
+    def ended(one: Team) -> None:
+        for _ in range(6):
+            if one.work().ended:
+                return
+            for number in list(one.state.questions):
+                one.answer(number, "yes")
+        raise AssertionError(facts(one))
+
+    ended(team)
+    before = team.messages(), git(repo, "rev-parse", f"antiphon/{team.id}/main")
+    numbers = [each.id for each in team.messages()]
+    begun = next(each.id for each in team.messages() if each.data.get("fact") == "begun")
+    for at in [number for number in numbers if number >= begun][:: max(1, len(numbers) // FORKS)]:
+        fork = team.fork(at)
+        ended(fork)
+        assert merged_file(fork, repo) == merged_file(team, repo), at
+        assert merged_file(fork, repo, "why.txt") == "because", at
+        assert sorted(map(str, said(fork, "answer"))) == sorted(map(str, said(team, "answer"))), at
+        assert left(fork) == []
+    assert (team.messages(), git(repo, "rev-parse", f"antiphon/{team.id}/main")) == before
