@@ -25,8 +25,12 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"@[A-Za-z0-9_.-]{1,64}")
 _COLUMNS = "id, channel, at, author, recipient, kind, text, data, reply_to, task"
-#: What others are given of a channel: what was said to all, or to this reader, and not by himself.
-_HEARD = "channel = ? AND author <> ? AND recipient IN ('', ?) AND kind <> 'fact'"
+#: What others are given of a channel: what was said to all, or to this reader, and not by himself. An answer that
+#: belongs to a task is for whoever asked it there, whatever else he is at meanwhile.
+_HEARD = (
+    "channel = ? AND author <> ? AND recipient IN ('', ?) AND kind <> 'fact'"
+    " AND CASE WHEN kind = 'answer' THEN task ELSE '' END = ?"
+)
 
 
 class SecretRefused(AntiphonError):
@@ -136,21 +140,21 @@ class Channel:
             raise NotReadyError(f"there is no message {id} in {self.name}")
         return message_of(rows[0])
 
-    def count(self, author: str, keys: str) -> int:
-        """How many messages somebody has posted with keys below this one."""
+    def count(self, author: str, keys: str, but: str = "") -> int:
+        """How many messages somebody has posted with keys below this one, but for the one with a key."""
         rows = self.database.read(
-            "SELECT count(*) FROM messages WHERE author = ? AND substr(key, 1, ?) = ? AND channel = ?",
-            (author, len(keys) + 1, f"{keys}/", self.name),
+            "SELECT count(*) FROM messages WHERE author = ? AND substr(key, 1, ?) = ? AND key <> ? AND channel = ?",
+            (author, len(keys) + 1, f"{keys}/", but, self.name),
         )
         return rows[0][0] if rows else 0
 
-    def unread(self, reader: str) -> list[Message]:
-        """What a reader was not given yet."""
+    def unread(self, reader: str, task: str = "") -> list[Message]:
+        """What a reader was not given yet; with a `task`, of the answers that belong to it."""
         reader = as_name(reader)
         rows = self.database.read(
             f"SELECT {_COLUMNS} FROM messages WHERE {_HEARD} AND id >"
             " (SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?) ORDER BY id",
-            (self.name, reader, reader, reader, self.name),
+            (self.name, reader, reader, task, reader, _lane(self.name, task)),
         )
         return [message_of(row) for row in rows]
 
@@ -168,23 +172,33 @@ class Channel:
         return Seat(session, name, [self])
 
 
-def deliver(channels: Sequence[Channel], reader: str, key: str = "") -> list[Message]:
-    """What is new to a reader in several channels of one database, in the order in which it was said."""
+def deliver(channels: Sequence[Channel], reader: str, key: str = "", task: str = "") -> list[Message]:
+    """What is new to a reader in several channels of one database, in the order in which it was said.
+
+    Answers that belong to a task are given to who reads for that `task`.
+    """
     reader = as_name(reader)
+    lanes = ("", task) if task else ("",)
 
     def give(connection: Any) -> list[Any]:
-        return [row for channel in channels for row in _given(connection, channel.name, reader, key)]
+        return [row for each in channels for lane in lanes for row in _given(connection, each.name, lane, reader, key)]
 
     return sorted(map(message_of, channels[0].database.write(give)), key=lambda each: each.id)
 
 
-def _given(connection: Any, channel: str, reader: str, key: str) -> list[Any]:
+def _lane(channel: str, task: str) -> str:
+    """What how far somebody has read is noted under: for answers of a task apart from the rest."""
+    return f"{channel}#{task}" if task else channel
+
+
+def _given(connection: Any, channel: str, task: str, reader: str, key: str) -> list[Any]:
+    lane = _lane(channel, task)
     known = connection.execute(
-        "SELECT after, upto FROM deliveries WHERE reader = ? AND channel = ? AND key = ?", (reader, channel, key)
+        "SELECT after, upto FROM deliveries WHERE reader = ? AND channel = ? AND key = ?", (reader, lane, key)
     ).fetchone()
     if known is None or not key:
         ((after,),) = connection.execute(
-            "SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?", (reader, channel)
+            "SELECT coalesce(max(upto), 0) FROM deliveries WHERE reader = ? AND channel = ?", (reader, lane)
         ).fetchall()
         ((upto,),) = connection.execute(
             "SELECT coalesce(max(id), 0) FROM messages WHERE channel = ?", (channel,)
@@ -195,11 +209,11 @@ def _given(connection: Any, channel: str, reader: str, key: str) -> list[Any]:
             connection.execute(
                 "INSERT INTO deliveries VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET after = excluded.after,"
                 " upto = excluded.upto",
-                (reader, channel, key, *known),
+                (reader, lane, key, *known),
             )
     return connection.execute(
         f"SELECT {_COLUMNS} FROM messages WHERE {_HEARD} AND id > ? AND id <= ? ORDER BY id",
-        (channel, reader, reader, *known),
+        (channel, reader, reader, task, *known),
     ).fetchall()
 
 

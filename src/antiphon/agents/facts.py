@@ -43,12 +43,13 @@ class TurnBegun:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """It has done so. `value` is what it said or handed in."""
+    """It has done so. `value` is what it said or handed in; `commit` has the files of its task as it left them."""
 
     kind: ClassVar[str] = "turned"
     number: int
     outcome: Outcome
     value: Any = None
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +95,12 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Conflicted:
-    """It does not go together with what was merged before: both sides are marked in these files."""
+    """It does not go together with what was merged before: both sides are marked in these files, at `commit`."""
 
     kind: ClassVar[str] = "conflict"
     task: str
     files: tuple[str, ...]
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.agents.repository import Repository, Workplace, begin
 from antiphon.agents.state import TeamState
+from antiphon.agents.turns import run_name
 from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError
 
@@ -26,16 +27,15 @@ def fork(team: Team, other: Team, at: int) -> None:
         raise NotReadyError(f"team {team.id} had not begun at message {at}")
     found = replace(Repository.find(state.begun.repository), head=state.begun.base)
     _make_branches(begin(found, other.id, other.place), state)
+    messages = _without(state, team.id, messages, _keys(team, at))
     title = state.begun.request.strip().splitlines()[0]
-    running = other.journal.begin("team", title, {"repository": found.top}, id=other.id)
-    try:
-        with team.database.writing() as connection:
-            numbers = _copy_messages(connection, team.id, other.id, messages, at)
-            _copy_read(connection, team.id, other.id, state, numbers, at)
-            for number in state.threads.values():
-                _copy_run(connection, team.id, other.id, number)
-    finally:
-        running.leave("ready")
+    with team.database.writing() as connection:
+        numbers = _copy_messages(connection, team.id, other.id, messages, _keys(team, at), at)
+        _copy_read(connection, team.id, other.id, state, numbers, at)
+        for number in state.threads.values():
+            _copy_run(connection, team.id, other.id, number)
+    # From now on it can be found.
+    other.journal.begin("team", title, {"repository": found.top}, id=other.id).leave("ready")
 
 
 def _make_branches(work: Workplace, state: TeamState) -> None:
@@ -43,16 +43,40 @@ def _make_branches(work: Workplace, state: TeamState) -> None:
         if (now := work.head()) != state.head:
             work.move(held, "main", state.head, now)
     for task in state.tasks.values():
-        if task.check is not None and not task.is_over:
+        if task.files and not task.is_over:
             with work.lock(task.branch) as held:
-                work.move(held, task.branch, task.check.commit, None)
+                work.move(held, task.branch, task.files, None)
 
 
-def _copy_messages(connection: Any, old: str, new: str, messages: list[Message], at: int) -> dict[int, int]:
+def _keys(team: Team, at: int) -> dict[int, str]:
+    rows = team.database.read(
+        "SELECT id, key FROM messages WHERE substr(channel, 1, ?) = ? AND id <= ? AND key IS NOT NULL",
+        (len(team.id) + 1, f"{team.id}/", at),
+    )
+    return dict(rows)
+
+
+def _without(state: TeamState, name: str, messages: list[Message], keys: dict[int, str]) -> list[Message]:
+    """What is left without the turns that had not ended: these are begun anew, and say anew what they say."""
+    runs = [run_name(name, number) for number in state.turns]
+    starts = tuple(f"{run}{end}" for run in runs for end in "/:")
+    gone = {each.id for each in messages if keys.get(each.id, "").startswith(starts)}
+    return [
+        each
+        for each in messages
+        if each.id not in gone
+        and each.reply_to not in gone
+        and not (each.data.get("fact") == "paused" and each.data["number"] in state.turns)
+    ]
+
+
+def _copy_messages(
+    connection: Any, old: str, new: str, messages: list[Message], keys: dict[int, str], at: int
+) -> dict[int, int]:
     """Copy them under the new name; which number each has now."""
     numbers: dict[int, int] = {}
     for each in messages:
-        ((key,),) = connection.execute("SELECT key FROM messages WHERE id = ?", (each.id,)).fetchall()
+        key = keys.get(each.id)
         data = dict(each.data)
         if data.get("fact") == "begun":
             data["forked"] = f"{old}@{at}"

@@ -16,7 +16,7 @@ from antiphon.agents.prompts import prompt
 from antiphon.agents.repository import Workplace
 from antiphon.agents.settings import TeamSettings
 from antiphon.agents.spending import Meter
-from antiphon.agents.state import ARCHITECT, Task, TeamState
+from antiphon.agents.state import ARCHITECT, CHANNELS, PLANNING, Task, TeamState
 from antiphon.agents.steps import Ask, Assign, BeginTurn, Check, End, Merge, Step, TakeTurn
 from antiphon.agents.turns import Setting, post_for_human, run_name, take_turn
 from antiphon.conversation.attribution import HUMAN
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 #: The files that are only read: what the team has merged so far.
 _READING = "reading"
+#: Where is noted what is about to be done to files.
+_NOTES = ".notes"
 _DIFF = 60_000
 
 
@@ -51,6 +53,25 @@ class Workshop:
             return changed.diff_between(self.work, task.since, task.commit, most).text
         return changed.diff(self.work, task.branch, most=most).text
 
+    def snapshot(self, task: Task | None) -> str:
+        """A commit that has the files of a task as they are."""
+        return trees.snapshot(trees.begin_task(self.work, task.branch)) if task is not None else ""
+
+    def commit(self, task: Task) -> trees.Committed:
+        """Commit what is in the files of a task, but for what tests that were broken off have left in them."""
+        worktree = trees.begin_task(self.work, task.branch)
+        if self._testing(task).exists():
+            self._clean(task)
+        return trees.commit(worktree, _message(task), task.coder.removeprefix("@"))
+
+    def _testing(self, task: Task) -> Path:
+        return Path(self.work.path(_NOTES, f"{task.branch}.tests"))
+
+    def _clean(self, task: Task) -> None:
+        """What tests leave behind is nobody's work."""
+        trees.restore(trees.begin_task(self.work, task.branch))
+        self._testing(task).unlink(missing_ok=True)
+
     async def check(self, task: Task, settings: TeamSettings) -> facts.Checked:
         """Commit what is in the files, and run the tests."""
         done, is_changed = await asyncio.to_thread(self._commit, task)
@@ -59,8 +80,7 @@ class Workshop:
         return await self.tested(task, settings, done.id, done.left_out)
 
     def _commit(self, task: Task) -> tuple[trees.Committed, bool]:
-        worktree = trees.begin_task(self.work, task.branch)
-        done = trees.commit(worktree, _message(task), task.coder.removeprefix("@"))
+        done = self.commit(task)
         return done, bool(changed.changes(self.work, task.branch))
 
     async def tested(
@@ -68,14 +88,17 @@ class Workshop:
     ) -> facts.Checked:
         """What the tests say of the files of a task, which are at this commit."""
         files = await asyncio.to_thread(changed.changes, self.work, task.branch)
-        tests = tuple(each.path for each in files if each.role != "code" and each.status != "added")
+        tests = tuple(each.path for each in files if _says_what_is_tested(each, settings.command))
         told: dict[str, Any] = {
             "files": tuple(each.path for each in files),
             "tests": tests,
             "left_out": tuple(left_out),
             "merging": merging,
         }
+        self._testing(task).parent.mkdir(exist_ok=True)
+        self._testing(task).touch()
         report = await self.run_tests(task, settings)
+        await asyncio.to_thread(self._clean, task)
         if report is None:
             return facts.Checked(task.id, "untested", True, commit, **told)
         output = report.output[-_DIFF:]
@@ -100,6 +123,12 @@ class Workshop:
         trees.sweep(self.work, [*alive, *([] if state.ended else [_READING])])
 
 
+def _says_what_is_tested(change: changed.Change, command: str) -> bool:
+    """A new test is welcome; a new file that says which tests are run is not that."""
+    is_old_test = change.role == "test" and change.status != "added"
+    return is_old_test or change.role == "test setup" or change.path in command.split()
+
+
 def with_command(settings: TeamSettings, work: Workplace) -> TeamSettings:
     """The settings with the command that runs the tests, found where it begins: nothing written later changes it."""
     return settings if settings.command else replace(settings, command=find_command(Workshop(work).tree(None)) or "")
@@ -113,9 +142,8 @@ async def do(team: Team, step: Step) -> None:
         case BeginTurn():
             await asyncio.to_thread(_begin_turn, team, step)
         case Ask():
-            post_for_human(
-                team.channel("product"), step.text, "@team", kind="question", data=_about(team.state, step.about)
-            )
+            about = _about(team.state, step.about)
+            post_for_human(team.channel("product"), step.text, "@team", kind="question", data=about)
         case Assign():
             await asyncio.to_thread(_assign, team, step)
         case Check():
@@ -162,11 +190,14 @@ async def _take_turn(team: Team, number: int) -> None:
         role.model,
         tools,
         channels,
-        team.state.members,
+        {HUMAN: CHANNELS, **{each: team.role(each).channels for each in team.state.members if each != HUMAN}},
         Meter(team.spending, lambda: team.state.settings, turn.task, warn),
         team.watch,
     )
     fact = await take_turn(setting, turn)
+    if isinstance(fact, facts.TurnEnded) and any(tool.name == "write_file" for tool in tools):
+        tree = await asyncio.to_thread(team.workshop().snapshot, team.state.tasks.get(turn.task))
+        fact = replace(fact, commit=tree)
     match fact:
         case facts.TurnPaused():
             told = f"{turn.agent} waits: {fact.why}"
@@ -186,8 +217,8 @@ def _tools(team: Team, turn: facts.TurnBegun) -> list[Tool]:
     task = state.tasks.get(turn.task) or mine
     tree = shop.tree(task)
     known = {**toolbox.looking(tree), **toolbox.submitting()}
-    if turn.why not in ("talk", "plan") and turn.agent != ARCHITECT and task is not None:
-        notes = Path(shop.work.path(".notes"))
+    if turn.why not in ("talk", *PLANNING) and turn.agent != ARCHITECT and task is not None:
+        notes = Path(shop.work.path(_NOTES))
         known |= toolbox.writing(tree, notes)
         known["run_tests"] = toolbox.testing(lambda: shop.run_tests(task, state.settings))
     wanted = next((job.wants for job in state.jobs.values() if job.thread == turn.thread and job.task == turn.task), "")
@@ -199,7 +230,7 @@ _SUBMITTING = ("submit_spec", "create_tasks", "review", "submit_work")
 
 
 def _fits(name: str, wanted: str, why: str) -> bool:
-    return name == wanted and why not in ("talk", "plan")
+    return name == wanted and why not in ("talk", *PLANNING)
 
 
 # Tasks
@@ -224,11 +255,14 @@ def _checked(fact: facts.Checked) -> str:
 async def _merge(team: Team, name: str) -> None:
     task, shop = team.state.tasks[name], team.workshop()
     worktree = await asyncio.to_thread(trees.begin_task, shop.work, task.branch)
+    # There is nothing new, unless the human takes it as it is.
+    await asyncio.to_thread(shop.commit, task)
     while True:
         brought = await asyncio.to_thread(trees.rebase, worktree, marking=True)
         if isinstance(brought, trees.Conflict):
             files = tuple(each.path for each in brought.files)
-            team.note(facts.Conflicted(name, files), f"task {name} conflicts in {', '.join(files)}", name)
+            marked = shop.work.head(task.branch)
+            team.note(facts.Conflicted(name, files, marked), f"task {name} conflicts in {', '.join(files)}", name)
             return
         if task.check is None or brought.head != task.check.commit:
             fact = await shop.tested(task, team.state.settings, brought.head, merging=True)
@@ -238,7 +272,9 @@ async def _merge(team: Team, name: str) -> None:
         done = await asyncio.to_thread(trees.merge, shop.work, brought.head)
         match done:
             case trees.Marked(files):
-                team.note(facts.Conflicted(name, files), f"task {name} still has marks of conflicts", name)
+                team.note(
+                    facts.Conflicted(name, files, brought.head), f"task {name} still has marks of conflicts", name
+                )
                 return
             case trees.Merged(head):
                 team.note(facts.TaskMerged(name, head, team.state.head), f"task {name} is merged: {task.title}", name)
@@ -252,9 +288,9 @@ def _end(team: Team) -> None:
     shop, state = team.workshop(), team.state
     told = changed.summary(shop.work)
     by_state = {each: tuple(t.id for t in state.tasks.values() if t.state == each) for each in ("merged", "rejected")}
-    team.channel("product").post(summary_text(state, told), "@team", to=HUMAN, key=f"{team.id}:summary")
-    team.note(facts.Ended(told.head, by_state["merged"], by_state["rejected"]), f"done: {told.branch}")
+    post_for_human(team.channel("product"), summary_text(state, told), "@team", key=f"{team.id}:summary")
     trees.sweep(shop.work)
+    team.note(facts.Ended(told.head, by_state["merged"], by_state["rejected"]), f"done: {told.branch}")
 
 
 def summary_text(state: TeamState, told: changed.Summary) -> str:

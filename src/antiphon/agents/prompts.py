@@ -13,7 +13,7 @@ _OUTPUT = 12_000
 
 def prompt(state: TeamState, why: str, task: Task | None, wants: str, diff: Callable[[], str]) -> str:
     """The text for a reason to take a turn; nothing, where what others said is all there is to say."""
-    if why in ("", "talk"):
+    if why in ("", "talk", "planning"):
         return ""
     if why == "tasks":
         assert state.spec is not None

@@ -29,8 +29,10 @@ _UNDER_WAY = {
     "REVERT_HEAD": "a revert",
     "BISECT_LOG": "a bisection",
 }
+#: A file that was being written when its process was killed.
+_HALF_WRITTEN = f".{'[0-9a-f]' * 16}.tmp"
 #: What tests and tools leave behind, where nobody thought of ignoring it; `venv` may be a link.
-_IGNORED = (*sorted(UNWALKED - {".git"}), "venv", "*.pyc", ".coverage", ".hypothesis", ".DS_Store")
+_IGNORED = (*sorted(UNWALKED - {".git"}), "venv", "*.pyc", ".coverage", ".hypothesis", ".DS_Store", _HALF_WRITTEN)
 
 
 @dataclass(frozen=True, slots=True)

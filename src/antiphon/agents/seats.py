@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from inspect import isawaitable
 from typing import Any
 
@@ -44,7 +44,7 @@ class Seat:
         channels: Sequence[Channel],
         *,
         task: str = "",
-        members: Collection[str] | None = None,
+        members: Mapping[str, Collection[str]] | None = None,
     ) -> None:
         self.session = session
         self.name = as_name(name)
@@ -52,7 +52,7 @@ class Seat:
             raise ContentError("no session can sit in the human's place; give it another name")
         self.channels = {channel.name.rpartition("/")[2]: channel for channel in channels}
         self._task = task
-        #: Who may be addressed; anybody, where nobody knows.
+        #: Who may be addressed, and what each hears; anybody, where nobody knows.
         self._members = members
         self._before = session.before_request
         session.tools = [*session.tools, self._poster(), self._asker()]
@@ -83,7 +83,7 @@ class Seat:
 
     def hear(self, key: str) -> list[Message]:
         """Add what is new to the conversation; the same key gives the same messages."""
-        heard = deliver(list(self.channels.values()), self.name, key)
+        heard = deliver(list(self.channels.values()), self.name, key, self._task)
         add_heard(self.session.conversation, [heard_data(each) for each in heard])
         return heard
 
@@ -96,7 +96,7 @@ class Seat:
         key = f"{where.run or os.urandom(8).hex()}/{path}"
 
         async def heard() -> list[dict[str, Any]]:
-            return [heard_data(each) for each in deliver(list(self.channels.values()), self.name, key)]
+            return [heard_data(each) for each in deliver(list(self.channels.values()), self.name, key, self._task)]
 
         effect = RunPython("hear the channels", {"reader": self.name, "channels": [*self.channels]}, is_harmless=True)
         given = await (aperform(Step(path, effect), heard) if where.performers else heard())
@@ -133,19 +133,37 @@ class Seat:
         return as_tool(chat_ask_user, idempotent=True, concurrent=False)
 
     def _say(self, text: str, to: str, channel: str, kind: str, key: str) -> Message:
-        if self._members is not None and to and as_name(to) not in self._members:
-            raise ToolFailure(f"there is nobody called `{to}`; there are: {', '.join(self._members)}")
         if channel and channel not in self.channels:
             raise ToolFailure(f"there is no channel `{channel}` for you; there are: {', '.join(self.channels)}")
         if len(text) > LONGEST:
             raise ToolFailure(f"a message has at most {LONGEST:,} characters, and this has {len(text):,}: not posted")
-        where = self.channels[channel] if channel else self.home
-        if where.count(self.name, key.rpartition("/")[0]) >= _MOST:
+        to = self._known(to)
+        where = self.channels[self._reaching(to, channel)]
+        turn = key.rpartition("/")[0]
+        if sum(each.count(self.name, turn, key) for each in self.channels.values()) >= _MOST:
             raise ToolFailure(f"not posted: you have posted {_MOST} messages in this turn; go on with your work")
         try:
             return where.post(text, self.name, to=to, kind=kind, task=self._task, key=key)
         except AntiphonError as error:
             raise ToolFailure(str(error)) from None
+
+    def _known(self, to: str) -> str:
+        """Somebody by his own name, however it is written."""
+        if not to or self._members is None:
+            return to
+        written = f"@{to.removeprefix('@')}".casefold()
+        name = next((each for each in self._members if each.casefold() == written), None)
+        if name is None:
+            raise ToolFailure(f"there is nobody called `{to}`; there are: {', '.join(self._members)}")
+        return name
+
+    def _reaching(self, to: str, channel: str) -> str:
+        """The channel in which somebody is told something: the one that is named, else the first that he hears."""
+        heard = self._members[to] if to and self._members is not None else self.channels
+        found = [each for each in self.channels if each in heard and channel in ("", each)]
+        if not found:
+            raise ToolFailure(f"not posted: {to} does not hear {f'`{channel}`' if channel else 'you'}")
+        return found[0]
 
 
 def add_heard(conversation: Conversation, heard: Sequence[dict[str, Any]]) -> None:

@@ -31,8 +31,11 @@ from antiphon.conversation.attribution import HUMAN
 
 TaskState = Literal["planned", "coding", "testing", "review", "merging", "merged", "rejected", "human"]
 PM, ARCHITECT = "@pm", "@architect"
+CHANNELS = ("product", "development")
 #: How often an agent is reminded to hand in what it was asked for.
 _NUDGES = 2
+#: Reasons for a turn in which nothing is changed yet: a plan is asked for, or goes on after an answer.
+PLANNING = ("plan", "planning")
 #: Answers that stand for a decision.
 ACCEPTS = frozenset(("y", "yes", "ok", "okay", "accept", "accepted", "approve", "approved", "go", "lgtm"))
 DROPS = frozenset(("drop", "reject", "cancel", "skip"))
@@ -63,6 +66,8 @@ class Task:
     conflicts: int = 0
     check: Checked | None = None
     clashing: tuple[str, ...] = ()
+    #: A commit that has its files as they were last seen.
+    files: str = ""
     #: Once it is merged: its commit on the team's branch, and where that was before.
     commit: str = ""
     since: str = ""
@@ -83,7 +88,7 @@ class Task:
 @dataclass(slots=True)
 class Job:
     """What an agent is to hand in, with the tool it `wants`. `why` is what it has to be told; nothing, while it waits
-    for what others say.
+    for what others say, and `then` is what it goes on with when that comes.
     """
 
     name: str
@@ -93,6 +98,7 @@ class Job:
     why: str = ""
     task: str = ""
     nudges: int = 0
+    then: str = ""
 
 
 @dataclass(slots=True)
@@ -124,6 +130,8 @@ class TeamState:
     #: What the human is yet to be asked, by what it is about.
     troubles: dict[str, str] = field(default_factory=dict[str, str])
     ended: Ended | None = None
+    #: How many turns an agent took for nothing but what other agents say, since somebody else had news for it.
+    chatter: dict[str, int] = field(default_factory=dict[str, int])
     #: Where the team's branch is.
     head: str = ""
     #: The last message, and the last that says to stop.
@@ -154,6 +162,8 @@ class TeamState:
     def apply(self, message: Message) -> None:
         """Take the next message."""
         self.last = message.id
+        if message.author == HUMAN:
+            self.chatter.pop(message.to, None)
         match message.kind:
             case "fact":
                 self._take(fact_from_json(message.data))
@@ -177,9 +187,13 @@ class TeamState:
                 self.history[fact.number] = fact
                 self.turn_count = max(self.turn_count, fact.number)
                 if (job := self._job_of(fact)) is not None:
-                    job.why = ""
+                    job.why = job.then = ""
+                self.chatter[fact.agent] = 0 if fact.text else self.chatter.get(fact.agent, 0) + 1
             case TurnEnded():
                 self._turned(self.turns.pop(fact.number).begun, fact)
+            case TurnPaused(over="questions") if fact.number not in self._asking():
+                # All was answered before it was written down that it waits.
+                pass
             case TurnPaused():
                 self.turns[fact.number].paused = fact
             case Assigned():
@@ -189,7 +203,7 @@ class TeamState:
             case Conflicted():
                 task = self.tasks[fact.task]
                 task.conflicts += 1
-                task.clashing = fact.files
+                task.clashing, task.files = fact.files, fact.commit
                 self._back(task, "conflict", task.conflicts > self.settings.rounds, "it conflicts again and again")
             case TaskMerged():
                 task = self.tasks[fact.task]
@@ -222,6 +236,8 @@ class TeamState:
     def _turned(self, turn: TurnBegun, fact: TurnEnded) -> None:
         self.threads[turn.thread] = turn.number
         self.last_thread[turn.agent] = turn.thread
+        if turn.task and fact.commit:
+            self.tasks[turn.task].files = fact.commit
         job = self._job_of(turn)
         if job is None:
             return
@@ -231,6 +247,7 @@ class TeamState:
                 self._submitted(job, fact.value["given"])
             case "asked":
                 job.nudges = 0
+                job.then = "planning" if turn.why in PLANNING else ""
             case "stuck":
                 self._trouble(job, str(fact.value))
             case _:
@@ -239,7 +256,7 @@ class TeamState:
     def _said(self, job: Job, turn: TurnBegun, text: str) -> None:
         if job.name == "interview":
             return
-        if turn.why == "plan":
+        if turn.why in PLANNING:
             self.tasks[job.task].plan = text
             job.why = "work"
             return
@@ -272,7 +289,7 @@ class TeamState:
             task.state = "merging"
             return
         task.rounds += 1
-        why = f"the reviewer wants changes for the {task.rounds}th time: {task.notes}"
+        why = f"the reviewer has wanted changes {task.rounds} times: {task.notes}"
         self._back(task, "changes", task.rounds > self.settings.rounds, why)
 
     # Tasks
@@ -293,11 +310,11 @@ class TeamState:
             self._trouble(self.jobs[f"code:{task.id}"], trouble)
 
     def _checked(self, task: Task, fact: Checked) -> None:
-        task.check = fact
+        task.check, task.files = fact, fact.commit
         if not fact.passed:
             task.tries += 1
             why = "unchanged" if fact.why == "unchanged" else "failed"
-            self._back(task, why, task.tries > self.settings.tries, f"its tests fail for the {task.tries}th time")
+            self._back(task, why, task.tries > self.settings.tries, f"what it handed in has failed {task.tries} times")
         elif not fact.merging:
             task.state = "merging" if self.settings.solo else "review"
             if not self.settings.solo:
@@ -331,9 +348,8 @@ class TeamState:
             case "task":
                 self._decided(self.tasks[which], answer)
             case "call":
-                open_now = {int(each.data["turn"]) for each in self.questions.values() if "turn" in each.data}
                 turn = self.turns.get(int(question.data["turn"]))
-                if turn is not None and turn.begun.number not in open_now:
+                if turn is not None and turn.begun.number not in self._asking():
                     turn.paused = None
             case _:
                 pass
@@ -375,6 +391,17 @@ class TeamState:
                 return ""
             case _:
                 return str(question.data.get("to", question.author))
+
+    def lane(self, question: Message, to: str) -> str:
+        """The task in which an answer is heard, if whom it is for waits for it there."""
+        task = str(question.data.get("about", "")).partition(":")[2] or question.task
+        asked_by_team = bool(task) and question.task != task
+        waits = any((job.agent, job.task) == (to, task) for job in self.jobs.values())
+        return task if asked_by_team or waits else ""
+
+    def _asking(self) -> set[int]:
+        """The turns that wait for somebody to answer."""
+        return {int(each.data["turn"]) for each in self.questions.values() if "turn" in each.data}
 
     def _unpause(self, over: str) -> None:
         for turn in self.turns.values():

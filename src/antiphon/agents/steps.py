@@ -9,6 +9,8 @@ from antiphon.agents.channels import Message
 from antiphon.agents.state import Job, TeamState
 from antiphon.conversation.attribution import HUMAN
 
+#: So many turns in a row an agent takes for nothing but what other agents say; more waits for its next turn.
+_CHATTER = 3
 #: What is said to each agent, and not read yet.
 Unread = Mapping[str, Sequence[Message]]
 
@@ -100,12 +102,13 @@ def _new_turns(state: TeamState, unread: Unread) -> Iterator[Step]:
     for job in state.jobs.values():
         if job.agent not in busy and _is_due(state, job, unread.get(job.agent, ())):
             busy.add(job.agent)
-            yield BeginTurn(job.agent, job.thread, job.why, job.task, job.wants)
+            yield BeginTurn(job.agent, job.thread, job.why or job.then, job.task, job.wants)
     employed = {job.agent for job in state.jobs.values()}
+    # Whose task is being merged is about to lose its files.
+    merging = {task.coder for task in state.tasks.values() if task.state == "merging"}
     for agent, messages in unread.items():
-        thread = state.last_thread.get(agent)
-        if messages and thread and agent not in busy | employed:
-            yield BeginTurn(agent, thread, "talk")
+        if agent not in busy | employed | merging and _is_news(state, agent, messages):
+            yield BeginTurn(agent, state.last_thread.get(agent) or agent.removeprefix("@"), "talk")
 
 
 def _is_due(state: TeamState, job: Job, unread: Sequence[Message]) -> bool:
@@ -113,10 +116,16 @@ def _is_due(state: TeamState, job: Job, unread: Sequence[Message]) -> bool:
 
     Of several questions that an agent has asked, it is given the answers together.
     """
-    if job.why or not unread:
+    mine = [each for each in unread if each.kind != "answer" or each.task in ("", job.task)]
+    if job.why or not _is_news(state, job.agent, mine):
         return bool(job.why)
-    asks = any(each.author == job.agent for each in state.questions.values())
-    return not asks or any(each.author == HUMAN and each.kind != "answer" for each in unread)
+    asks = any((each.author, each.task) == (job.agent, job.task) for each in state.questions.values())
+    return not asks or any(each.author == HUMAN and each.kind != "answer" for each in mine)
+
+
+def _is_news(state: TeamState, agent: str, messages: Sequence[Message]) -> bool:
+    """Whether a turn is to begin for messages: agents that only talk to one another come to an end."""
+    return any(each.author == HUMAN or state.chatter.get(agent, 0) < _CHATTER for each in messages)
 
 
 def _assignments(state: TeamState) -> Iterator[Step]:
@@ -131,6 +140,7 @@ def _tasks(state: TeamState) -> Iterator[Step]:
     merging = [task for task in state.tasks.values() if task.state == "merging"]
     yield from (Check(task.id) for task in state.tasks.values() if task.state == "testing")
     # One at a time: each is tested together with those before it.
-    yield from (Merge(task.id) for task in merging[:1])
-    if state.tasks and all(task.is_over for task in state.tasks.values()):
+    busy = {turn.begun.agent for turn in state.turns.values()}
+    yield from (Merge(task.id) for task in merging[:1] if task.coder not in busy)
+    if state.tasks and not state.turns and all(task.is_over for task in state.tasks.values()):
         yield End()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,21 +12,21 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.agents import forking, hands
-from antiphon.agents.channels import Channel, Message, message_of
+from antiphon.agents.channels import Channel, Message, check_secrets, message_of
 from antiphon.agents.facts import Begun, Fact, Raised, Stopped, fact_json
 from antiphon.agents.hands import Workshop
 from antiphon.agents.repository import Repository, begin
 from antiphon.agents.roles import ROLES, SOLO, Role
-from antiphon.agents.settings import TeamSettings, settings_json
+from antiphon.agents.settings import TeamSettings, settings_from_json, settings_json
 from antiphon.agents.spending import Spending
-from antiphon.agents.state import ACCEPTS, PM, TeamState, word
+from antiphon.agents.state import ACCEPTS, CHANNELS, PM, TeamState, word
 from antiphon.agents.steps import Ask, BeginTurn, Step, next_steps, wakes_at
 from antiphon.agents.turns import Watch, run_name
 from antiphon.conversation import Conversation
 from antiphon.conversation.attribution import HUMAN
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
-from antiphon.journal import Journal, RunEntry, Running
+from antiphon.journal import Journal, RunEntry
 from antiphon.session.portal import check_no_loop, portal
 from antiphon.session.settings import Asks
 from antiphon.store.database import Database
@@ -33,7 +34,6 @@ from antiphon.store.entry import id_at, now_ticks
 
 #: Who speaks for the team itself.
 MACHINE = "@team"
-CHANNELS = ("product", "development")
 #: How often somebody who runs a team looks for what others have written, in seconds.
 _LOOKS = 0.3
 #: For how long it is waited for a turn that is paused; beyond that the team is left.
@@ -73,7 +73,8 @@ class Team:
         self.watch: Watch | None = None
         self._roles = {role.name: role for role in roles}
         self._models = dict(models or {})
-        self._running: Running | None = None
+        self._fence: tuple[str, int] | None = None
+        self._lock = threading.Lock()
         self._workshop: Workshop | None = None
 
     # Making and finding
@@ -92,23 +93,32 @@ class Team:
         """A new team for what somebody wants done in a repository. Nothing is done before `work`."""
         if not request.strip():
             raise OptionError("say what the team should do")
+        check_secrets(request)
         found = Repository.find(repository)
         team = cls(_free(journal := journal or Journal()), journal, roles=roles, models=models)
-        running = journal.begin("team", request.strip().splitlines()[0], {"repository": found.top}, id=team.id)
+        given = {"repository": found.top, "request": request, "settings": settings_json(settings or TeamSettings())}
+        journal.begin("team", request.strip().splitlines()[0], given, id=team.id).leave("ready")
         try:
-            work = begin(found, team.id, team.place)
-            settings = hands.with_command(settings or TeamSettings(), work)
-            team._running = running
-            team.note(Begun(request, found.top, work.head(), settings_json(settings)), f"begun at {work.head()[:12]}")
-            for each in found.notes:
-                team.channel("product").post(each, MACHINE, to=HUMAN)
-            if not settings.solo:
-                team.channel("product").post(request, HUMAN, to=PM)
-        finally:
-            team._running = None
-            running.leave("ready")
-        team.refresh()
+            team._complete(found)
+        except Exception:
+            journal.forget(team.id)
+            raise
         return team
+
+    def _complete(self, found: Repository) -> None:
+        """Make what a new team needs; somebody may have been broken off in the middle of that."""
+        given = self.journal.find(self.id).begun_as
+        work = begin(found, self.id, self.place)
+        settings = hands.with_command(settings_from_json(given["settings"]), work)
+        product, request = self.channel("product"), str(given["request"])
+        for number, each in enumerate(found.notes):
+            product.post(each, MACHINE, to=HUMAN, key=f"{self.id}:note:{number}")
+        if not settings.solo:
+            product.post(request, HUMAN, to=PM, key=f"{self.id}:request")
+        base = work.head()
+        fact = Begun(request, found.top, base, settings_json(settings))
+        self.note(fact, f"begun at {base[:12]}", key=f"{self.id}:begun")
+        self.refresh()
 
     @classmethod
     def open(cls, which: str = "last", journal: Journal | None = None, **given: Any) -> Team:
@@ -120,7 +130,8 @@ class Team:
             many = "several teams begin" if found else "no team begins"
             raise NotSavedError("there is no team yet" if which == "last" else f"{many} with {which!r}")
         team = cls(found[0].id, journal, **given)
-        team.refresh()
+        if team.refresh().begun is None:
+            team._complete(Repository.find(found[0].begun_as["repository"]))
         return team
 
     @staticmethod
@@ -153,8 +164,9 @@ class Team:
 
     def refresh(self) -> TeamState:
         """How it stands, with what others have done meanwhile."""
-        for message in self.messages(self.state.last):
-            self.state.apply(message)
+        with self._lock:
+            for message in self.messages(self.state.last):
+                self.state.apply(message)
         return self.state
 
     def is_running(self) -> bool:
@@ -207,24 +219,32 @@ class Team:
         target = target or (self.state.coders[0] if self.state.settings.solo else default)
         if target not in self.state.members:
             raise NotReadyError(f"there is nobody called {target!r}; there are: {', '.join(self.state.members)}")
-        return self.channel(channel).post(text, HUMAN, to=target)
+        if self.state.ended is not None:
+            raise NotReadyError(f"team {self.id} is done, and nobody of it reads this; begin another, or fork it")
+        return self._reaching(target, channel).post(text, HUMAN, to=target)
+
+    def _reaching(self, to: str, channel: str) -> Channel:
+        """The channel, if somebody hears it, else one that he hears."""
+        heard = self.role(to).channels if to in self.state.members and to != HUMAN else CHANNELS
+        return self.channel(channel if channel in heard else heard[0])
 
     def answer(self, question: int, text: str) -> Message:
         """Answer a question of the team's, once."""
         state = self.refresh()
         asked = state.questions.get(question)
         if asked is None:
-            open_now = ", ".join(f"{each}" for each in state.questions) or "none"
-            raise NotReadyError(f"question {question} is not open; open: {open_now}")
+            raise NotReadyError(self._unasked(question))
+        check_secrets(text)
         if "path" in asked.data:
             self._settle(asked, text)
-        said = self.channel(asked.channel.rpartition("/")[2]).post(
+        to = state.recipient(asked, text)
+        said = self._reaching(to, asked.channel.rpartition("/")[2]).post(
             text,
             HUMAN,
-            to=state.recipient(asked, text) or MACHINE,
+            to=to or MACHINE,
             kind="answer",
             reply_to=question,
-            task=asked.task,
+            task=state.lane(asked, to),
             data={"asked": asked.text},
             key=f"{self.id}:answer:{question}",
         )
@@ -233,29 +253,41 @@ class Team:
         self.refresh()
         return said
 
+    def _unasked(self, question: int) -> str:
+        known = [each for each in self.messages() if each.kind == "answer" and each.reply_to == question]
+        if known:
+            return f"question {question} has its answer already: {known[0].text}"
+        open_now = ", ".join(f"{each}" for each in self.state.questions) or "none"
+        return f"question {question} is not open; open: {open_now}"
+
     def _settle(self, asked: Message, text: str) -> None:
+        run, path = str(asked.data["run"]), str(asked.data["path"])
+        if not any(each.path == path for each in self.journal.questions(run)):
+            # It was answered by somebody who did not come to saying so here.
+            return
         is_approval = asked.data.get("is") == "approval"
         allowed = word(text) in ACCEPTS
         said = Said("" if allowed else text, allowed=allowed) if is_approval else Said(text)
-        self.journal.answer(str(asked.data["run"]), str(asked.data["path"]), said)
+        self.journal.answer(run, path, said)
 
     def stop(self) -> None:
         """Have whoever runs the team leave it as it is."""
-        self.note(Stopped(), "stop")
+        self.note(Stopped(), "stop", by_human=True)
 
     def raise_cost(self, cost: float | None) -> None:
         """Let the team spend so much in all."""
-        self.note(Raised(cost), f"may cost ${cost:g}" if cost is not None else "may cost whatever it takes")
+        told = f"may cost ${cost:g}" if cost is not None else "may cost whatever it takes"
+        self.note(Raised(cost), told, by_human=True)
         self.refresh()
 
     def raise_requests(self, requests: int) -> None:
         """Let the team ask models so often in all."""
-        self.note(Raised(requests=requests), f"may make {requests:,} requests")
+        self.note(Raised(requests=requests), f"may make {requests:,} requests", by_human=True)
         self.refresh()
 
-    def note(self, fact: Fact, text: str, task: str = "", key: str | None = None) -> Message:
-        """Write down what has happened."""
-        fence = self._running.fence if self._running is not None else None
+    def note(self, fact: Fact, text: str, task: str = "", key: str | None = None, *, by_human: bool = False) -> Message:
+        """Write down what has happened; whoever runs it can do so only until somebody else does."""
+        fence = None if by_human else self._fence
         return self.channel("log").post(
             text, MACHINE, kind="fact", data=fact_json(fact), task=task, key=key, fence=fence
         )
@@ -270,16 +302,18 @@ class Team:
     async def awork(self, watch: Watch | None = None) -> TeamState:
         """`work`, asynchronously."""
         self.watch = watch
-        self._running = self.journal.go_on(self.id)
-        state = "interrupted"
+        running = self.journal.go_on(self.id)
+        self._fence, state = running.fence, "interrupted"
         try:
             since = self.refresh().last
             await asyncio.to_thread(self._prepare)
             await self._go(since)
+            if self.state.ended:
+                # A turn that was just taken may have needed files again.
+                await asyncio.to_thread(self.workshop().sweep, self.state)
             state = "done" if self.state.ended else "waiting"
             return self.state
         finally:
-            running, self._running = self._running, None
             running.leave(state)
 
     def _prepare(self) -> None:
@@ -335,7 +369,8 @@ class Team:
         found: dict[str, list[Message]] = {}
         for agent in agents:
             channels = [self.channel(each) for each in self.role(agent).channels]
-            new = [each for channel in channels for each in channel.unread(agent)]
+            lanes = ["", *(job.task for job in self.state.jobs.values() if job.agent == agent and job.task)]
+            new = [each for channel in channels for lane in lanes for each in channel.unread(agent, lane)]
             found[agent] = [each for each in new if each.to == agent and each.kind != "notice"]
         return found
 

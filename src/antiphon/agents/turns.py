@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,11 @@ from antiphon.agents.facts import TurnBegun, TurnEnded, TurnPaused
 from antiphon.agents.roles import Role
 from antiphon.agents.seats import Seat, add_heard, heard_data
 from antiphon.agents.spending import Circles, InCircles, Meter, OverCap
+from antiphon.agents.state import PLANNING
 from antiphon.conversation import Conversation
 from antiphon.conversation.attribution import HUMAN
 from antiphon.effects import Node, Place, at
+from antiphon.effects.written import as_text
 from antiphon.errors import RateLimited
 from antiphon.journal import Journal, Running
 from antiphon.session import Event, LimitReached, Session, Stuck, Waiting
@@ -42,7 +44,8 @@ class Setting:
     model: str | Asks | None
     tools: Sequence[Tool]
     channels: Sequence[Channel]
-    members: Sequence[str]
+    #: Everybody, with the channels each hears.
+    members: Mapping[str, Collection[str]]
     meter: Meter
     watch: Watch | None = None
 
@@ -56,7 +59,7 @@ async def take_turn(setting: Setting, turn: TurnBegun) -> TurnEnded | TurnPaused
         conversation = _conversation(setting, turn)
         if turn.text:
             conversation.add_user(turn.text)
-        heard = deliver(setting.channels, turn.agent, name)
+        heard = deliver(setting.channels, turn.agent, name, turn.task)
         add_heard(conversation, [heard_data(each) for each in heard])
         if not turn.text and not heard:
             # What woke it was read in the turn before.
@@ -90,7 +93,9 @@ def run_name(team: str, number: int) -> str:
 
 def _running(journal: Journal, team: str, name: str, turn: TurnBegun) -> Running:
     if journal.has(name):
-        return journal.go_on(name)
+        running = journal.go_on(name)
+        running.forget_failure()
+        return running
     title = f"{turn.agent}: {turn.why or 'new messages'}" + (f", task {turn.task}" if turn.task else "")
     return journal.begin("turn", title, {}, id=name, parent=team, number=turn.number)
 
@@ -131,14 +136,21 @@ async def _asked(setting: Setting, turn: TurnBegun, conversation: Conversation, 
 
 
 def _ended(setting: Setting, turn: TurnBegun, name: str, value: Any, heard: Sequence[Message]) -> TurnEnded:
-    if not isinstance(value, str):
-        asked = value["submitted"] == "chat_ask_user"
-        return TurnEnded(turn.number, "asked" if asked else "submitted", value)
-    if turn.why == "plan" or any(each.author == HUMAN for each in heard):
+    match value:
+        case {"submitted": "chat_ask_user"}:
+            return TurnEnded(turn.number, "asked", value)
+        case {"submitted": _}:
+            return TurnEnded(turn.number, "submitted", value)
+        case str():
+            text = value
+        case _:
+            # A tool of a role's own may end a turn with whatever it likes.
+            text = as_text(value)
+    if turn.why in PLANNING or any(each.author == HUMAN for each in heard):
         # Whoever interviews the human and says something waits for what the human says to it.
         kind = "question" if setting.role.name == "pm" and turn.why != "talk" else "chat"
-        post_for_human(setting.channels[0], value, turn.agent, kind=kind, key=f"{name}/said", task=turn.task)
-    return TurnEnded(turn.number, "said", value)
+        post_for_human(setting.channels[0], text, turn.agent, kind=kind, key=f"{name}/said", task=turn.task)
+    return TurnEnded(turn.number, "said", text)
 
 
 def _post_questions(setting: Setting, turn: TurnBegun, name: str) -> None:
@@ -160,6 +172,5 @@ def post_for_human(channel: Channel, text: str, author: str, **more: Any) -> Non
         channel.post(text or "(nothing)", author, to=HUMAN, **more)
     except SecretRefused as refused:
         where = f"`antiphon team log {author.removeprefix('@')}` shows it"
-        channel.post(
-            f"(something that is not shown here, because it holds a secret: {where}) {refused}", author, **more
-        )
+        told = f"(something that is not shown here, because it holds a secret: {where}) {refused}"
+        channel.post(told, author, to=HUMAN, **more)

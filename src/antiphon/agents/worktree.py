@@ -139,6 +139,26 @@ def commit(worktree: Worktree, message: str, by: str) -> Committed:
         return Committed(made, True, left_out)
 
 
+def snapshot(worktree: Worktree) -> str:
+    """A commit of all that is in the files, on no branch; that of the branch, where nothing has changed."""
+    with worktree.work.lock(worktree.task) as held:
+        head = _settle(worktree, held)
+        git = worktree.work.files(worktree.task, held)
+        tree, _ = _snapshot(worktree, git, head)
+        if tree == git.tell("rev-parse", f"{head}^{{tree}}"):
+            return head
+        return git.tell("commit-tree", tree, "-p", head, given=f"{worktree.task} as it was left\n".encode())
+
+
+def restore(worktree: Worktree) -> None:
+    """Let the files be as last committed: what is in none of its commits is gone, but for what is ignored."""
+    with worktree.work.lock(worktree.task) as held:
+        head = _settle(worktree, held)
+        git = worktree.work.files(worktree.task, held)
+        _repaired(worktree, git, head, lambda: git.tell("read-tree", "--reset", "-u", head))
+        git.tell("clean", "-ffdq")
+
+
 def rebase(worktree: Worktree, *, marking: bool = False) -> Rebased | Conflict:
     """Bring what the team has merged meanwhile into a task, by a merge: no commit is written anew.
 

@@ -80,6 +80,17 @@ class Running:
             (body, key),
         )
 
+    def forget_failure(self) -> None:
+        """Let it ask a model again that failed to answer, if that is where it ended."""
+        self.journal.write(
+            self.id,
+            self._epoch,
+            "DELETE FROM effects WHERE run = (SELECT run FROM at) AND kind = 'request' AND state = 'failed'"
+            " AND seq = (SELECT max(seq) FROM effects WHERE run = (SELECT run FROM at))",
+            (),
+        )
+        self.performer = Entries(self.journal, self.id, self._epoch)
+
     def set_aside(self) -> str:
         """Begin anew: what was done is kept as a run that is part of this one; its name."""
         name = self.journal.set_aside(self.id, self._epoch)
