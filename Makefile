@@ -38,7 +38,7 @@ docs: $(VENV)/.ready-test ## The documentation as a site
 $(VENV)/.ready: pyproject.toml Makefile
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing antiphon into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' pytest
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' 'pytest>=8.4'
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml

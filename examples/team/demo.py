@@ -109,10 +109,10 @@ def perform(stage: Stage, options: tuple[str, ...]) -> None:
         "--resume",
     )
     stage.show("How it went: one attempt sent back by the tests, one by the reviewer", "antiphon", "team", "status")
-    stage.show("What one of the tasks has changed", "antiphon", "team", "diff", "1")
     branch = stage.branch()
     stage.show("Your branch and your files are as they were", "git", "status", "--short", "--branch")
-    stage.show("Theirs is one to look at, and to take", "git", "log", "--oneline", "--graph", branch)
+    stage.show("Theirs is one to look at", "git", "log", "--oneline", "--graph", branch)
+    stage.show("What it changes", "git", "diff", "--stat", f"main...{branch}")
     stage.show("Taken", "git", "merge", "--quiet", branch)
     stage.show("And all tests pass", *TESTS)
 
