@@ -57,8 +57,9 @@ class Attempt:
         """Count what is asked."""
         if isinstance(body := event.body, RequestEnded):
             self.requests += 1
-            self.tokens += body.usage.input_tokens + body.usage.output_tokens
-            self.cost = None if self.cost is None or body.cost is None else self.cost + body.cost
+            self.tokens += (body.usage.input_tokens or 0) + (body.usage.output_tokens or 0)
+            if not body.failed:
+                self.cost = None if self.cost is None or body.cost is None else self.cost + body.cost
 
 
 def main() -> None:
@@ -133,17 +134,19 @@ def _model(story: Story, mode: str, name: str | None) -> Generator[Any]:
 
 async def _worked(team: Team, story: Story, watch: Callable[[str, Event], object]) -> str:
     """Let it work to its end; why it did not come to one."""
+    asked = ""
     try:
         async with asyncio.timeout(story.minutes * 60):
             for _ in range(_ANSWERS):
                 state = await team.awork(watch)
                 if state.ended is not None:
-                    return "" if state.ended.merged else "nothing was merged"
+                    return "" if state.ended.merged else f"nothing was merged: {asked}"
                 if not state.questions:
                     return "; ".join(turn.paused.why for turn in state.turns.values() if turn.paused) or "it stopped"
                 for number, question in list(state.questions.items()):
+                    asked = question.text
                     team.answer(number, _answer(question, story))
-            return f"the human was asked again after {_ANSWERS} times: {_line(question.text)}"
+            return f"the human was asked {_ANSWERS} times, at last: {asked}"
     except TimeoutError:
         return f"not done after {story.minutes:g} minutes, in {team.refresh().phase}"
     except AntiphonError as error:
