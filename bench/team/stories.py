@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 import shutil
@@ -103,7 +104,8 @@ def judge(story: Story, repository: Path, head: str, *, sandbox: bool = True) ->
         with tarfile.open(fileobj=io.BytesIO(_git(repository, "archive", head))) as archive:
             archive.extractall(temporary, filter="data")
         shutil.copytree(story.home / "checks", Path(temporary, _HIDDEN))
-        report = run_checks(temporary, _JUDGING, seconds=120, ways=CONFINED if sandbox else UNCONFINED)
+        ways = CONFINED if sandbox else UNCONFINED
+        report = asyncio.run(run_checks(temporary, _JUDGING, seconds=120, ways=ways))
     return "" if report.passed else f"{report.why}: {_last_line(report.output)}"
 
 
