@@ -32,7 +32,7 @@ class Stage:
 
     def __init__(self, home: Path, address: str) -> None:
         self.repository = home / "basket"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("ANTIPHON_", "GIT_"))}
+        kept = {name: value for name, value in os.environ.items() if not _is_foreign(name)}
         self._variables = kept | {
             "ANTHROPIC_API_KEY": "none-is-needed",
             "ANTHROPIC_BASE_URL": address,
@@ -71,6 +71,11 @@ class Stage:
 
     def _team(self) -> Team:
         return Team.open("last", Journal(self._variables["ANTIPHON_DB"]))
+
+
+def _is_foreign(name: str) -> bool:
+    """Whether a variable is about another database, another repository, or a way to the network that nobody needs."""
+    return name.startswith(("ANTIPHON_", "GIT_")) or name.lower().endswith("_proxy")
 
 
 def _found(command: tuple[str, ...]) -> list[str]:
