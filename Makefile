@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sort
 
-demo: $(VENV)/.ready ## The main job: a conversation with tools on the embedded model
+demo: $(VENV)/.ready ## The main jobs: a scripted team in a repository, and tools on the embedded model
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready-test lint ## Everything that must hold before a change lands
@@ -29,15 +29,16 @@ bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 	$(BIN)/python bench/lang.py
 	$(BIN)/python bench/journal.py
 	$(BIN)/python bench/workers.py
+	$(BIN)/python bench/team/run.py
 	$(BIN)/python bench/local/run.py
 
 docs: $(VENV)/.ready-test ## The documentation as a site
 	$(BIN)/zensical build --clean
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml Makefile
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing antiphon into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]'
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' 'pytest>=8.4'
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml

@@ -1,4 +1,4 @@
-"""The first five minutes: the embedded model fetched and at work, without a key.
+"""The first five minutes, without a key: a scripted team in a repository, then the embedded model at work.
 
 Run: `make demo`, or `python examples/demo.py` where antiphon is installed.
 """
@@ -36,6 +36,10 @@ That was a very small model; what it gets wrong, a larger one gets right. To use
 
 def main() -> int:
     """Show each command and what comes of it; the first that fails ends the demonstration."""
+    # The team comes first: it needs nothing that has to be fetched.
+    team = subprocess.run([sys.executable, ROOT / "examples" / "team" / "demo.py"], cwd=ROOT, check=False)
+    if team.returncode:
+        return team.returncode
     for title, arguments in STEPS:
         shown = " ".join(part if all(c.isalnum() or c in "./_-" for c in part) else f"'{part}'" for part in arguments)
         print(f"\n# {title}\n$ antiphon {shown}", flush=True)

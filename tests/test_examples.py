@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
+from antiphon.fakes import load_script
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.vibe"))
@@ -99,3 +100,20 @@ def test_what_the_demonstration_runs_is_allowed_in_a_new_checkout(tmp_path: Path
             shown = CliRunner().invoke(cli, ["run", arguments[0], "--show", "prompt", "--model", "openai/gpt-5"])
             assert "is not trusted" not in shown.output
             assert shown.exit_code == 0, shown.output
+
+
+def test_the_demonstration_of_a_team_runs_from_a_failing_test_to_a_merge(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    program = [sys.executable, str(EXAMPLES / "team" / "demo.py")]
+    done = subprocess.run(program, capture_output=True, encoding="utf-8", check=False, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = done.stdout
+    assert "FAILED tests/test_prices.py::test_no_cent_is_lost" in shown
+    assert "task 1: failed" in shown
+    page = (EXAMPLES / "README.md").read_text(encoding="utf-8").partition("## [team/demo.py]")[2]
+    (status,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert status in shown
+    script = load_script(EXAMPLES / "team" / "script.json")
+    assert isinstance(script, dict)
+    assert f"in all  {sum(map(len, script.values()))} requests" in shown
+    assert re.search(r"^9 passed", shown, re.MULTILINE)

@@ -26,7 +26,7 @@ def served() -> Iterator[Fake]:
 def fake(served: Fake) -> Iterator[Fake]:
     served.requests.clear()
     yield served
-    assert served._script.take() is None, "the test did not use up its script"
+    assert served._script.take(None) is None, "the test did not use up its script"
 
 
 @pytest.fixture(scope="session")

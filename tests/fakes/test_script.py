@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from antiphon import Conversation
 from antiphon.errors import FormatError, NotReadyError, OptionError
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, call, load_script, pytest_plugin
 
@@ -83,6 +84,34 @@ def test_scripts_may_be_endless_or_a_single_step() -> None:
     assert asyncio.run(talk(Fake("Once."))) == ["Once.", "You said: Hi"]
 
 
+def test_each_of_several_who_ask_gets_its_own_steps(http: httpx2.Client) -> None:
+    parts = {"You are Ada": ["Ada 1", "Ada 2"], "weather": call("weather"), "": ["Anybody"]}
+    tools = [{"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}]
+
+    def asked(name: str, **fields: Any) -> Any:
+        system = {"role": "system", "content": f"You are {name}."}
+        return answer(say(client, messages=[system, {"role": "user", "content": "Hi"}], **fields))
+
+    with Fake(parts) as fake, httpx2.Client(base_url=fake.url, headers=http.headers) as client:
+        assert asked("Bob")["content"] == "Anybody"
+        assert asked("Ada", tools=tools)["content"] == "Ada 1"
+        assert asked("Bob", tools=tools)["tool_calls"][0]["function"]["name"] == "weather"
+        assert asked("Ada")["content"] == "Ada 2"
+        assert asked("Ada")["content"] == "You said: Hi"
+        fake.play("Added")
+        assert asked("Bob")["content"] == "Added"
+
+
+@pytest.mark.parametrize("api", ["anthropic", "openai-chat", "openai", "google"])
+def test_who_asks_is_known_on_every_api(api: str) -> None:
+    names = {"anthropic": "claude-sonnet-5", "openai-chat": "gpt-4o", "openai": "gpt-5", "google": "gemini-3-pro"}
+    with Fake({"You are Ada": ["As Ada."], "You are Bob": ["As Bob."]}) as fake:
+        for name in ("Bob", "Ada"):
+            conversation = Conversation(f"You are {name}.")
+            conversation.add_user("Who are you?")
+            assert fake.connect(f"{api}/{names[api]}").chat(conversation).text == f"As {name}."
+
+
 @pytest.mark.parametrize(
     "make",
     [
@@ -139,20 +168,25 @@ def test_script_files(tmp_path: Path) -> None:
         {"fail": 429, "retry_after": 2},
         {"reasoning": "Hm.", "text": "Yes.", "cut_after": 3, "delay": 0.5},
     ]
-    path.write_text(json.dumps(steps))
-    assert load_script(path) == [
+    wanted = [
         "Text.",
         Answer("Both.", [call("weather", city="Oslo")], usage=(3, 4)),
         Fail(429, retry_after=2),
         Answer("Yes.", reasoning="Hm.", cut_after=3, delay=0.5),
     ]
+    path.write_text(json.dumps(steps))
+    assert load_script(path) == wanted
+    path.write_text(json.dumps({"You are @pm": steps, "": []}))
+    assert load_script(path) == {"You are @pm": wanted, "": []}
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         ("{", "is not JSON"),
-        ("{}", "is a list of steps, not an object"),
+        ("5", "is a list of steps, not a number"),
+        ('{"text": "Hi"}', "`text` in .* is a list of steps, not a text"),
+        ('{"You are Ada": [{"txt": "b"}]}', "step 1 of `You are Ada` in .* has an unknown field 'txt'"),
         ("[5]", "step 1 of .* is a text or an object, not a number"),
         ('["a", {"txt": "b"}]', "step 2 of .* has an unknown field 'txt'; it may have text, calls"),
         ('[{"text": 5}]', "`text` is a text, not a number"),

@@ -11,7 +11,7 @@ import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import FrameType
 from typing import Any
@@ -26,9 +26,11 @@ from antiphon.session import (
     Asked,
     CallFinished,
     CallStarted,
+    Cancelled,
     LimitReached,
     Limits,
     Question,
+    Run,
     Session,
     Stuck,
     Waiting,
@@ -581,3 +583,30 @@ def test_a_thousand_sessions_at_once_leave_no_memory_behind():
         tracemalloc.stop()
     # A session that stayed would be some 10 KB.
     assert third - second < 200_000
+
+
+def test_who_no_longer_waits_hears_nothing_of_how_a_run_ended():
+    told: list[dict[str, Any]] = []
+
+    async def slow() -> str:
+        """Take long."""
+        await asyncio.sleep(30)
+        return "done"
+
+    async def waits(run: Run[Any]) -> None:
+        await run
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+        run = await Session(Scripted(calls("slow")), [slow]).astart("Go.")
+        waiting = asyncio.create_task(waits(run))
+        await asyncio.sleep(0.05)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        run.cancel()
+        with suppress(Cancelled):
+            await run
+
+    asyncio.run(main())
+    gc.collect()
+    assert told == []

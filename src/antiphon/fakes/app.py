@@ -72,7 +72,7 @@ class Desk:
         return sending
 
     async def _step(self, received: Received) -> Answer | Fail:
-        step = self._script.take()
+        step = self._script.take(received.body)
         if step is None:
             return echo(received)
         if not callable(step):

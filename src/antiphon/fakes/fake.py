@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError
-from antiphon.fakes.script import Received, Script, Step
+from antiphon.fakes.script import Received, Script, Step, Steps
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -25,14 +25,15 @@ _PATHS = {"anthropic": "", "openai": "/v1", "openai-chat": "/v1", "openai-respon
 class Fake:
     """All four APIs at one address, answering from one script.
 
-    Steps are used up in the order in which acceptable requests come; a request that is rejected uses none. When the
-    script is over, the fake echoes: "You said: …". With `bind_thinking`, Anthropic's thinking blocks are valid only
-    with the system text and the tools they were made with, as on its newest models.
+    Steps are used up in the order in which acceptable requests come; a request that is rejected uses none. A mapping is
+    a script for several who ask at once: each request is answered from the first text that occurs in it and has steps
+    left. When the script is over, the fake echoes: "You said: …". With `bind_thinking`, Anthropic's thinking blocks are
+    valid only with the system text and the tools they were made with, as on its newest models.
 
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
 
-    def __init__(self, script: Iterable[Step] | Step = (), *, bind_thinking: bool = False) -> None:
+    def __init__(self, script: Steps | Mapping[str, Steps] = (), *, bind_thinking: bool = False) -> None:
         self.requests: list[Received] = []
         self._script = Script(script)
         self._bind_thinking = bind_thinking

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 from antiphon._json import dumps
 from antiphon.errors import OptionError
@@ -126,12 +126,18 @@ def _value(step: object) -> Answer | Fail:
             raise OptionError(f"a step is an Answer, a Fail, a call, a text or a function of the request, not {step!r}")
 
 
-class Script:
-    """Hands out steps one at a time, from any thread: first those it was made with, then those added later."""
+Steps = Iterable[Step] | Step
 
-    def __init__(self, steps: Iterable[Step] | Step) -> None:
-        given = (steps,) if isinstance(steps, str | Answer | Fail | Call) or callable(steps) else steps
-        self._first = iter([checked(step) for step in given] if isinstance(given, Sequence) else given)
+
+class Script:
+    """Hands out steps one at a time, from any thread: first those it was made with, then those added later.
+
+    Of a mapping, a request gets a step of the first text that occurs in it and has steps left.
+    """
+
+    def __init__(self, steps: Steps | Mapping[str, Steps]) -> None:
+        parts = cast(Mapping[str, Steps], steps) if isinstance(steps, Mapping) else {"": steps}
+        self._parts = {text: _steps(part) for text, part in parts.items()}
         self._added: deque[Step] = deque()
         self._lock = threading.Lock()
 
@@ -142,12 +148,31 @@ class Script:
     def clear(self) -> None:
         """Leave out what is left."""
         with self._lock:
-            self._first = iter(())
+            self._parts.clear()
             self._added.clear()
 
-    def take(self) -> Step | None:
-        """The next step, or nothing when all are used up."""
+    def take(self, body: object) -> Step | None:
+        """The next step for a request, or nothing when all are used up."""
         with self._lock:
-            for step in self._first:
-                return step
+            for text, part in self._parts.items():
+                # The text first: looking whether there is a step takes it.
+                if (not text or _occurs(text, body)) and (step := next(part, None)) is not None:
+                    return step
             return self._added.popleft() if self._added else None
+
+
+def _steps(steps: Steps) -> Iterator[Step]:
+    given = (steps,) if isinstance(steps, str | Answer | Fail | Call) or callable(steps) else steps
+    return iter([checked(step) for step in given] if isinstance(given, Sequence) else given)
+
+
+def _occurs(text: str, value: object) -> bool:
+    """Whether a text is in any text of a request: what is said in it, the system text, the tools and their names."""
+    match value:
+        case str():
+            return text in value
+        case dict() | list():
+            inside = cast("dict[str, object] | list[object]", value)
+            return any(_occurs(text, each) for each in (inside.values() if isinstance(inside, dict) else inside))
+        case _:
+            return False

@@ -1,4 +1,4 @@
-"""Scripts as JSON files: a list of texts, answers and failures."""
+"""Scripts as JSON files: a list of texts, answers and failures, or such lists by whom they answer."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _FAIL = ("fail", "message", "retry_after")
 _CALL = ("name", "arguments", "id")
 
 
-def load_script(path: str | Path) -> list[Step]:
-    """The steps of a script file.
+def load_script(path: str | Path) -> list[Step] | dict[str, list[Step]]:
+    """The steps of a script file: a list, or an object with lists by a text that occurs in the requests they answer.
 
     A step is a text, an object with the fields of `Answer` (`calls` as objects with `name` and `arguments`), or a
     failure such as `{"fail": 429, "retry_after": 2}`. FormatError says what is wrong and where.
@@ -42,9 +42,16 @@ def load_script(path: str | Path) -> list[Step]:
         content = loads(read_bytes(path), f"the script {path}")
     except AntiphonError as error:
         raise FormatError(str(error)) from None
+    if isinstance(content, dict):
+        parts = cast(dict[str, Any], content)
+        return {text: _steps(part, f"`{text}` in {path}") for text, part in parts.items()}
+    return _steps(content, str(path))
+
+
+def _steps(content: object, where: str) -> list[Step]:
     if not isinstance(content, list):
-        raise FormatError(f"the script {path} is a list of steps, not {_described(content)}")
-    return [_step(step, f"step {number} of {path}") for number, step in enumerate(cast(list[Any], content), 1)]
+        raise FormatError(f"{where} is a list of steps, not {_described(content)}")
+    return [_step(step, f"step {number} of {where}") for number, step in enumerate(cast(list[Any], content), 1)]
 
 
 def _step(step: object, where: str) -> Step:

@@ -108,7 +108,10 @@ class Run(Generic[T]):
 
     def __await__(self) -> Generator[Any, None, AIResult[T]]:
         """`await run` is `run.wait()` for asynchronous code."""
-        return asyncio.shield(asyncio.wrap_future(self._end)).__await__()
+        ended = asyncio.wrap_future(self._end)
+        # Who was cancelled while waiting asks no more; asyncio would complain that nobody did.
+        ended.add_done_callback(lambda future: future.cancelled() or future.exception())
+        return asyncio.shield(ended).__await__()
 
     def events(self, since: int = 0) -> Generator[Event]:
         """What has happened from number `since` on, and then what happens, up to the end or until the run waits.

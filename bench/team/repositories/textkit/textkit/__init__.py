@@ -1,0 +1,6 @@
+"""Small things to do with text."""
+
+from textkit.filters import FILTERS, applied
+from textkit.slugs import slug
+
+__all__ = ["FILTERS", "applied", "slug"]
