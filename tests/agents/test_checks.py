@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,12 @@ def check(tree: Path, code: str, ways: tuple[Way, ...] = CONFINED, **options: ob
     return run_checks(tree, f"{sys.executable} check.py", ways=ways, **options)  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def sleep(tmp_path: Path) -> str:
+    """A command that takes long and is that of one test alone, of all that run at once."""
+    return f"sleep 600.{zlib.crc32(str(tmp_path).encode())}"
+
+
 def alive(mark: str) -> bool:
     found = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     return any(mark in line for line in found.splitlines())
@@ -71,11 +78,11 @@ def test_a_report_says_how_the_tests_ended(tree: Path, ways: tuple[Way, ...]):
 
 
 @every_way
-def test_tests_that_do_not_end_are_ended(tree: Path, ways: tuple[Way, ...]):
-    report = run_checks(tree, "echo begun; trap '' TERM; sleep 31.4159", seconds=0.3, ways=ways)
+def test_tests_that_do_not_end_are_ended(tree: Path, ways: tuple[Way, ...], sleep: str):
+    report = run_checks(tree, f"echo begun; trap '' TERM; {sleep}", seconds=2, ways=ways)
     assert (report.why, report.code, report.output) == ("timed out", None, "begun\n")
-    assert 0.3 <= report.seconds < 20
-    assert not alive("sleep 31.4159")
+    assert 2 <= report.seconds < 100
+    assert not alive(sleep)
 
 
 @every_way
@@ -95,29 +102,29 @@ def test_endless_output_is_bounded_with_its_beginning_and_its_end(tree: Path, wa
     assert report.output.endswith("y\nlast\n")
     assert report.dropped == 1_000_011 - 1000
     assert f"[… {report.dropped:,} bytes left out …]" in report.output
-    assert run_checks(tree, "yes", seconds=0.3, most=1000, ways=ways).why == "timed out"
+    assert run_checks(tree, "yes", seconds=1, most=1000, ways=ways).why == "timed out"
 
 
 @every_way
-def test_nothing_is_left_running(tree: Path, ways: tuple[Way, ...]):
+def test_nothing_is_left_running(tree: Path, ways: tuple[Way, ...], sleep: str):
     daemon = (
         "import os, time\n"
         "if os.fork(): os._exit(0)\n"
         "os.setsid()\n"
         "if os.fork(): os._exit(0)\n"
-        "os.execvp('sleep', ['sleep', '27.1828'])\n"
+        f"os.execvp('sleep', {sleep.split()})\n"
     )
     report = check(tree, daemon, ways)
     assert report.passed
-    assert not alive("sleep 27.1828")
+    assert not alive(sleep)
 
 
 @every_way
-def test_tests_end_with_whoever_asked_for_them(tree: Path, ways: tuple[Way, ...]):
+def test_tests_end_with_whoever_asked_for_them(tree: Path, ways: tuple[Way, ...], sleep: str):
     child = os.fork()
     if child == 0:
         try:
-            run_checks(tree, "touch begun; sleep 161.803", ways=ways)
+            run_checks(tree, f"touch begun; {sleep}", ways=ways)
         finally:
             os._exit(0)
     until = time.monotonic() + 20
@@ -126,9 +133,9 @@ def test_tests_end_with_whoever_asked_for_them(tree: Path, ways: tuple[Way, ...]
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     until = time.monotonic() + 20
-    while alive("sleep 161.803") and time.monotonic() < until:
+    while alive(sleep) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not alive("sleep 161.803")
+    assert not alive(sleep)
 
 
 @every_way
