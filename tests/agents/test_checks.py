@@ -139,9 +139,9 @@ def test_tests_end_with_whoever_asked_for_them(tree: Path, ways: tuple[Way, ...]
 
 
 @every_way
-def test_tests_that_are_cancelled_leave_nothing(tree: Path, ways: tuple[Way, ...]):
+def test_tests_that_are_cancelled_leave_nothing(tree: Path, ways: tuple[Way, ...], sleep: str):
     async def cancelled() -> None:
-        running = asyncio.ensure_future(checks.run_checks(tree, "touch begun; sleep 141.421", ways=ways))
+        running = asyncio.ensure_future(checks.run_checks(tree, f"touch begun; {sleep}", ways=ways))
         while not (tree / "begun").exists():
             await asyncio.sleep(0.02)
         running.cancel()
@@ -150,9 +150,9 @@ def test_tests_that_are_cancelled_leave_nothing(tree: Path, ways: tuple[Way, ...
 
     asyncio.run(cancelled())
     until = time.monotonic() + 20
-    while alive("sleep 141.421") and time.monotonic() < until:
+    while alive(sleep) and time.monotonic() < until:
         time.sleep(0.05)
-    assert not alive("sleep 141.421")
+    assert not alive(sleep)
 
 
 @every_way
