@@ -259,7 +259,8 @@ def _hidden() -> Iterator[str]:
 
 def _bwrap(bwrap: str, order: Mapping[str, Any]) -> list[str]:
     command = [bwrap, "--die-with-parent", "--unshare-user", "--unshare-net", "--unshare-pid", "--unshare-ipc"]
-    command += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+    # Started by root, it would leave its powers to what it starts.
+    command += ["--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
     for place in order["hidden"]:
         command += ["--tmpfs", place] if os.path.isdir(place) else ["--ro-bind", os.devnull, place]
     for place, source in order["places"].items():
