@@ -113,6 +113,7 @@ def test_rows_are_run_by_workers_and_printed_in_order(postgres: str) -> None:
         ran = antiphon("map", "--db", postgres, "p.vibe", "rows.csv")
     found = [json.loads(line) for line in ran.out.splitlines()]
     assert ran.code == 1
+    until(lambda: state(postgres, Journal(postgres).find("last").id) == "done")
     assert [each.get("value") for each in found] == [n * n if n != 7 else None for n in range(30)]
     assert (
         antiphon("runs", "--db", postgres, "list", "--of", "last", "--json", "-n", "99").out.count('"kind": "row"')
@@ -198,8 +199,50 @@ def test_how_it_goes_is_told_and_served(postgres: str) -> None:
         until(lambda: state(postgres, "r") == "done")
         told = json.loads(antiphon("work", "--db", postgres, "--status", "--json").out)
         assert (told["runs"], [each["slots"] for each in told["workers"]]) == ({"done": 1}, [3])
+        assert "`--json` says how it goes" in antiphon("work", "--db", postgres, "--json").err
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
             assert 'antiphon_runs{state="done"} 1' in answer.read().decode()
+
+
+def test_a_worker_that_has_ended_is_not_told_of(postgres: str) -> None:
+    with working(postgres):
+        until(lambda: Dispatcher(postgres).metrics().workers)
+    assert Dispatcher(postgres).metrics().workers == ()
+    assert "no worker is there yet" in antiphon("map", "--db", postgres, "--detach", *rows_of("n\n1\n")).err
+
+
+def rows_of(text: str) -> tuple[str, str]:
+    Path("p.vibe").write_text("let n = 0\nsleep(0)\nn\n")
+    Path("rows.csv").write_text(text)
+    return "p.vibe", "rows.csv"
+
+
+@pytest.mark.parametrize("which", [signal.SIGINT, signal.SIGTERM])
+def test_the_second_signal_ends_a_worker_at_once_and_others_go_on(postgres: str, which: signal.Signals) -> None:
+    waits = 'open("began", "a").close()\n  while not os.path.exists("go"):\n    time.sleep(0.05)'
+    text = f"py() {{\n  import os, time\n  {waits}\n}}\n2\n"
+    begin(postgres, "r", text)
+    environment = {**os.environ, "ANTIPHON_DB": postgres}
+    command = [sys.executable, "-c", MAIN, "work", "--lease", "1"]
+    worker = subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE)
+    assert worker.stderr is not None
+    try:
+        until(lambda: Path("began").exists())
+        worker.send_signal(which)
+        # It says so, and waits for what it runs.
+        said = [worker.stderr.readline(), worker.stderr.readline()]
+        assert "the next signal ends it at once" in said[1]
+        assert worker.poll() is None
+        worker.send_signal(which)
+        assert worker.wait(PATIENCE) == -which
+    finally:
+        worker.kill()
+        worker.wait()
+    Path("go").touch()
+    with working(postgres, "--lease", "1"):
+        until(lambda: state(postgres, "r") in ("done", "failed"))
+    # What it was at was interrupted, and somebody has to look.
+    assert "was interrupted" in json.dumps(Journal(postgres).find("r").ending)
 
 
 def test_what_is_wrong_with_the_options_is_told(postgres: str) -> None:

@@ -34,6 +34,9 @@ def detach_run(db: str | None, begun: Begun, is_private: bool) -> None:
 
 def hand_over_rows(journal: Journal, id: str, *, retry: bool = False) -> None:
     """Have the rows of a batch that are not over run by whoever is free, and those that failed where that is wanted."""
+    entry = journal.find(id)
+    if entry.state != "ready":
+        journal.go_on(id).leave("ready")
     states = ("ready", "interrupted", "running", *(("failed",) if retry else ()))
     _hand_over(journal, (row.id for row in journal.rows(id) if row.state in states))
 

@@ -59,6 +59,8 @@ def work(
     from antiphon.journal import Dispatcher, Journal, Limits
     from antiphon.journal.postgres import Postgres
 
+    if as_json and not status:
+        raise click.UsageError("`--json` says how it goes, with `--status`")
     dispatcher = Dispatcher(db, lease=lease)
     if status:
         _tell_status(dispatcher.metrics(), as_json)

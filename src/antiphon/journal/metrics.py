@@ -68,7 +68,8 @@ def measure(database: Postgres, lease: float) -> Metrics:
         (begun,) = _one(connection, f"SELECT count(*) FROM effects WHERE began > {_NOW} - 60")
         (cost,) = _one(connection, f"SELECT sum(cost) FROM effects WHERE began > {_NOW} - 3600 AND kind = 'request'")
         workers = connection.execute(
-            f"SELECT process, slots, {_NOW} - seen FROM workers WHERE seen > {_NOW} - ? ORDER BY process", (lease,)
+            f"SELECT process, slots, {_NOW} - seen FROM workers WHERE seen > {_NOW} - ? AND slots > 0 ORDER BY process",
+            (lease,),
         ).fetchall()
     living = tuple(WorkerEntry(*each) for each in workers)
     return Metrics(dict(states), int(lost or 0), oldest, (begun or 0) / 60, cost or 0.0, living)

@@ -32,6 +32,7 @@ _MANY = (
     # The newest runs are looked for among those that are no rows of a batch, which are many and new.
     "CREATE INDEX runs_alone ON runs (created, id) WHERE parent IS NULL",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
+    "CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN ('done', 'failed', 'cancelled')",
     """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
     # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
     "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",

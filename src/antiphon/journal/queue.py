@@ -40,6 +40,12 @@ _ONCE = (
     "ON CONFLICT (queueing_lock) WHERE status = 'todo'"
     " DO UPDATE SET priority = greatest(procrastinate_jobs.priority, excluded.priority)"
 )
+_ENDED = ("done", "failed", "cancelled")
+#: A batch whose last row has ended is over as well.
+_CLOSE = (
+    f"UPDATE runs SET state = 'done', updated = {_NOW} WHERE id = ? AND kind = 'map' AND state = 'ready' AND NOT EXISTS"
+    f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND kind = 'row' AND state NOT IN {_ENDED})"
+)
 _LIVE = (
     "SELECT 1 FROM procrastinate_jobs job JOIN procrastinate_workers worker ON worker.id = job.worker_id"
     " WHERE job.status = 'doing' AND worker.last_heartbeat > now() - make_interval(secs => ?)"
@@ -183,9 +189,15 @@ def beat(connection: Connection, worker: int | None, process: str, slots: int) -
             (worker,),
         )
     connection.execute(
-        f"INSERT INTO workers VALUES (?, ?, {_NOW}, {_NOW}) ON CONFLICT (process) DO UPDATE SET seen = {_NOW}",
+        f"INSERT INTO workers VALUES (?, ?, {_NOW}, {_NOW}) ON CONFLICT (process)"
+        f" DO UPDATE SET seen = {_NOW}, slots = excluded.slots",
         (process, slots),
     )
+
+
+def resign(connection: Connection, process: str) -> None:
+    """Say that a process works no more. That it did stays known: what it may have left behind was a worker's."""
+    connection.execute("UPDATE workers SET slots = 0 WHERE process = ?", (process,))
 
 
 def claim(database: Postgres, run: str, job: int, lease: float, lost: int = 0) -> int | None:
@@ -249,9 +261,11 @@ def left(database: Postgres, run: str, epoch: int, process: str, error: BaseExce
 
     def look(connection: Connection) -> None:
         found: Any = connection.execute(
-            "SELECT state, owner, epoch FROM runs WHERE id = ? FOR UPDATE", (run,)
+            "SELECT state, owner, epoch, parent FROM runs WHERE id = ? FOR UPDATE", (run,)
         ).fetchone()
-        state, owner, now = found or ("gone", "", 0)
+        state, owner, now, batch = found or ("gone", "", 0, None)
+        if batch is not None and state in _ENDED:
+            connection.execute(_CLOSE, (batch,))
         if state == "ready" and now == epoch:
             if error is not None and not isinstance(error, StoreError):
                 connection.execute("UPDATE runs SET state = 'failed' WHERE id = ?", (run,))

@@ -168,11 +168,14 @@ class Runner:
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        chosen = (signal.SIGTERM, signal.SIGINT)
+        chosen, before = (signal.SIGTERM, signal.SIGINT), signal.getsignal(signal.SIGINT)
 
         def stop() -> None:
             for each in chosen:
                 loop.remove_signal_handler(each)
+            # Python's own would wait for the threads of the runs.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            log.warning("takes no more runs, and ends with those that it runs; the next signal ends it at once")
             self.stop()
 
         for each in chosen:
@@ -182,6 +185,7 @@ class Runner:
         finally:
             for each in chosen:
                 loop.remove_signal_handler(each)
+            signal.signal(signal.SIGINT, before)
 
     # In the threads of runs
 
@@ -227,6 +231,8 @@ class Runner:
                 # Others could not say either that they live.
                 beat_at, blind_until = 0.0, time.monotonic() + self._lease
                 log.warning("%s", error)
+        with contextlib.suppress(StoreError):
+            database.write(lambda connection: queue.resign(connection, process()))
         database.close()
 
     def _beat(self, database: Postgres) -> None:
