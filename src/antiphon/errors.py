@@ -29,7 +29,11 @@ AntiphonError
 │   ├── Changed              it asks for something else than the last time (antiphon.journal)
 │   ├── TakenOver            somebody else goes on with it, or has ended it (antiphon.journal)
 │   └── JournalFailed        what it does can no longer be written down (antiphon.journal)
-├── RepositoryError          what could not be done in a git repository
+├── NotThere                 a value of the environment that is not what it was
+├── SecretRefused            a message that holds what looks like a secret (antiphon.agents)
+├── RepositoryError          what could not be done in a git repository (antiphon.agents)
+├── OverCap                  a request beyond what a team may spend
+├── InCircles                an agent that does the same again and again
 ├── Unfinished               a run that somebody else is at (antiphon.journal)
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── Waiting              a person is needed, and nobody is there (antiphon.session)

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.effects import HalfDone, Said
+from antiphon.effects import HalfDone, Node, Place, Said, at
 from antiphon.errors import NotReadyError, StoreError
-from antiphon.journal import Changed, Journal, QuestionEntry, TakenOver, Unfinished
+from antiphon.journal import Changed, Journal, QuestionEntry, Running, TakenOver, Unfinished
+from antiphon.journal.shelf import set_aside
 from antiphon.lang.run import Host, VibeError, loads
 from antiphon.session import Session, Waiting
 from antiphon.store import Store
@@ -381,3 +382,27 @@ def test_a_process_that_is_killed(path: str) -> None:
     first.wait()
     again = subprocess.run([sys.executable, "-c", PROGRAM, path, "on"], capture_output=True, text=True, check=True)
     assert again.stdout.splitlines() == ["sum 1", "HalfDone"]
+
+
+def test_what_was_set_aside_is_used_also_by_who_goes_on_later(tmp_path: Path) -> None:
+    journal, done = Journal(tmp_path / "j.db"), list[str]()
+
+    def step(name: str) -> str:
+        done.append(name)
+        return name
+
+    def steps(running: Running, *names: str, state: str) -> None:
+        with at(Place(Node(), (running.performer,))):
+            assert [journal.step(step, name) for name in names] == list(names)
+        running.leave(state)
+
+    steps(journal.begin("python", "r", id="r"), "a", "b", "c", "d", state="interrupted")
+    again = journal.go_on("r")
+    set_aside(journal, again, decided={"1": None})
+    steps(again, "a", "b", state="interrupted")
+    once_more = journal.go_on("r")
+    set_aside(journal, once_more, decided={"2": None})
+    steps(once_more, "a", state="waiting")
+    steps(journal.go_on("r"), "a", "b", "c", state="interrupted")
+    steps(journal.go_on("r"), "a", "b", "c", "d", "e", state="done")
+    assert done == ["a", "b", "c", "d", "a", "b", "e"]

@@ -91,9 +91,9 @@ class Running:
         )
         self.performer = Entries(self.journal, self.id, self._epoch)
 
-    def set_aside(self) -> str:
-        """Begin anew: what was done is kept as a run that is part of this one; its name."""
-        name = self.journal.set_aside(self.id, self._epoch)
+    def set_aside(self, about: Mapping[str, Any]) -> str:
+        """Begin anew: what was done is kept as a run that is part of this one; its name. `about` says what for."""
+        name = self.journal.set_aside(self.id, self._epoch, as_text(about))
         self.performer = Entries(self.journal, self.id, self._epoch)
         return name
 
@@ -255,7 +255,11 @@ class Journal(Records):
             )
             return epoch + 1
 
-        return Running(self, id, self._database.write(take), other_model=other_model)
+        from antiphon.journal.shelf import shelf_of
+
+        running = Running(self, id, self._database.write(take), other_model=other_model)
+        running.performer.shelf = shelf_of(self, id)
+        return running
 
     def free(self, id: str) -> None:
         """Take a run, and what is part of it, from whoever is at it, who does nothing more from the next effect on."""
@@ -278,6 +282,8 @@ class Journal(Records):
                 " WHERE id = ? AND epoch = ?",
                 (as_now, self._database.now(connection), body and _name(body), self._wakes(connection, id), id, epoch),
             )
+            if state == "done":
+                connection.execute(_REPLACE, (id,))
 
         self._database.write(let_go)
 
@@ -314,8 +320,8 @@ class Journal(Records):
                 (self._database.now(connection), id),
             )
 
-    def set_aside(self, id: str, epoch: int) -> str:
-        """Give what a run has done so far to a run of its own, which is over and part of it."""
+    def set_aside(self, id: str, epoch: int, about: str) -> str:
+        """Give what a run has done so far to a run of its own, which is part of it and used until that is over."""
         with self._database.writing() as connection:
             self._check_epoch(connection, id, epoch)
             ((count,),) = connection.execute(
@@ -323,9 +329,10 @@ class Journal(Records):
             ).fetchall()
             name = f"{id}~{count + 1}"
             connection.execute(
-                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent)"
-                " SELECT ?, 'replaced', created, updated, 0, '', 'earlier', title, begun_as, id FROM runs WHERE id = ?",
-                (name, id),
+                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, parent, ending)"
+                " SELECT ?, 'shelved', created, updated, 0, '', 'earlier', title, begun_as, id, ? FROM runs"
+                " WHERE id = ?",
+                (name, about, id),
             )
             connection.execute("UPDATE effects SET run = ? WHERE run = ?", (name, id))
             # Whoever goes on with it when this process is gone does not begin anew once more.
@@ -418,6 +425,8 @@ class Journal(Records):
         return min([*moments, *([] if held is None else [held])], default=None)
 
 
+#: What was set aside of a run is of no more use.
+_REPLACE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
 _USED = " UNION ".join(
     f"SELECT {column} FROM {table} WHERE {column} LIKE '@%'"
     for table, column in (("effects", "effect"), ("effects", "outcome"), ("runs", "begun_as"), ("runs", "ending"))

@@ -6,11 +6,12 @@ import hashlib
 import re
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from antiphon._json import loads
 from antiphon.effects import HalfDone, Outcome, outcome_json
 from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError, StoreError
@@ -26,6 +27,18 @@ _INDEX = "SELECT path, seq, kind, hash, state FROM effects WHERE run = ? AND seq
 _COUNTED = re.compile(r"(?<![^/.])\d+(?=[\[/.]|$)")
 
 
+#: No run has done so many things.
+_MOST = 1 << 40
+
+
+class Aside(NamedTuple):
+    """A run that holds what was set aside, and what was decided then."""
+
+    run: str
+    decided: Decided
+    without_failed: bool
+
+
 class KeptRows:
     """Finished effects of a run, found by what they asked for; how often in a thread of work, and not where.
 
@@ -34,9 +47,10 @@ class KeptRows:
     now.
     """
 
-    def __init__(self, journal: Journal, run: str, decided: Decided, without_failed: bool) -> None:
+    def __init__(self, journal: Journal, aside: Sequence[Aside]) -> None:
         self._journal = journal
-        self._run = run
+        #: From the newest on: what was decided there holds for those before it too.
+        self._aside = aside
         self.reused = 0
         self.left = 0
         self.changed: list[str] = []
@@ -45,14 +59,22 @@ class KeptRows:
         self._more: dict[bytes, deque[int]] = {}
         #: Rounds side by side take at once.
         self._lock = threading.Lock()
-        last = -1
-        while found := journal.read(_INDEX, (run, last)):
-            for path, seq, kind, hash, state in found:
-                if without_failed and state == "failed" and not self._is_half_done(path):
-                    continue
-                if not any(_begins_anew(path, each, given) for each, given in decided.items()):
-                    self._add(_key(path, kind, hash), seq)
-            last = found[-1][1]
+        decided: dict[str, Outcome | None] = {}
+        for number, each in enumerate(aside):
+            decided = {**each.decided, **decided}
+            self._index(number, each, decided)
+
+    def _index(self, number: int, aside: Aside, decided: Decided) -> None:
+        for path, seq, kind, hash, state in _indexed(self._journal, aside.run):
+            if aside.without_failed and state == "failed" and not self._is_half_done(aside.run, path):
+                continue
+            if not any(_begins_anew(path, each, given) for each, given in decided.items()):
+                self._add(_key(path, kind, hash), number * _MOST + seq)
+
+    def pass_over(self, run: str) -> None:
+        """Leave out what a run has taken before."""
+        for path, _, kind, hash, _ in _indexed(self._journal, run):
+            self._pop(_key(path, kind, hash))
 
     def take(self, path: str, kind: str, hash: str) -> Row | None:
         """A finished effect that is the same, once. Of one that was interrupted it is not known whether it is."""
@@ -78,24 +100,29 @@ class KeptRows:
             self._first[key] = seq
 
     def _next(self, path: str, kind: str, hash: str) -> Row | None:
-        key = _key(path, kind, hash)
         with self._lock:
-            if (seq := self._first.pop(key, None)) is None:
-                return None
-            if key in self._more:
-                self._first[key] = self._more[key].popleft()
-                if not self._more[key]:
-                    del self._more[key]
-            self.left -= 1
-        return self._row(seq)
+            number = self._pop(_key(path, kind, hash))
+        return None if number is None else self._row(number)
 
-    def _row(self, seq: int) -> Row | None:
-        found = self._journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq = ?", (self._run, seq))
+    def _pop(self, key: bytes) -> int | None:
+        if (number := self._first.pop(key, None)) is None:
+            return None
+        if key in self._more:
+            self._first[key] = self._more[key].popleft()
+            if not self._more[key]:
+                del self._more[key]
+        self.left -= 1
+        return number
+
+    def _row(self, number: int) -> Row | None:
+        which, seq = divmod(number, _MOST)
+        run = self._aside[which].run
+        found = self._journal.read(f"SELECT {COLUMNS} FROM effects WHERE run = ? AND seq = ?", (run, seq))
         return Row(*found[0]) if found else None
 
-    def _is_half_done(self, path: str) -> bool:
+    def _is_half_done(self, run: str, path: str) -> bool:
         """Whether it was interrupted in the middle: doing that again is for somebody to decide who has looked."""
-        found = self._journal.read("SELECT outcome FROM effects WHERE run = ? AND path = ?", (self._run, path))
+        found = self._journal.read("SELECT outcome FROM effects WHERE run = ? AND path = ?", (run, path))
         try:
             return is_half_done(outcome_at(self._journal, found[0][0] or "", path))
         except StoreError:
@@ -124,14 +151,44 @@ def set_aside(
     for path, given in decided.items():
         if given is not None:
             running.settle(path, given)
-    kept = KeptRows(journal, running.set_aside(), decided, without_failed)
+    about = {"decided": {path: given is not None for path, given in decided.items()}, "failed": without_failed}
+    running.set_aside(about)
+    kept = shelf_of(journal, running.id)
+    assert kept is not None
     running.performer.shelf = kept
     return kept
+
+
+def shelf_of(journal: Journal, run: str) -> KeptRows | None:
+    """What was set aside of a run and not used yet; nothing, where there is none or it ended since."""
+    rows = journal.read(
+        "SELECT id, ending FROM runs WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
+        " ORDER BY length(id) DESC, id DESC",
+        (run,),
+    )
+    if not rows:
+        return None
+    kept = KeptRows(journal, [_aside(*row) for row in rows])
+    kept.pass_over(run)
+    return kept
+
+
+def _aside(run: str, about: str) -> Aside:
+    data = loads(about, f"what was decided about run {run!r}")
+    return Aside(run, {path: Outcome() if given else None for path, given in data["decided"].items()}, data["failed"])
 
 
 def is_half_done(outcome: Outcome | None) -> bool:
     """Whether an outcome says that something was interrupted in the middle."""
     return outcome is not None and isinstance(outcome.error, HalfDone)
+
+
+def _indexed(journal: Journal, run: str) -> Generator[Any]:
+    """Path, number, kind, hash and state of all that a run has done."""
+    last = -1
+    while found := journal.read(_INDEX, (run, last)):
+        yield from found
+        last = found[-1][1]
 
 
 def _begins_anew(path: str, decided: str, given: Outcome | None) -> bool:
