@@ -341,6 +341,12 @@ class TestMistakes:
         ran = antiphon("team", "status")
         assert (ran.code, "is in no git repository" in ran.err) == (2, True)
 
+    def test_where_nothing_is_to_be_saved(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("ANTIPHON_LOGS", "off")
+        ran = antiphon("team", "run", "--solo", "Mend add")
+        assert (ran.code, "antiphon team --db FILE" in ran.err) == (2, True)
+        assert antiphon("team", "--db", str(tmp_path / "here.db"), "run", "--solo", "Mend add").code == 0
+
     def test_no_team_yet(self):
         for words in (("status",), ("resume",), ("chat",), ("log", "pm"), ("stop",), ("list",), ("answer", "1", "x")):
             ran = antiphon("team", *words, input="")
