@@ -159,7 +159,7 @@ class TestWaiting:
         number = str(question())
         assert antiphon("team", "answer", number, "one").code == 0
         again = antiphon("team", "answer", number, "two")
-        assert (again.code, f"question {number} is not open; open: none" in again.err) == (2, True)
+        assert (again.code, f"question {number} has its answer already: one" in again.err) == (2, True)
         strange = antiphon("team", "answer", "4711", "x")
         assert (strange.code, "is not open" in strange.err) == (2, True)
 
