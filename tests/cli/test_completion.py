@@ -27,6 +27,7 @@ def test_bash_is_told_commands_and_options():
         return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
     assert completed("antiphon ch", 1) == ["chat", "check"]
+    assert "development" in completed("antiphon team chat dev", 3)
     assert "--replay" in completed("antiphon run --re", 2)
 
 

@@ -159,7 +159,7 @@ class TestWaiting:
         number = str(question())
         assert antiphon("team", "answer", number, "one").code == 0
         again = antiphon("team", "answer", number, "two")
-        assert (again.code, f"question {number} is not open; open: none" in again.err) == (2, True)
+        assert (again.code, f"question {number} has its answer already: one" in again.err) == (2, True)
         strange = antiphon("team", "answer", "4711", "x")
         assert (strange.code, "is not open" in strange.err) == (2, True)
 
@@ -340,6 +340,12 @@ class TestMistakes:
         assert (ran.code, "is not in a git repository; `git init`" in ran.err) == (2, True)
         ran = antiphon("team", "status")
         assert (ran.code, "is in no git repository" in ran.err) == (2, True)
+
+    def test_where_nothing_is_to_be_saved(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("ANTIPHON_LOGS", "off")
+        ran = antiphon("team", "run", "--solo", "Mend add")
+        assert (ran.code, "antiphon team --db FILE" in ran.err) == (2, True)
+        assert antiphon("team", "--db", str(tmp_path / "here.db"), "run", "--solo", "Mend add").code == 0
 
     def test_no_team_yet(self):
         for words in (("status",), ("resume",), ("chat",), ("log", "pm"), ("stop",), ("list",), ("answer", "1", "x")):

@@ -91,7 +91,8 @@ def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> 
     if settings.sandbox:
         _check_sandbox()
     models = cast(settings)
-    begun = Team.begin(text, found.top, _named(settings, models), journal=opened_journal(), models=models)
+    journal = opened_journal(writing=True)
+    begun = Team.begin(text, found.top, _named(settings, models), journal=journal, models=models)
     _introduce(begun, models)
     for note in found.notes:
         tell(note)
@@ -103,7 +104,10 @@ def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> 
 @_MAX_COST
 @_MAX_REQUESTS
 def resume(which: str | None, cost: float | None, requests: int | None) -> None:
-    """Go on with a team that was left: what it has done is not done again."""
+    """Go on with a team that was left.
+
+    What it has done is not done again.
+    """
     from antiphon.cli.team_running import go_on_with
 
     found = found_team(which)
@@ -120,7 +124,10 @@ def resume(which: str | None, cost: float | None, requests: int | None) -> None:
 @_TEAM
 @click.option("--resume", "goes_on", is_flag=True, help="Then go on with the team here, if nobody does.")
 def answer(id: int, text: tuple[str, ...], which: str | None, goes_on: bool) -> None:
-    """Answer a question of a team, by its number; `-` as the TEXT reads it from standard input."""
+    """Answer a question of a team, by its number.
+
+    `-` as the TEXT reads it from standard input.
+    """
     from antiphon.cli.team_running import go_on_with
 
     found = team_of_message(id, which)
@@ -152,7 +159,10 @@ def stop(which: str | None) -> None:
 @click.option("--at", "at_", type=int, required=True, metavar="MESSAGE", help="The number of the last message kept.")
 @click.option("--no-resume", is_flag=True, help="Only make it.")
 def fork(which: str | None, at_: int, no_resume: bool) -> None:
-    """Begin another team with what this one had said and done up to a message, and let it go on from there."""
+    """Begin another team from a message of this one.
+
+    It has said and done what this one had up to there, and goes on.
+    """
     from antiphon.cli.team_running import go_on_with
 
     made = team_of_message(at_, which).fork(at_)
@@ -169,7 +179,7 @@ def fork(which: str | None, at_: int, no_resume: bool) -> None:
 @click.argument("which", metavar="[TEAM]", required=False, shell_complete=_teams)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(which: str | None, as_json: bool) -> None:
-    """Show how a team stands: its tasks, what it asks, what it has used."""
+    """Show tasks, open questions, and what was used."""
     from antiphon.cli.team_told import set_in, status_json, status_lines
     from antiphon.cli.team_views import write
 
@@ -221,7 +231,10 @@ def diff(task: str | None, which: str | None) -> None:
 @_TEAM
 @click.option("--full", is_flag=True, help="Open all results.")
 def log(agent: str, which: str | None, full: bool) -> None:
-    """Show what an agent was told, said and did: pm, architect, coder-1, …"""
+    """Show what an agent was told, said and did.
+
+    AGENT is pm, architect, coder-1, and so on.
+    """
     from antiphon.cli.team_looking import show_log
 
     show_log(found_team(which), agent, full)
@@ -233,10 +246,11 @@ def log(agent: str, which: str | None, full: bool) -> None:
 @click.option("-n", "--limit", type=click.IntRange(0), default=20, show_default=True, help="So many old messages.")
 @click.option("-f", "--follow", is_flag=True, help="Without a terminal: print what is new until the team is left.")
 def chat(channel: str | None, which: str | None, limit: int, follow: bool) -> None:
-    """Read what is said in a team, and say something: `@coder-1 text` is for coder-1, `#12 text` answers question 12.
+    """Read what is said in a team, and say something.
 
-    Without a CHANNEL both are shown: product, where the product manager listens, and development, where the architect
-    and the coders do. Where standard input is no terminal, each of its lines is said.
+    `@coder-1 text` is for coder-1, and `#12 text` answers question 12. Without a CHANNEL both are shown: product, where
+    the product manager listens, and development, where the architect and the coders do. Where standard input is no
+    terminal, each of its lines is said.
     """
     from antiphon.cli.team_talk import talk
 
@@ -246,7 +260,7 @@ def chat(channel: str | None, which: str | None, limit: int, follow: bool) -> No
 @team.command()
 @click.option("--repo", default=".", type=click.Path(file_okay=False), metavar="DIR", help="The repository.")
 def init(repo: str) -> None:
-    """Write a `team.toml` that explains itself to the top of the repository."""
+    """Write a `team.toml` that explains itself."""
     from antiphon.agents.repository import Repository
     from antiphon.agents.settings import FILE, TEMPLATE
 

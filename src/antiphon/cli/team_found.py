@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.errors import NotSavedError
+from antiphon.errors import ConfigurationError, NotSavedError
 
 if TYPE_CHECKING:
     from antiphon.agents import Team, TeamSettings
@@ -20,11 +20,17 @@ if TYPE_CHECKING:
 _ROLES = ("pm", "architect", "coder")
 
 
-def opened_journal() -> Journal:
-    """The journal that the command was given, or the user's own."""
+def opened_journal(*, writing: bool = False) -> Journal:
+    """The journal that the command was given, or the user's own; in that nothing is begun that is not to be saved."""
     from antiphon.journal import Journal
+    from antiphon.store.place import VARIABLE, is_off
 
-    return Journal(click.get_current_context().find_object(str))
+    place = click.get_current_context().find_object(str)
+    if writing and place is None and is_off():
+        raise ConfigurationError(
+            f"`{VARIABLE}=off` saves nothing, and a team is what is said in it; `antiphon team --db FILE` keeps that"
+        )
+    return Journal(place)
 
 
 def found_team(which: str | None = None, **given: Any) -> Team:
