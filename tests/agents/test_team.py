@@ -147,6 +147,29 @@ def test_two_tasks_on_one_file_conflict_where_all_can_see_it_and_are_brought_tog
     assert merged_file(team, repo, "a") == "eins uno"
 
 
+def test_what_is_green_alone_and_red_with_what_was_merged_before_is_not_merged(tmp_path: Path) -> None:
+    check = "grep -q one a || grep -q two b || test -f both\n"
+    repo = repository(tmp_path / "repo", {"a": "one\n", "b": "two\n", "check.sh": check})
+
+    def code(conversation: Any) -> Any:
+        last = told(conversation)
+        if "short plan" in last:
+            return "plan"
+        if "together with what was merged since" in last:
+            return calls("write_file", path="both", content="x\n")
+        if "Now do it" in last:
+            name = "a" if "# Task 1" in conversation.turns[0].text else "b"
+            return calls("write_file", path=name, content="new\n")
+        return SUBMIT
+
+    architect = Script(tasks("one", "two"), *[APPROVE] * 4)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=architect, coder=Acting(code), coders=2)
+    state = accept(team)
+    assert [task.state for task in state.tasks.values()] == ["merged", "merged"], facts(team)
+    assert sum("failed, with what was merged before" in each for each in facts(team)) == 1
+    assert merged_file(team, repo, "both") == "x"
+
+
 def test_a_conflict_that_stays_is_for_the_human(tmp_path: Path) -> None:
     repo = repository(tmp_path / "repo", {"a": "one\n", "check.sh": "true\n"})
     # Whoever is second leaves the marks where they are.
