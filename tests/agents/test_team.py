@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import os
 from dataclasses import replace
@@ -14,10 +15,12 @@ from antiphon import tool
 from antiphon.agents import RepositoryError, SecretRefused, Team
 from antiphon.agents.facts import Ended, TurnPaused
 from antiphon.agents.roles import SOLO
+from antiphon.agents.toolbox import writing
+from antiphon.conversation import Conversation, ToolCall
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError, NotSavedError, OptionError, RateLimited, ServerFailed
 from antiphon.journal import Journal, TakenOver
-from antiphon.tools import Policy, Rule
+from antiphon.tools import Policy, Rule, execute
 from tests.agents.teams import (
     APPROVE,
     CHANGES,
@@ -142,6 +145,29 @@ def test_two_tasks_on_one_file_conflict_where_all_can_see_it_and_are_brought_tog
     assert [task.state for task in state.tasks.values()] == ["merged", "merged"], facts(team)
     assert any("conflicts in a" in each for each in facts(team))
     assert merged_file(team, repo, "a") == "eins uno"
+
+
+def test_what_is_green_alone_and_red_with_what_was_merged_before_is_not_merged(tmp_path: Path) -> None:
+    check = "grep -q one a || grep -q two b || test -f both\n"
+    repo = repository(tmp_path / "repo", {"a": "one\n", "b": "two\n", "check.sh": check})
+
+    def code(conversation: Any) -> Any:
+        last = told(conversation)
+        if "short plan" in last:
+            return "plan"
+        if "together with what was merged since" in last:
+            return calls("write_file", path="both", content="x\n")
+        if "Now do it" in last:
+            name = "a" if "# Task 1" in conversation.turns[0].text else "b"
+            return calls("write_file", path=name, content="new\n")
+        return SUBMIT
+
+    architect = Script(tasks("one", "two"), *[APPROVE] * 4)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=architect, coder=Acting(code), coders=2)
+    state = accept(team)
+    assert [task.state for task in state.tasks.values()] == ["merged", "merged"], facts(team)
+    assert sum("failed, with what was merged before" in each for each in facts(team)) == 1
+    assert merged_file(team, repo, "both") == "x"
 
 
 def test_a_conflict_that_stays_is_for_the_human(tmp_path: Path) -> None:
@@ -912,3 +938,43 @@ def test_a_fork_at_any_message_comes_to_the_same_end(tmp_path: Path, repo: Path)
         assert sorted(map(str, said(fork, "answer"))) == sorted(map(str, said(team, "answer"))), at
         assert left(fork) == []
     assert (team.messages(), git(repo, "rev-parse", f"antiphon/{team.id}/main")) == before
+
+
+def test_a_fork_of_a_team_that_waits_asks_anew(tmp_path: Path, repo: Path) -> None:
+    coder = Script(calls("deploy", place="here"), FIX, SUBMIT)
+    team = begin(tmp_path, repo, coder=coder, solo=True, roles=[_deploying(tmp_path)])
+    (number,) = team.work().questions
+    fork = team.fork(team.messages()[-1].id)
+    fork._models = {"coder": Script(calls("deploy", place="there"), FIX, SUBMIT)}
+    assert fork.state.questions == {}
+    assert "there" in next(iter(fork.work().questions.values())).text
+    assert answer_all(fork).phase == "done"
+    assert (tmp_path / "deployed").read_text().split() == ["there"]
+    assert list(team.refresh().questions) == [number]
+    assert answer_all(team).phase == "done"
+    assert (tmp_path / "deployed").read_text().split() == ["there", "here"]
+
+
+def test_an_edit_that_is_done_again_after_a_crash_is_done_once(tmp_path: Path) -> None:
+    (tmp_path / "tree").mkdir()
+    file = tmp_path / "tree" / "a"
+    file.write_text("end\n")
+    edit = writing(str(tmp_path / "tree"), tmp_path / "notes")["edit_file"]
+
+    def do(key: str) -> str:
+        made = ToolCall.read("c1", "edit_file", {"path": "a", "old": "end", "new": "more\nend"})
+        return asyncio.run(execute(edit, made, Conversation(), None, key=key)).result.text
+
+    assert "Edited a" in do("run/1/c1")
+    assert "Edited a" in do("run/1/c1")
+    assert file.read_text() == "more\nend\n"
+    do("run/1/c2")
+    assert file.read_text() == "more\nmore\nend\n"
+    # Noted, and then killed before it was done.
+    (tmp_path / "notes2").mkdir()
+    again = writing(str(tmp_path / "tree"), tmp_path / "notes2")["edit_file"]
+    for note in (tmp_path / "notes").iterdir():
+        (tmp_path / "notes2" / note.name).write_text('"other"')
+    made = ToolCall.read("c1", "edit_file", {"path": "a", "old": "end", "new": "more\nend"})
+    asyncio.run(execute(again, made, Conversation(), None, key="run/1/c1"))
+    assert file.read_text().count("more") == 3
