@@ -216,6 +216,22 @@ def test_what_came_of_a_row_is_its_value(fake: Fake, tmp_path: Path) -> None:
     assert [each for each in forms(TOKEN) if each.encode() in written(tmp_path)] == []
 
 
+def test_a_row_that_is_tried_again_with_another_value_says_so(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del fake
+    text = 'let name = ""\nconst token = env("TOKEN")\nif token.length < 12 { throw "no" }\nname + " " + token'
+    Path("r.vibe").write_text(text, encoding="utf-8")
+    Path("rows.csv").write_text("name\nAda\n", encoding="utf-8")
+    monkeypatch.setenv("TOKEN", "too-short")
+    assert antiphon("map", "r.vibe", "rows.csv").code == 1
+    monkeypatch.setenv("TOKEN", TOKEN)
+    ran = antiphon("runs", "resume")
+    assert (ran.code, json.loads(ran.out)["value"]) == (0, f"Ada {TOKEN}"), ran.err
+    assert "row 1: the environment variable TOKEN has another value" in ran.err
+    assert b"too-short" not in written(tmp_path)
+
+
 def test_with_another_key_of_the_journal_that_is_what_is_said(fake: Fake, tmp_path: Path) -> None:
     left(fake)
     (key,) = (tmp_path / "data").glob("*.key")
