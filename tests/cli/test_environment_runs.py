@@ -165,6 +165,16 @@ def test_the_key_of_a_model_is_in_no_file_though_nobody_read_it(fake: Fake, tmp_
     assert KEY not in looked_at()
 
 
+def test_what_is_called_a_secret_is_one_though_nobody_read_it(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del fake
+    monkeypatch.setenv("MY_DB_PASSWORD", "correct-horse")
+    Path("k.vibe").write_text("py() { import os; return dict(os.environ) }.MY_DB_PASSWORD", encoding="utf-8")
+    assert json.loads(antiphon("run", "k.vibe", "--json").out)["value"] == "correct-horse"
+    assert b"correct-horse" not in written(tmp_path)
+
+
 def test_what_was_written_down_without_a_value_that_is_gone_is_told_of(
     fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
