@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
-from antiphon.errors import AntiphonError, ConfigurationError, StoreError
+from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, StoreError
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry
