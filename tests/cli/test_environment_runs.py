@@ -165,6 +165,16 @@ def test_the_key_of_a_model_is_in_no_file_though_nobody_read_it(fake: Fake, tmp_
     assert KEY not in looked_at()
 
 
+def test_what_is_called_a_secret_is_one_though_nobody_read_it(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del fake
+    monkeypatch.setenv("MY_DB_PASSWORD", "correct-horse")
+    Path("k.vibe").write_text("py() { import os; return dict(os.environ) }.MY_DB_PASSWORD", encoding="utf-8")
+    assert json.loads(antiphon("run", "k.vibe", "--json").out)["value"] == "correct-horse"
+    assert b"correct-horse" not in written(tmp_path)
+
+
 def test_what_was_written_down_without_a_value_that_is_gone_is_told_of(
     fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +224,22 @@ def test_what_came_of_a_row_is_its_value(fake: Fake, tmp_path: Path) -> None:
     assert json.loads(ran.out)["value"] == f"Ada {TOKEN}"
     assert json.loads(antiphon("runs", "resume").out)["value"] == f"Ada {TOKEN}"
     assert [each for each in forms(TOKEN) if each.encode() in written(tmp_path)] == []
+
+
+def test_a_row_that_is_tried_again_with_another_value_says_so(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del fake
+    text = 'let name = ""\nconst token = env("TOKEN")\nif token.length < 12 { throw "no" }\nname + " " + token'
+    Path("r.vibe").write_text(text, encoding="utf-8")
+    Path("rows.csv").write_text("name\nAda\n", encoding="utf-8")
+    monkeypatch.setenv("TOKEN", "too-short")
+    assert antiphon("map", "r.vibe", "rows.csv").code == 1
+    monkeypatch.setenv("TOKEN", TOKEN)
+    ran = antiphon("runs", "resume")
+    assert (ran.code, json.loads(ran.out)["value"]) == (0, f"Ada {TOKEN}"), ran.err
+    assert "row 1: the environment variable TOKEN has another value" in ran.err
+    assert b"too-short" not in written(tmp_path)
 
 
 def test_with_another_key_of_the_journal_that_is_what_is_said(fake: Fake, tmp_path: Path) -> None:

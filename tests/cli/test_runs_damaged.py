@@ -176,7 +176,7 @@ def test_a_full_disk_stops_a_run_that_can_be_gone_on_with() -> None:
     ran = antiphon("runs", "resume")
     if ran.code == 1:
         # The step whose end could not be noted took effect, or did not.
-        (path,) = [word for word in ran.err.split() if word.isdecimal()][:1]
+        (path,) = re.findall(r"step (\S+) was interrupted", ran.err)
         ran = antiphon("runs", "resume", "--retry", path)
     assert (ran.code, ran.out) == (0, "over\n")
 

@@ -341,3 +341,19 @@ def test_a_configured_server_is_started_when_it_is_imported_from(write: Any, mon
     assert "no MCP server `nosuch` is configured" in ran.err
     assert "there are: files" in ran.err
     assert "no tool `nosuch`" in antiphon("run", write('import { nosuch } from "mcp:files"\nprint(nosuch())')).err
+
+
+def test_a_program_that_only_prints_loads_nothing_that_models_need(tmp_path: Path):
+    (tmp_path / "hello.vibe").write_text('print("hello")', encoding="utf-8")
+    code = (
+        "import sys; sys.argv = ['antiphon', 'run', 'hello.vibe']\n"
+        "from antiphon.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "print(sorted({name.split('.')[1] for name in sys.modules if name.startswith('antiphon.')}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    said, loaded = ran.stdout.splitlines()
+    assert said == "hello"
+    heavy = {"agents", "conversation", "formats", "journal", "providers", "render", "store", "tools", "views", "wire"}
+    assert heavy & set(eval(loaded)) == set()

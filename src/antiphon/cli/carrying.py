@@ -175,7 +175,11 @@ def _left(kept: Late | None, report: Report) -> Running | None:
     """Let go of the run, if there is one in a journal, and give it."""
     if kept is None or kept.running is None:
         return None
-    leave(kept, report)
+    try:
+        leave(kept, report)
+    except StoreError as error:
+        # Why it ended is told all the same; a run whose process is gone can be gone on with.
+        _tell(str(error))
     return kept.running
 
 

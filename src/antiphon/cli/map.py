@@ -155,6 +155,9 @@ def _print_line(result: RowResult) -> None:
     if "value" in told:
         told["value"] = plain(told["value"])
     click.echo(json.dumps(told).replace("\x7f", "\\u007f"))
+    for name in result.changed:
+        said = f"the environment variable {printable(name)} has another value than the last time"
+        click.echo(f"antiphon: row {result.number}: {said}; what used it ran again", err=True)
     if result.outcome != "done":
         how = f"; `antiphon runs answer {result.run} TEXT`, or `allow`" if result.outcome == "waiting" else ""
         click.echo(f"antiphon: row {result.number}: {printable_line(result.error)}{how}", err=True)

@@ -9,7 +9,6 @@ from antiphon.config.configuration import Configuration
 from antiphon.config.environment import Environment
 from antiphon.config.files import ConfigFile
 from antiphon.config.trust import Project
-from antiphon.providers.registry import PROVIDERS, resolve
 
 #: What is used of a provider whose key is there, in this order.
 MODELS = {
@@ -53,6 +52,8 @@ class Destination:
 
 def destination(configuration: Configuration, model: str) -> Destination:
     """Where a model is asked."""
+    from antiphon.providers.registry import resolve
+
     environment = configuration.environment
     provider = resolve(model)[0]
     if provider.name == "local":
@@ -109,6 +110,8 @@ def _variable(environment: Environment) -> tuple[str, str]:
 
 
 def _key(environment: Environment) -> tuple[str, str]:
+    from antiphon.providers.registry import PROVIDERS
+
     for name, model in MODELS.items():
         if place := environment.key_place(PROVIDERS[name]):
             return model, place

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from antiphon.config import keys
-from antiphon.providers.registry import PROVIDERS, Provider
+
+if TYPE_CHECKING:
+    from antiphon.providers.registry import Provider
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +59,7 @@ class Environment(Mapping[str, str]):
     @cached_property
     def _stored(self) -> dict[str, str]:
         """The stored keys of providers for which the user has set no variable."""
-        served = {name for each in PROVIDERS.values() if _first(self.own, each) for name in each.key_env}
+        served = {name for each in _providers() if _first(self.own, each) for name in each.key_env}
         return {name: key for name, key in keys.read(self.keys_file).items() if name not in served}
 
 
@@ -66,10 +69,10 @@ def take(environment: Environment, values: Mapping[str, str], path: Path) -> tup
     That is providers' keys and addresses and `ANTIPHON_MODEL`, and only where the user has none: not in a variable, and
     not stored. An address is taken only with a key from the same file, or where there is no key at all.
     """
-    served = {name for each in PROVIDERS.values() if environment.key_place(each) for name in each.key_env}
+    served = {name for each in _providers() if environment.key_place(each) for name in each.key_env}
     wanted = {"ANTIPHON_MODEL", *provider_keys()} - served
     notes: list[str] = []
-    for name in dict.fromkeys(name for each in PROVIDERS.values() for name in each.url_env):
+    for name in dict.fromkeys(name for each in _providers() for name in each.url_env):
         if name not in values or name in environment.own:
             continue
         elsewhere = key_of_address(name, environment)
@@ -86,13 +89,20 @@ def take(environment: Environment, values: Mapping[str, str], path: Path) -> tup
 
 def provider_keys() -> frozenset[str]:
     """The variables that hold providers' keys."""
-    return frozenset(name for each in PROVIDERS.values() for name in each.key_env)
+    return frozenset(name for each in _providers() for name in each.key_env)
 
 
 def key_of_address(name: str, environment: Environment) -> str:
     """Where the key comes from that would be sent to the address in a variable, or nothing if there is none."""
-    places = (environment.key_place(each) for each in PROVIDERS.values() if name in each.url_env)
+    places = (environment.key_place(each) for each in _providers() if name in each.url_env)
     return next(filter(None, places), "")
+
+
+def _providers() -> Iterable[Provider]:
+    # Who only prints has no need of them, and they know all that can be sent.
+    from antiphon.providers.registry import PROVIDERS
+
+    return PROVIDERS.values()
 
 
 def _first(variables: Mapping[str, str], provider: Provider) -> str:

@@ -11,7 +11,6 @@ from antiphon._places import user_directory
 from antiphon._suggestions import nearest
 from antiphon.config.places import read_own, write_private
 from antiphon.errors import ConfigurationError
-from antiphon.providers.registry import PROVIDERS
 
 _SERVICE = "antiphon"
 
@@ -43,6 +42,8 @@ def remove_key(name: str) -> bool:
 
 def variable_of(name: str) -> str:
     """The variable a provider's key goes by. An unknown name is not repeated: it may be a key in the wrong place."""
+    from antiphon.providers.registry import PROVIDERS
+
     provider = PROVIDERS.get({"gemini": "google"}.get(name, name))
     if provider is None:
         names = [each.name for each in PROVIDERS.values() if each.key_env]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from functools import cached_property
 from os import PathLike
@@ -54,13 +55,15 @@ class Records:
 
     @cached_property
     def withheld(self) -> Withheld:
-        """What nobody writes down: the keys of models that are known here."""
+        """What nobody writes down: the keys of models, and what the environment has under the name of a secret."""
         from antiphon.config import load_configuration
+        from antiphon.providers.secrets import is_secret_name
 
         found = Withheld(self.seal)
-        for name, key in load_configuration().environment.known_keys().items():
-            if len(key) >= SHORT:
-                found.learn(name, key)
+        named = {name: value for name, value in os.environ.items() if is_secret_name(name)}
+        for name, value in {**named, **load_configuration().environment.known_keys()}.items():
+            if len(value) >= SHORT:
+                found.learn(name, value)
         return found
 
     @property

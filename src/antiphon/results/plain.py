@@ -34,6 +34,13 @@ class Whole:
         raise NotImplementedError
 
 
+class StandIn:
+    """Something that stands for a `value`: as the result of a tool it is that value."""
+
+    __slots__ = ()
+    value: Any
+
+
 def plain(value: object) -> Any:
     """The value as JSON data. Cycles and depths end in an ellipsis, NaN and bytes become text."""
     return _plain(value, DEPTH, set(), False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -74,6 +73,8 @@ def sources_of(program: Program) -> dict[str, str]:
 
 def kept_program(begun: Begun) -> str:
     """Where the texts that are kept with a run are, as files beside one another as they were; the program's own."""
+    import hashlib
+
     from antiphon.conversation.storage import write_atomically
 
     known = hashlib.sha256(json.dumps(begun.sources, sort_keys=True).encode()).hexdigest()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.run.questions import NobodyThere
+from antiphon.runs.late import Late
 
 if TYPE_CHECKING:
     from antiphon.journal import Running
     from antiphon.lang.run.program import Report
-    from antiphon.runs.late import Late
 
 _ENDINGS = {"V0922": "limit", "V0923": "waiting", "V0925": "invalid", "V0930": "halted"}
 #: Where these end a run, it has failed, or can be gone on with when what stopped it is gone.
@@ -21,7 +21,7 @@ def ending_of(report: Report) -> str:
     return _ENDINGS.get(report.error.code, "failed") if report.error else report.outcome
 
 
-def leave(running: Running | Late, report: Report) -> dict[str, Any]:
+def leave(kept: Running | Late, report: Report) -> dict[str, Any]:
     """Let go of a run, and write down how it ended; that, as JSON data."""
     from antiphon.results import plain
 
@@ -32,5 +32,9 @@ def leave(running: Running | Late, report: Report) -> dict[str, Any]:
         state = "failed"
     error = None if report.error is None else report.error.to_json()
     told = {"outcome": ending, "value": plain(report.value), "error": error}
-    running.leave(state, told)
+    running = kept.running if isinstance(kept, Late) else kept
+    if running is not None and running.performer.shelf is not None and running.performer.shelf.changed:
+        # Environment variables that had another value than when the run read them before.
+        told["changed"] = sorted(set(running.performer.shelf.changed))
+    kept.leave(state, told)
     return told

@@ -11,7 +11,7 @@ from itertools import islice
 from os import PathLike
 from typing import Any
 
-from antiphon._shape import obj
+from antiphon._shape import arr, obj
 from antiphon.effects.budget import Budget
 from antiphon.effects.door import Performer
 from antiphon.effects.written import decoded
@@ -37,6 +37,7 @@ class RowResult:
 
     `outcome` is `done`, `failed`, `invalid`, `waiting`, `limit`, `cancelled` or `lost`, where workers died with it;
     `run` is the name of its run in the journal.
+    `changed` are environment variables that had another value by the time in which it was tried again.
     """
 
     number: int
@@ -45,6 +46,7 @@ class RowResult:
     error: str
     cost: float | None
     run: str
+    changed: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""
@@ -202,7 +204,9 @@ def _result(row: RunEntry, ending: Mapping[str, Any]) -> RowResult:
     outcome = ending.get("outcome", row.state) if row.state != "cancelled" else "cancelled"
     error = obj(ending.get("error"))
     said = f"{error['code']}: {error['message']}" if "code" in error else str(error.get("message", outcome))
-    return RowResult(row.number or 0, outcome, ending.get("value"), "" if outcome == "done" else said, row.cost, row.id)
+    told = "" if outcome == "done" else said
+    changed = tuple(str(each) for each in arr(ending.get("changed")))
+    return RowResult(row.number or 0, outcome, ending.get("value"), told, row.cost, row.id, changed)
 
 
 def _plain_host(performers: tuple[Performer, ...]) -> Host:

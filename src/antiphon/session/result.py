@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Literal, NoReturn, TypeVar, cast
 
-from antiphon.conversation import Conversation
-from antiphon.tools import ToolCallRecord
-from antiphon.tools.execution import StandIn
-from antiphon.wire import Usage
+from antiphon.results.plain import StandIn
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar as DefaultedTypeVar
 
+    from antiphon.conversation import Conversation
     from antiphon.session.people import Question
+    from antiphon.tools import ToolCallRecord
+    from antiphon.wire import Usage
 
     T = DefaultedTypeVar("T", default=Any)
 else:
@@ -24,6 +24,19 @@ else:
 
 #: How a run ended. Only `done` has what was asked for; each of the others is an exception.
 Ending = Literal["done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "wrong", "failed", "cancelled"]
+
+
+def _no_usage() -> Usage:
+    # A program that asks nobody has results too, and does without all that models need.
+    from antiphon.wire import Usage
+
+    return Usage()
+
+
+def _no_conversation() -> Conversation:
+    from antiphon.conversation import Conversation
+
+    return Conversation()
 
 
 def value_of(thing: Any) -> Any:
@@ -39,12 +52,12 @@ class RunRecord:
     that the model said, `tool_calls` are the calls so far and `waiting` is what a person is asked.
     """
 
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = field(default_factory=_no_usage)
     cost: float | None = None
     model: str = ""
     outcome: Ending = "done"
     detail: str = ""
-    conversation: Conversation = field(default_factory=Conversation, repr=False)
+    conversation: Conversation = field(default_factory=_no_conversation, repr=False)
     id: str = ""
     said: str = ""
     tool_calls: tuple[ToolCallRecord, ...] = ()

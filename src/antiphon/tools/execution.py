@@ -15,17 +15,10 @@ from antiphon.errors import ContentError, Halted, Unsettled
 from antiphon.results import Result, face
 from antiphon.results.face import images_of
 from antiphon.results.nested import gathered
+from antiphon.results.plain import StandIn
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.threads import called
 from antiphon.tools.tool import Finish, Pause, Tool, ToolContext, ToolFailure
-
-
-class StandIn:
-    """Something that stands for a `value`: as the result of a tool it is that value."""
-
-    __slots__ = ()
-    value: Any
-
 
 log = logging.getLogger("antiphon.tools")
 #: What a function raises because of how it is written, rather than because of what it met.

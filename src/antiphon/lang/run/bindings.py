@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.conversation import Conversation
 from antiphon.effects.door import place, privately
 from antiphon.effects.values import AskPerson, CallTool, Print, ReadClock, ReadEnvironment, RunPython, Said, Sleep
 from antiphon.lang.check.types import JSON, TEXT, Type
@@ -25,7 +24,7 @@ from antiphon.lang.run.values import described, from_python, kind_of, plain, tex
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
-    from antiphon.conversation import ToolCall
+    from antiphon.conversation import Conversation, ToolCall
     from antiphon.tools import Tool
 
 
@@ -166,6 +165,7 @@ class Module:
 
     def _executed(self, tool: Tool, call: ToolCall) -> list[str]:
         """What the tool says; or what it asks, with a mark that it does."""
+        from antiphon.conversation import Conversation
         from antiphon.session.portal import portal
         from antiphon.tools import Finish, Pause, execute
 

@@ -8,16 +8,14 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.conversation import Conversation
-from antiphon.conversation.transcript import transcript
 from antiphon.effects.door import Node, Place, Step, at, below, perform, place
 from antiphon.errors import Halted, Unsettled
 from antiphon.lang.compile.code import Site
 from antiphon.lang.run import context
 from antiphon.lang.run.errors import Stopped, VibeError
-from antiphon.lang.run.history import ends_open, since, with_turns, without_private
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.questions import Asleep, NobodyThere, halted, waits
@@ -28,6 +26,7 @@ from antiphon.lang.run.values import plain, text
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
+    from antiphon.conversation import Conversation
     from antiphon.effects import Effect
     from antiphon.session import Run
     from antiphon.session.portal import CancelScope
@@ -50,12 +49,15 @@ class Execution:
         #: What was started with `async` and not yet waited for at the end.
         self.pending: deque[Pending] = deque()
         self._states: ContextVar[State] = ContextVar("antiphon_lang_state")
-        self._first = State()
         self._default: ModelValue | None = None
         self._run: Run[Any] | None = None
         #: Rounds side by side ask at once.
         self._making = threading.RLock()
         self._node: Node | None = None
+
+    @cached_property
+    def _first(self) -> State:
+        return State()
 
     @contextmanager
     def active(self) -> Generator[None]:
@@ -185,6 +187,8 @@ class Execution:
 
     def ask(self, site: Site, prompt: str, model: ModelValue | None, depth: int) -> AIResult:
         """Ask a model from a place of the program; `depth` frames up is the program's own."""
+        from antiphon.lang.run.history import ends_open, with_turns, without_private
+
         state = self.state
         chosen = model or (self.default_model() if site.says_model else state.model or self.default_model())
         history = self._shown_history(site, state)
@@ -246,6 +250,9 @@ class Execution:
                 scope.remove(run.cancel)
 
     def _shown_history(self, site: Site, state: State) -> Conversation:
+        from antiphon.conversation import Conversation
+        from antiphon.lang.run.history import since, with_turns
+
         if site.context == "none":
             return Conversation()
         if site.context == "default":
@@ -261,6 +268,10 @@ class Execution:
 
     def compress(self, mark: Conversation, how: str | None, model: ModelValue | None) -> None:
         """Replace what happened since the mark by a summary of it."""
+        from antiphon.conversation import Conversation
+        from antiphon.conversation.transcript import transcript
+        from antiphon.lang.run.history import since
+
         state = self.state
         turns = since(state.history, mark)
         if not turns:
@@ -296,6 +307,8 @@ class Execution:
 
     def _join(self, pending: Pending, other: State, before: Conversation) -> None:
         """What happened in work that was begun with `async`, and is first used here now, happened here too."""
+        from antiphon.lang.run.history import since, with_turns
+
         state = self.state
         if pending in state.joined:
             return

@@ -7,21 +7,28 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from antiphon.conversation import Conversation
 from antiphon.lang.run.models import ModelValue
 
 if TYPE_CHECKING:
+    from antiphon.conversation import Conversation
     from antiphon.session import Run
     from antiphon.session.portal import CancelScope
+
+
+def _nothing() -> Conversation:
+    # A program that asks nobody has no history, and needs nothing to keep one.
+    from antiphon.conversation import Conversation
+
+    return Conversation()
 
 
 @dataclass(slots=True)
 class State:
     """Where a thread of the program is: what happened so far, and the model that is in force."""
 
-    history: Conversation = field(default_factory=Conversation)
+    history: Conversation = field(default_factory=_nothing)
     #: What had happened when the current function was entered.
-    base: Conversation = field(default_factory=Conversation)
+    base: Conversation = field(default_factory=_nothing)
     model: ModelValue | None = None
     #: The variables of the functions around, where this is a thread of its own.
     around: tuple[str, ...] = ()

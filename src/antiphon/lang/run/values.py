@@ -14,7 +14,6 @@ from typing import Any, NoReturn, cast
 from antiphon.lang.run.errors import VibeError
 from antiphon.results.plain import Whole
 from antiphon.session.result import AIResult
-from antiphon.tools import Tool
 
 _SCALARS = (str, int, float, bool, type(None))
 _DEEPEST = 100
@@ -110,7 +109,7 @@ def described(value: Any) -> Any:
 
 def from_python(value: Any, where: str = "this Python code") -> Any:
     """What Python gave, as a value of the language: tuples and sets are arrays, dataclasses and models are objects."""
-    if type(value) in _SCALARS or isinstance(value, AIResult | Tool):
+    if type(value) in _SCALARS or isinstance(value, AIResult) or is_tool(value):
         return cast(Any, value)
     return _from_python(value, where, 0)
 
@@ -165,7 +164,14 @@ def kind_of(value: Any) -> str:
         return "an object"
     if isinstance(value, Whole):
         return "a result"
-    return "a tool" if isinstance(value, Tool) else f"a Python {type(value).__name__}"
+    return "a tool" if is_tool(value) else f"a Python {type(value).__name__}"
+
+
+def is_tool(value: Any) -> bool:
+    """Whether it is a tool of Python's; of no value of the language this needs to be asked."""
+    from antiphon.tools import Tool
+
+    return isinstance(value, Tool)
 
 
 def text(value: Any) -> str:
@@ -189,7 +195,7 @@ def text(value: Any) -> str:
         return json_text(value)
     if isinstance(value, Whole):
         return value.brief
-    return f"<{kind_of(value)}>" if not isinstance(value, Tool) else f"<tool {value.name}>"
+    return f"<{kind_of(value)}>" if not is_tool(value) else f"<tool {value.name}>"
 
 
 def number_text(value: float) -> str:
