@@ -12,7 +12,7 @@ from antiphon.agents import changes as changed
 from antiphon.agents import facts, toolbox
 from antiphon.agents import worktree as trees
 from antiphon.agents.checks import CONFINED, UNCONFINED, CheckReport, find_command, run_checks
-from antiphon.agents.prompts import prompt
+from antiphon.agents.prompts import prompt, red_base
 from antiphon.agents.repository import Workplace
 from antiphon.agents.settings import TeamSettings
 from antiphon.agents.spending import Meter
@@ -104,8 +104,8 @@ class Workshop:
         output = report.output[-_DIFF:]
         return facts.Checked(task.id, report.why, report.passed, commit, report.command, output, **told)
 
-    async def run_tests(self, task: Task, settings: TeamSettings) -> CheckReport | None:
-        """Run the tests on the files of a task as they are; nothing, where there is no command."""
+    async def run_tests(self, task: Task | None, settings: TeamSettings) -> CheckReport | None:
+        """Run the tests on the files of a task, or on what is merged so far; nothing, where there is no command."""
         if not settings.command:
             return None
         return await run_checks(
@@ -140,7 +140,7 @@ async def do(team: Team, step: Step) -> None:
         case TakeTurn():
             await _take_turn(team, step.number)
         case BeginTurn():
-            await asyncio.to_thread(_begin_turn, team, step)
+            await _begin_turn(team, step)
         case Ask():
             about = _about(team.state, step.about)
             post_for_human(team.channel("product"), step.text, "@team", kind="question", data=about)
@@ -162,10 +162,19 @@ def _about(state: TeamState, about: str) -> dict[str, Any]:
 # Turns
 
 
-def _begin_turn(team: Team, step: BeginTurn) -> None:
+async def _begin_turn(team: Team, step: BeginTurn) -> None:
+    state = team.state
+    # Whoever begins is told how the tests are before anybody has changed anything.
+    before = await team.workshop().run_tests(None, state.settings) if step.why in ("tasks", "solo") else None
+    await asyncio.to_thread(_note_turn, team, step, before)
+
+
+def _note_turn(team: Team, step: BeginTurn, before: CheckReport | None) -> None:
     state = team.state
     task = state.tasks.get(step.task)
     text = prompt(state, step.why, task, step.wants, lambda: team.workshop().diff(task) if task else "")
+    if before is not None and not before.passed:
+        text += red_base(before, is_planning=step.why == "tasks")
     number = state.turn_count + 1
     after = state.threads.get(step.thread, 0)
     fact = facts.TurnBegun(number, step.agent, step.thread, step.why, text, step.task, after)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from antiphon.agents.checks import CheckReport
 from antiphon.agents.facts import Checked
 from antiphon.agents.state import Task, TeamState
 
 #: So much of what tests print is told; the end says most.
 _OUTPUT = 12_000
+_BEFORE = 4_000
 
 
 def prompt(state: TeamState, why: str, task: Task | None, wants: str, diff: Callable[[], str]) -> str:
@@ -22,6 +24,15 @@ def prompt(state: TeamState, why: str, task: Task | None, wants: str, diff: Call
         return f"Nothing was handed in. Call `{wants}` when you are done, or ask what you need to know."
     assert task is not None
     return _TEXTS[why](state, task, diff)
+
+
+def red_base(report: CheckReport, *, is_planning: bool) -> str:
+    """What is said of tests that fail before anything was changed."""
+    order = " What mends that is a task of its own, and all others come `after` it." if is_planning else ""
+    return (
+        f"\n\nThe tests of the repository do not pass as it is now (`{report.command}`: {report.why}), and nothing is"
+        f" merged before they do.{order}\n\n```\n{report.output[-_BEFORE:]}\n```"
+    )
 
 
 def _spec(state: TeamState) -> str:

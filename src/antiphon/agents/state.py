@@ -6,6 +6,7 @@ these rules.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -34,6 +35,8 @@ PM, ARCHITECT = "@pm", "@architect"
 CHANNELS = ("product", "development")
 #: How often an agent is reminded to hand in what it was asked for.
 _NUDGES = 2
+#: How often it may ask the human the same.
+_ASKS = 4
 #: Reasons for a turn in which nothing is changed yet: a plan is asked for, or goes on after an answer.
 PLANNING = ("plan", "planning")
 #: Answers that stand for a decision.
@@ -99,6 +102,8 @@ class Job:
     task: str = ""
     nudges: int = 0
     then: str = ""
+    #: How often it asked the human the same.
+    asked: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(slots=True)
@@ -245,6 +250,8 @@ class TeamState:
             case "submitted" if fact.value["submitted"] == job.wants:
                 del self.jobs[job.name]
                 self._submitted(job, fact.value["given"])
+            case "asked" if self._asks_again(job, fact.value):
+                self._trouble(job, f"it asks the same for the {_ASKS}th time")
             case "asked":
                 job.nudges = 0
                 job.then = "planning" if turn.why in PLANNING else ""
@@ -252,6 +259,11 @@ class TeamState:
                 self._trouble(job, str(fact.value))
             case _:
                 self._said(job, turn, str(fact.value))
+
+    def _asks_again(self, job: Job, value: Any) -> bool:
+        question = value["given"]["question"] if value else ""
+        job.asked[question] += bool(question)
+        return job.asked[question] >= _ASKS
 
     def _said(self, job: Job, turn: TurnBegun, text: str) -> None:
         if job.name == "interview":
