@@ -35,6 +35,9 @@ def lazy(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
         # What came along is given its name too: nobody may ever ask the package for the class of what it made.
         for each, home in homes.items():
             if each not in namespace and (module := sys.modules.get(f"{package}.{home}")) and hasattr(module, each):
+                if (late := vars(module).pop("late_names", None)) is not None:
+                    # Who looks up annotations finds there what the module itself does without.
+                    vars(module).update(late())
                 namespace[each] = getattr(module, each)
                 _give(namespace[each], package)
         return namespace[name]

@@ -26,6 +26,15 @@ else:
 Ending = Literal["done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "wrong", "failed", "cancelled"]
 
 
+def late_names() -> dict[str, Any]:
+    """What the annotations here name, for those who look them up."""
+    from antiphon.conversation import Conversation
+    from antiphon.tools import ToolCallRecord
+    from antiphon.wire import Usage
+
+    return {"Conversation": Conversation, "ToolCallRecord": ToolCallRecord, "Usage": Usage}
+
+
 def _no_usage() -> Usage:
     # A program that asks nobody has results too, and does without all that models need.
     from antiphon.wire import Usage
