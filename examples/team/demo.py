@@ -14,8 +14,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from antiphon.agents import Team
-from antiphon.agents.checks import sandbox_problem
+from antiphon.agents import Team, sandbox_problem
 from antiphon.fakes import Fake, load_script
 from antiphon.journal import Journal
 

@@ -30,6 +30,7 @@ from antiphon import (
     run,
     tool,
 )
+from antiphon.agents import ROLES, Channel, Message, Role, Seat, Team, TeamSettings, TeamState
 from antiphon.effects import Budget, Outcome, Performer, Place, Playback, Recording, Said, Step, at
 from antiphon.journal import Journal
 from antiphon.runs import RowResult
@@ -226,3 +227,16 @@ def rows(model: Model) -> None:
     assert_type(session.resume("3azf0001", returns=City), AIResult[City])
     with journal.run("plain"):
         assert_type(journal.step(len, "abc"), int)
+
+
+def team(model: Model) -> None:
+    channel = Channel("lab")
+    seat: Seat = channel.join(Session(model), "ada")
+    assert_type(channel.post("Hello", to="ada"), Message)
+    assert_type(seat.turn(), AIResult[Any] | None)
+    role: Role = ROLES["coder"]
+    begun = Team.begin("Mend the tests", ".", TeamSettings(coders=2, cost=1.0), roles=[role], models={"pm": model})
+    state: TeamState = begun.work()
+    for number in state.questions:
+        begun.answer(number, "yes")
+    print([each.title for each in state.tasks.values() if each.state == "merged"])

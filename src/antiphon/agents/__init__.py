@@ -13,6 +13,7 @@ from antiphon.agents.channels import Channel, Message, SecretRefused
 from antiphon.agents.seats import Seat
 
 if TYPE_CHECKING:
+    from antiphon.agents.checks import sandbox_problem
     from antiphon.agents.git import RepositoryError
     from antiphon.agents.roles import ROLES, Role
     from antiphon.agents.settings import RoleSettings, TeamSettings
@@ -29,6 +30,7 @@ _HOMES = {
     "Team": "team",
     "TeamSettings": "settings",
     "TeamState": "state",
+    "sandbox_problem": "checks",
 }
 
 __all__ = [
@@ -45,6 +47,7 @@ __all__ = [
     "Team",
     "TeamSettings",
     "TeamState",
+    "sandbox_problem",
 ]
 
 publish(globals())
