@@ -14,7 +14,7 @@ from antiphon.errors import AntiphonError
 #: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
 _SECTIONS = {
     "Talk": ("chat", "ask", "logs"),
-    "Work": ("team",),
+    "Work": ("serve", "team"),
     "Programs": ("run", "map", "runs", "work", "check", "fmt", "repl", "test", "explain"),
     "Models": ("models", "keys", "trust"),
     "Histories and tools": ("show", "doctor", "convert", "mcp", "fake"),

@@ -1,0 +1,116 @@
+"""`antiphon serve`: the page, on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+from contextlib import suppress
+
+import click
+
+from antiphon.errors import ConfigurationError
+
+_FILE = click.Path(exists=True, dir_okay=False)
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=8321, show_default=True, help="0 picks a free one.")
+@click.option("--open", "is_opened", is_flag=True, help="Open it in the browser.")
+@click.option("--listen", default="127.0.0.1", show_default=True, metavar="ADDRESS",
+              help="The address to listen on. Another than this machine's own needs --cert and --key.")  # fmt: skip
+@click.option("--name", "names", multiple=True, metavar="NAME",
+              help="A name under which it is reached, besides the address. (May be given several times.)")  # fmt: skip
+@click.option("--cert", type=_FILE, help="The certificate, for https.")
+@click.option("--key", type=_FILE, help="Its key.")
+@click.option("--insecure", is_flag=True, help="Listen beyond this machine without https: others can read along.")
+@click.option("--renderers", type=click.Path(exists=True, file_okay=False), metavar="DIR",
+              help="A directory of modules that draw further kinds of results.")  # fmt: skip
+@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
+              help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
+def serve(
+    port: int,
+    is_opened: bool,
+    listen: str,
+    names: tuple[str, ...],
+    cert: str | None,
+    key: str | None,
+    insecure: bool,
+    renderers: str | None,
+    db: str | None,
+) -> None:
+    """Serve the page: runs as they happen, their results, and what waits for you.
+
+    The link it prints lets in whoever has it.
+    """
+    if (cert is None) != (key is None):
+        raise click.UsageError("`--cert` and `--key` belong together")
+    if not _is_here(listen) and cert is None and not insecure:
+        raise click.UsageError(
+            f"{listen} can be reached by others: give `--cert` and `--key`, or `--insecure` if all who could read along"
+            " may"
+        )
+    from antiphon.web.application import app, missing
+
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise missing(error) from None
+    from antiphon.journal import Journal
+    from antiphon.web.token import kept_token
+
+    listener = _listening(listen, port)
+    scheme, port = "https" if cert else "http", listener.getsockname()[1]
+    hosts = [*names, *_hosts(listen)]
+    token, journal = kept_token(), Journal(db)
+    page = app(
+        journal=journal, token=token, origins=[f"{scheme}://{_at(host, scheme, port)}" for host in hosts],
+        renderers=renderers,
+    )  # fmt: skip
+    config = uvicorn.Config(
+        page, lifespan="off", log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=1,
+        ssl_certfile=cert, ssl_keyfile=key, proxy_headers=False,
+    )  # fmt: skip
+    _load(config)
+    url = f"{scheme}://{_at(hosts[0], scheme, port)}/login?token={token}"
+    click.echo(f"The page: {url}\nWhoever has this link may look and answer. Ctrl-C stops.")
+    if is_opened:
+        click.launch(url)
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run(sockets=[listener])
+    journal.close()
+
+
+def _is_here(address: str) -> bool:
+    with suppress(ValueError):
+        return ipaddress.ip_address(address).is_loopback
+    return address == "localhost"
+
+
+def _hosts(address: str) -> list[str]:
+    """What can stand for an address in a URL."""
+    if _is_here(address):
+        return ["127.0.0.1", "localhost", "[::1]"]
+    if address in ("0.0.0.0", "::"):
+        name = socket.gethostname()
+        return [*dict.fromkeys((name, socket.getfqdn())), "127.0.0.1", "localhost", "[::1]"]
+    return [f"[{address}]" if ":" in address else address]
+
+
+def _at(host: str, scheme: str, port: int) -> str:
+    return host if port == {"http": 80, "https": 443}[scheme] else f"{host}:{port}"
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+    except OSError as error:
+        raise ConfigurationError(f"cannot listen on {address}:{port}: {error.strerror or error}") from None
+
+
+def _load(config: object) -> None:
+    """Read the certificate now: what is wrong with it is told in a line."""
+    try:
+        config.load()  # type: ignore[attr-defined]
+    except (ssl.SSLError, OSError) as error:
+        raise ConfigurationError(f"the certificate or its key cannot be used: {error}") from None

@@ -1,0 +1,133 @@
+"""The application: what is served where. Who may ask for it is decided by the guard around it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from antiphon.journal import Journal
+
+Scope, Message = Mapping[str, Any], Mapping[str, Any]
+ASGI = Callable[[Any, Any, Any], Awaitable[None]]
+
+#: An answer larger than this, in bytes, is none of a person.
+_LARGEST = 1_000_000
+
+
+def app(
+    *,
+    journal: Journal | None = None,
+    token: str = "",
+    origins: Sequence[str] = (),
+    renderers: str | PathLike[str] | None = None,
+) -> ASGI:
+    """The page as an ASGI application, which can be mounted in another one.
+
+    Whoever opens `login?token=TOKEN` may use it; without a `token` nobody can. `origins` are the addresses at which
+    it is reached, such as `https://agents.example.org`; without them it is this machine, at any port. `renderers` is a
+    directory of modules that draw further kinds of results. The journal is the user's own unless another is given.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+    except ImportError as error:
+        raise missing(error) from None
+    from antiphon.journal import Journal
+    from antiphon.web.files import Files
+    from antiphon.web.guard import Guard
+
+    known = journal if journal is not None else Journal()
+    files = Files(None if renderers is None else Path(renderers))
+    routes = _Routes(known)
+    run = "/api/runs/{id:path}"
+    starlette = Starlette(
+        routes=[
+            Route("/api/runs", routes.runs),
+            Route("/api/inbox", routes.inbox),
+            Route("/api/events", routes.events),
+            Route(f"{run}/events", routes.events),
+            Route(f"{run}/step", routes.step),
+            Route(f"{run}/about", routes.about),
+            Route(f"{run}/answer", routes.answer, methods=["POST"]),
+            Route("/{name:path}", files.answer),
+        ],
+        exception_handlers={AntiphonError: _told},
+    )
+    return Guard(starlette, token or secrets.token_urlsafe(32), origins, files.policy)
+
+
+def missing(error: ImportError) -> ConfigurationError:
+    """What is said where the libraries of the page are not installed."""
+    return ConfigurationError(f"the page needs `{error.name}`: pip install 'antiphon[web]'")
+
+
+def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    from antiphon.web.sent import answer
+
+    status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError) else 500
+    return answer({"error": str(error)}, 400 if isinstance(error, OptionError) else status)
+
+
+class _Routes:
+    """What is asked of the journal. Reading it takes its time, so each is run in a thread."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    def runs(self, request: Request) -> Response:
+        from antiphon.web.sent import answer
+        from antiphon.web.stored import runs
+
+        return answer({"runs": runs(self._journal, request.query_params.get("of"))})
+
+    def inbox(self, request: Request) -> Response:  # noqa: ARG002
+        from antiphon.web.inbox import inbox
+        from antiphon.web.sent import answer
+
+        return answer({"inbox": inbox(self._journal)})
+
+    def about(self, request: Request) -> Response:
+        from antiphon.web.sent import answer
+        from antiphon.web.stored import run
+
+        return answer(run(self._journal, request.path_params["id"]))
+
+    def step(self, request: Request) -> Response:
+        from antiphon.web.sent import answer
+        from antiphon.web.steps import opened
+        from antiphon.web.stored import row_at
+
+        asked = request.query_params
+        row = row_at(self._journal, request.path_params["id"], asked.get("path", ""))
+        return answer(opened(self._journal, row, _number(asked.get("rows"), 200)))
+
+    async def events(self, request: Request) -> Response:
+        from antiphon.web.stream import events
+
+        return events(self._journal, request)
+
+    async def answer(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        from antiphon.web.inbox import settle
+        from antiphon.web.sent import answer, json_of
+
+        given = await json_of(request, _LARGEST)
+        return answer(await run_in_threadpool(settle, self._journal, request.path_params["id"], given))
+
+
+def _number(given: str | None, otherwise: int) -> int:
+    if given is None:
+        return otherwise
+    if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= 100_000:
+        raise OptionError(f"`rows` is a number from 1 to 100000, not {given!r}")
+    return int(given)

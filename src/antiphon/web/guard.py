@@ -1,0 +1,162 @@
+"""Who may ask: only pages of ours, at a name of ours, for somebody who has the token. Everybody else is told why not."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from antiphon.errors import OptionError
+
+#: The names of this machine: a page elsewhere can give its own name our address, but not these.
+_HERE = frozenset({"127.0.0.1", "localhost", "[::1]"})
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"x-frame-options", b"DENY"),
+    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
+)
+_NO_TOKEN = (
+    "This page is for whoever started it: open the link that `antiphon serve` printed, with its token.\n"
+    "A link on another page does not do: copy it into the address bar."
+)
+
+
+class Guard:
+    """Stands before an application. `policy` is what its pages may load and run, as browsers enforce it."""
+
+    def __init__(self, app: Any, token: str, origins: Sequence[str], policy: str) -> None:
+        self._app = app
+        self._token = token
+        self._origins = frozenset(map(_origin, origins))
+        self._headers = (*_HEADERS, (b"content-security-policy", policy.encode()))
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Let a request through, or say why not."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            await self._guarded(scope, receive, send)
+
+    async def _guarded(self, scope: Any, receive: Any, send: Any) -> None:
+        request = _Asked(scope)
+
+        async def with_headers(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
+            await send(message)
+
+        refused = self._refused(request)
+        if refused is not None:
+            await _say(with_headers, *refused)
+        elif request.path == "/login":
+            await self._log_in(request, with_headers)
+        else:
+            await self._app(scope, receive, with_headers)
+
+    def _refused(self, request: _Asked) -> tuple[int, str] | None:
+        if not self._is_ours(request.host):
+            return 421, f"There is no page at {request.host[:200]!r} here."
+        if request.path == "/login" and request.is_reading:
+            return None
+        if not self._is_known(request):
+            return 401, _NO_TOKEN
+        if request.is_reading:
+            is_page = request.path == "/" and request.header("sec-fetch-mode") in ("", "navigate")
+            if not is_page and request.header("sec-fetch-site") not in ("", "none", "same-origin"):
+                return 403, "Another page has asked for this."
+        elif not self._is_own(request):
+            return 403, "Only the page itself can do this."
+        return None
+
+    def _is_ours(self, host: str) -> bool:
+        if self._origins:
+            return any(host == urlsplit(each).netloc for each in self._origins)
+        return _without_port(host) in _HERE
+
+    def _is_own(self, request: _Asked) -> bool:
+        origin = request.header("origin")
+        known = self._origins or {f"{request.scheme}://{request.host}"}
+        return origin in known and request.header("sec-fetch-site") == "same-origin"
+
+    # The token
+
+    def _is_known(self, request: _Asked) -> bool:
+        given = request.cookie(self._cookie(request))
+        return hmac.compare_digest(given.encode(), self._pass(request).encode())
+
+    def _cookie(self, request: _Asked) -> str:
+        """The name of the cookie: browsers send cookies to all ports of a machine."""
+        return f"antiphon-{request.port}"
+
+    def _pass(self, request: _Asked) -> str:
+        """What the cookie holds: of use at this place alone, and not the token."""
+        return hmac.new(self._token.encode(), self._cookie(request).encode(), hashlib.sha256).hexdigest()
+
+    async def _log_in(self, request: _Asked, send: Any) -> None:
+        if not hmac.compare_digest(request.token.encode(), self._token.encode()):
+            await _say(send, 401, _NO_TOKEN)
+            return
+        secure = "; Secure" if request.scheme == "https" else ""
+        where = f"; Path={request.root}/; HttpOnly; SameSite=Strict{secure}"
+        cookie = f"{self._cookie(request)}={self._pass(request)}{where}"
+        await _say(send, 303, "", (b"location", b"./"), (b"set-cookie", cookie.encode()))
+
+
+class _Asked:
+    """What a request says, as far as it matters here."""
+
+    def __init__(self, scope: Any) -> None:
+        self._headers: list[tuple[bytes, bytes]] = scope["headers"]
+        self._query: bytes = scope.get("query_string", b"")
+        self.root: str = scope.get("root_path", "")
+        self.path: str = scope["path"].removeprefix(self.root)
+        self.scheme: str = scope.get("scheme", "http")
+        self.is_reading = scope["method"] in ("GET", "HEAD")
+        self.host = self.header("host").lower()
+        self.port = self.host.removeprefix(_without_port(self.host)).removeprefix(":") or (
+            "443" if self.scheme == "https" else "80"
+        )
+
+    def header(self, name: str) -> str:
+        """A header that is there once; one that is there twice says nothing."""
+        found = [value for key, value in self._headers if key.lower() == name.encode()]
+        return found[0].decode("latin-1").strip() if len(found) == 1 else ""
+
+    def cookie(self, name: str) -> str:
+        try:
+            found = SimpleCookie(self.header("cookie")).get(name)
+        except CookieError:
+            return ""
+        return found.value if found is not None else ""
+
+    @property
+    def token(self) -> str:
+        given = parse_qs(self._query.decode("latin-1")).get("token", [])
+        return given[0] if len(given) == 1 else ""
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host.partition("]")[0] + "]"
+    return host.partition(":")[0]
+
+
+def _origin(given: str) -> str:
+    parts = urlsplit(given.lower())
+    if parts.scheme not in ("http", "https") or not parts.netloc or parts.path not in ("", "/") or parts.query:
+        raise OptionError(f"an origin is a scheme, a name and a port, such as 'https://agents.example', not {given!r}")
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+async def _say(send: Any, status: int, text: str, *headers: tuple[bytes, bytes]) -> None:
+    plain = (b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")
+    await send({"type": "http.response.start", "status": status, "headers": [*plain, *headers]})
+    await send({"type": "http.response.body", "body": text.encode()})

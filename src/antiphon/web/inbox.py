@@ -1,0 +1,80 @@
+"""What waits for people, over all runs, and what they say to it: the first answer counts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antiphon.effects import Said
+from antiphon.errors import NotReadyError, OptionError, StoreError
+from antiphon.journal.looking import effect_entry
+from antiphon.web.steps import WHOLE, call_of, called
+from antiphon.web.stored import STEP, row_at, run
+
+if TYPE_CHECKING:
+    from antiphon.journal import Journal
+
+#: So many are listed, those that wait longest first.
+_MOST = 100
+#: Nobody allows what was not shown: a call is shown whole, up to what a page can show at all.
+_ROWS = 100_000
+
+
+def inbox(journal: Journal) -> list[dict[str, Any]]:
+    """What waits for somebody to say something, in all runs that are not over."""
+    columns = ", ".join(f"effects.{each}" for each in STEP.split(", "))
+    rows = journal.read(
+        f"SELECT id, title, {columns} FROM effects JOIN runs ON id = run"
+        " WHERE effects.kind = 'person' AND effects.state = 'waiting'"
+        " AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')"
+        f" ORDER BY effects.began, id, seq LIMIT {_MOST}",
+        (),
+    )
+    return [_waiting(journal, id, title, tuple(row)) for id, title, *row in rows]
+
+
+def _waiting(journal: Journal, id: str, title: str, row: tuple[Any, ...]) -> dict[str, Any]:
+    told: dict[str, Any] = {"run": id, "title": title, "seq": row[0], "path": row[1], "hash": row[3], "began": row[7]}
+    try:
+        entry = effect_entry(journal, row[1:])
+    except StoreError as error:
+        return {**told, "about": "question", "text": str(error), "isPrivate": True}
+    if entry.asked.get("private"):
+        return {**told, "about": "question", "text": "", "isPrivate": True}
+    told |= {"about": str(entry.asked.get("about", "question")), "text": str(entry.asked.get("text", ""))}
+    call = call_of(entry.asked)
+    return {**told, "call": called(call, _ROWS, WHOLE)} if call else told
+
+
+def settle(journal: Journal, id: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Take what somebody said to the question that was shown; how the run goes on."""
+    path, hash, said = _taken(given)
+    row = row_at(journal, id, path)
+    if row[2] != "person" or row[3] != hash:
+        raise NotReadyError("this is not what was asked any more; look at it again")
+    entry = effect_entry(journal, row[1:])
+    if entry.asked.get("private"):
+        raise NotReadyError(f"this is private: `antiphon runs answer {id} {path} TEXT` in a terminal answers it")
+    if entry.asked.get("about") != "approval" and not said.allowed:
+        raise OptionError("a question is answered with a text")
+    if entry.state != "waiting":
+        raise NotReadyError(_settled(entry.outcome.value if entry.outcome is not None else None))
+    journal.answer(id, path, said)
+    now = run(journal, id)
+    return {"state": now["state"], "isRun": now["isRun"], "resume": f"antiphon runs resume {id}"}
+
+
+def _taken(given: dict[str, Any]) -> tuple[str, str, Said]:
+    path, hash, text = given.get("path"), given.get("hash"), given.get("text", "")
+    allowed, always = given.get("allowed", True), given.get("always", False)
+    if not isinstance(path, str) or not isinstance(hash, str) or not isinstance(text, str):
+        raise OptionError("`path`, `hash` and `text` are texts")
+    if not isinstance(allowed, bool) or not isinstance(always, bool):
+        raise OptionError("`allowed` and `always` are true or false")
+    return path, hash, Said(text, allowed, always)
+
+
+def _settled(value: Any) -> str:
+    if not isinstance(value, Said):
+        return "somebody else was faster"
+    said = value.text or ("allowed" if value.allowed else "not allowed")
+    return f"somebody else was faster: {said[:500]}"

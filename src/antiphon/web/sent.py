@@ -1,0 +1,59 @@
+"""What is sent and what is taken: JSON, and never a key of a model."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from antiphon.errors import OptionError
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+#: Shorter values could stand anywhere by chance.
+_SHORT = 8
+
+
+def answer(data: Any, status: int = 200) -> Response:
+    """Data as a response."""
+    from starlette.responses import Response
+
+    return Response(written(data), status, {"cache-control": "no-store"}, "application/json")
+
+
+def written(data: Any) -> str:
+    """Data as JSON in a line, without the keys that are known here."""
+    # What is no JSON in a browser, numbers that are none, was never in a view; surrogates are written as escapes.
+    text = json.dumps(data, separators=(",", ":"))
+    for form, instead in _keys():
+        text = text.replace(form, instead)
+    return text
+
+
+async def json_of(request: Request, largest: int) -> dict[str, Any]:
+    """The object that a request brings."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise OptionError("what is sent is `application/json`")
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > largest:
+            raise OptionError(f"what is sent is longer than {largest:,} bytes")
+    try:
+        data: object = json.loads(bytes(body))
+    except (ValueError, RecursionError):
+        raise OptionError("what is sent is no JSON") from None
+    if not isinstance(data, dict):
+        raise OptionError("what is sent is a JSON object")
+    return cast(dict[str, Any], data)
+
+
+@cache
+def _keys() -> tuple[tuple[str, str], ...]:
+    """The keys of models that are known here, as they stand in JSON, each with what is written in its place."""
+    from antiphon.config import load_configuration
+
+    known = load_configuration().environment.known_keys()
+    return tuple((json.dumps(key)[1:-1], f"[${name}]") for name, key in known.items() if len(key) >= _SHORT)

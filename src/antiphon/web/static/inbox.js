@@ -1,0 +1,66 @@
+// What waits for people. The first answer counts, whoever gives it, and all pages show it.
+import { useState } from "preact/hooks";
+import { html } from "./html.js";
+import { clean, visible } from "./plain.js";
+import { Argument, Result } from "./renderers.js";
+import { Ago } from "./runs.js";
+import { inbox, post, runLink, said, stepLink } from "./state.js";
+import { texts } from "./texts.js";
+
+const key = (item) => `${item.run}\n${item.path}\n${item.hash}`;
+
+async function settle(item, given, word) {
+  const note = (about) => { said.value = { ...said.value, [key(item)]: { item, ...about } }; };
+  try {
+    note({ word, ...await post(`api/runs/${encodeURIComponent(item.run)}/answer`, { path: item.path, hash: item.hash, ...given }) });
+  } catch (error) { note({ failure: error.message }); }
+}
+
+function Approval({ item }) {
+  const [reason, setReason] = useState("");
+  const given = item.call?.arguments ?? [];
+  return html`<h3>${texts.mayRun(visible(item.call?.name ?? ""))}</h3>
+    ${item.text && html`<p class="asked">${visible(item.text)}</p>`}
+    ${item.call?.change && html`<${Result} view=${item.call.change} exact=${true} />`}
+    <dl class="arguments whole">${given.length ? given.map((each) => html`<${Argument} ...${each} exact=${true} />`) : html`<div class="quiet">${texts.noArguments}</div>`}</dl>
+    <form class="decide" onSubmit=${(event) => event.preventDefault()}>
+      <button type="button" class="primary" onClick=${() => settle(item, { allowed: true }, texts.allowed)}>${texts.allow}</button>
+      <button type="button" onClick=${() => settle(item, { allowed: true, always: true }, texts.allowed)}>${texts.always}</button>
+      <span class="deny"><input type="text" aria-label=${texts.reason} placeholder=${texts.reason} value=${reason} onInput=${(event) => setReason(event.target.value)} />
+      <button type="button" class="danger" onClick=${() => settle(item, { allowed: false, text: reason }, texts.denied)}>${texts.deny}</button></span>
+    </form>`;
+}
+
+function Question({ item }) {
+  const [answer, setAnswer] = useState("");
+  const send = (event) => { event.preventDefault(); settle(item, { text: answer }, texts.answered); };
+  const typed = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(event); };
+  return html`<p class="asked">${visible(item.text)}</p>
+    <form class="decide" onSubmit=${send}><textarea rows="2" aria-label=${texts.yourAnswer} placeholder=${texts.yourAnswer} value=${answer} onInput=${(event) => setAnswer(event.target.value)} onKeyDown=${typed}></textarea>
+    <button type="submit" class="primary">${texts.answer}</button></form>`;
+}
+
+function Settled({ item, settled }) {
+  return html`<div role="status">${item.text && html`<p class="asked quiet">${visible(item.text)}</p>`}
+    ${settled.failure ? html`<p class="failure"><strong>${texts.notTaken}:</strong> ${clean(settled.failure)}</p>`
+      : html`<p class="good"><strong>${settled.word}</strong></p><p class="note">${settled.isRun ? texts.goesOn : html`${texts.goOn} <code>${settled.resume}</code>`}</p>`}</div>`;
+}
+
+export function Waiting({ item }) {
+  const settled = said.value[key(item)];
+  const Way = item.about === "approval" ? Approval : Question;
+  return html`<section class=${`waiting ${settled ? "settled" : ""}`} data-run=${item.run} data-seq=${item.seq} data-path=${item.path} data-about=${item.about} aria-label=${clean(item.title)}>
+    <p class="quiet facts"><a href=${runLink(item.run)}>${clean(item.title) || item.run}</a><a href=${stepLink(item.run, item.path)}><code>${item.path}</code></a><${Ago} at=${item.began} /></p>
+    ${settled ? html`<${Settled} item=${item} settled=${settled} />` : item.isPrivate ? html`<p>${item.text || texts.privateQuestion(item.run)}</p>` : html`<${Way} item=${item} />`}</section>`;
+}
+
+export function Inbox() {
+  if (inbox.value === null) return html`<p class="quiet">${texts.loading}</p>`;
+  const open = new Set(inbox.value.map(key));
+  // What was answered here stays until somebody looks elsewhere, with what came of it.
+  const done = Object.values(said.value).filter(({ item }) => !open.has(key(item)));
+  return html`<header class="head"><h1>${texts.inbox}</h1></header>
+    ${inbox.value.length === 0 && html`<p class="empty">${texts.nothingWaits}<br /><span class="quiet">${texts.nothingWaitsMore}</span></p>`}
+    ${inbox.value.map((item) => html`<${Waiting} key=${key(item)} item=${item} />`)}
+    ${done.map(({ item }) => html`<${Waiting} key=${key(item)} item=${item} />`)}`;
+}

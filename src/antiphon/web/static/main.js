@@ -1,0 +1,54 @@
+// The page: what is above all views, and which of them is seen.
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import { html } from "./html.js";
+import { Inbox } from "./inbox.js";
+import { Run } from "./run.js";
+import { Runs } from "./runs.js";
+import { choose, connection, inbox, theme, watch, where } from "./state.js";
+import { texts } from "./texts.js";
+
+function View() {
+  const { name, id } = where();
+  useEffect(() => watch(name === "runs" ? id : null), [name, id]);
+  if (name === "runs" && id) return html`<${Run} key=${id} id=${id} />`;
+  return name === "inbox" ? html`<${Inbox} />` : html`<${Runs} />`;
+}
+
+function Top() {
+  const { name } = where(), count = inbox.value?.length ?? 0;
+  const tab = (to, label, more) => html`<a href=${`#/${to}`} aria-current=${name === to ? "page" : null}>${label}${more}</a>`;
+  return html`<header class="top"><a class="brand" href="#/runs">${texts.name}</a>
+    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
+    <label class="theme"><span class="hidden">${texts.theme}</span><select value=${theme.value} onChange=${(event) => choose(event.target.value)}>
+      ${Object.entries(texts.themes).map(([key, label]) => html`<option value=${key} selected=${theme.value === key}>${label}</option>`)}</select></label></header>`;
+}
+
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("content").focus();
+}
+
+const Page = () => html`<a class="skip" href="#content" onClick=${skip}>${texts.skip}</a><${Top} />
+  <div role="status">${connection.value === "lost" ? html`<p class="banner">${texts.lost}</p>` : connection.value === "out" ? html`<p class="banner">${texts.loggedOut}</p>` : null}</div>
+  <main id="content" tabindex="-1"><${View} /></main>`;
+
+// Arrows go through lists, open what is folded, and close it.
+const ITEMS = "summary, .runs a";
+function arrows(event) {
+  const here = event.target.closest?.(ITEMS), list = here?.closest("[data-nav]");
+  if (!list || event.altKey || event.ctrlKey || event.metaKey) return;
+  const move = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  if (move) {
+    const items = [...list.querySelectorAll(ITEMS)].filter((each) => each.checkVisibility());
+    items[items.indexOf(here) + move]?.focus();
+  } else if (here.tagName === "SUMMARY" && ["ArrowRight", "ArrowLeft"].includes(event.key)) {
+    here.parentElement.open = event.key === "ArrowRight";
+  } else return;
+  event.preventDefault();
+}
+
+const modules = document.querySelector('meta[name="renderers"]').content.split(" ").filter(Boolean);
+await Promise.allSettled(modules.map((each) => import(`./renderers/${each}`)));
+document.addEventListener("keydown", arrows);
+render(html`<${Page} />`, document.getElementById("page"));

@@ -1,0 +1,64 @@
+// Markdown as elements, as it is written. Links are filtered, images elsewhere are links, headings fit into the page.
+import { useEffect, useRef } from "preact/hooks";
+import * as smd from "streaming-markdown";
+import { tokenize } from "speed-highlight";
+import { html } from "./html.js";
+import { address, clean } from "./plain.js";
+
+const HEADINGS = [smd.HEADING_1, smd.HEADING_2, smd.HEADING_3, smd.HEADING_4, smd.HEADING_5, smd.HEADING_6];
+const LANGUAGES = { python: "py", py: "py", javascript: "js", js: "js", typescript: "js", ts: "js", bash: "bash",
+  sh: "bash", shell: "bash", json: "json", yaml: "yaml", yml: "yaml", toml: "toml", html: "html", xml: "xml",
+  css: "css", diff: "diff" };
+const CLASSES = { cmnt: "c", kwd: "k", str: "s", num: "n", bool: "n", func: "f", class: "f", var: "b", type: "b",
+  section: "k", insert: "s", deleted: "c", err: "e" };
+
+function renderer(root) {
+  const made = smd.default_renderer(root);
+  const { add_token } = made;
+  made.add_token = (data, type) => {
+    const level = HEADINGS.indexOf(type);
+    if (level < 0 && type !== smd.IMAGE) return add_token(data, type);
+    const slot = document.createElement(level < 0 ? "a" : `h${Math.min(level + 3, 6)}`);
+    data.nodes[++data.index] = data.nodes[data.index - 1].appendChild(slot);
+  };
+  made.add_text = (data, text) => data.nodes[data.index].append(clean(text));
+  made.set_attr = (data, type, value) => {
+    const node = data.nodes[data.index];
+    if (type === smd.LANG) node.dataset.language = value;
+    else if (type === smd.START) node.setAttribute("start", value);
+    else if (type === smd.CHECKED) node.setAttribute("checked", "");
+    else if (address(value)) {
+      node.setAttribute("href", address(value));
+      node.setAttribute("target", "_blank");
+      node.setAttribute("rel", "noopener noreferrer nofollow");
+    }
+  };
+  return made;
+}
+
+async function colour(code) {
+  const language = LANGUAGES[code.dataset.language?.toLowerCase()];
+  if (!language || code.textContent.length > 50_000) return;
+  const pieces = [];
+  await tokenize(code.textContent, language, (text, type) => {
+    const piece = document.createElement("span");
+    piece.className = `t-${CLASSES[type] ?? ""}`;
+    piece.append(text);
+    if (text) pieces.push(piece);
+  });
+  code.replaceChildren(...pieces);
+}
+
+export function Markdown({ text }) {
+  const root = useRef(null);
+  useEffect(() => {
+    root.current.replaceChildren();
+    const parser = smd.parser(renderer(root.current));
+    smd.parser_write(parser, text);
+    smd.parser_end(parser);
+    for (const each of root.current.querySelectorAll("pre")) each.tabIndex = 0;
+    for (const each of root.current.querySelectorAll("pre > code")) colour(each);
+    for (const each of root.current.querySelectorAll("input")) each.setAttribute("aria-label", "task");
+  }, [text]);
+  return html`<div class="markdown" ref=${root}></div>`;
+}

@@ -1,0 +1,71 @@
+// Texts of others made harmless to read: nothing in them hides or reorders what is beside it.
+import { html } from "./html.js";
+import { texts } from "./texts.js";
+
+const ESCAPES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])|\x9b[0-?]*[ -/]*[@-~]/g;
+const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\udb40[\udc00-\udfff]/g;
+
+const written = (found) => `\\u${found.codePointAt(0).toString(16).padStart(4, "0")}`;
+
+// What is only read: the colours of terminals go, what else hides is written out.
+export const clean = (text) => visible(String(text).replace(ESCAPES, ""));
+// What somebody decides about: all that hides is written out.
+export const visible = (text) => String(text).replace(/\r\n/g, "\n").replace(HIDDEN, written);
+
+export const words = (piece) => piece == null ? "" : typeof piece === "object" ? piece.text : String(piece);
+
+export function Piece({ of, exact }) {
+  const text = (exact ? visible : clean)(words(of));
+  if (of === null || typeof of !== "object" || of.type !== "cut") return text;
+  return html`${text}<span class="cut" title=${texts.characters(of.more)}>…</span>`;
+}
+
+// Addresses that a link may lead to.
+export function address(given) {
+  const text = String(given ?? "").trim();
+  if (text.startsWith("#") && !text.startsWith("#/")) return text;
+  try {
+    const url = new URL(text);
+    return ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : null;
+  } catch { return null; }
+}
+
+export function Link({ to, children }) {
+  const href = address(to);
+  return href ? html`<a href=${href} target="_blank" rel="noopener noreferrer nofollow">${children}</a>` : children;
+}
+
+// A value by the type that its field is said to have.
+export function Value({ value, type, exact }) {
+  if (value === null || value === undefined) return html`<span class="null">null</span>`;
+  if (typeof value === "boolean") return html`<span class="bool">${String(value)}</span>`;
+  if (type === "date" && date(value)) {
+    return html`<time datetime=${date(value).toISOString()}>${when(value)}</time>`;
+  }
+  if (typeof value === "number") {
+    return html`<span class="num">${type === "number" ? value.toLocaleString("en", { maximumFractionDigits: 20 }) : String(value)}</span>`;
+  }
+  if (type === "url") return html`<${Link} to=${words(value)}><${Piece} of=${value} exact=${exact} /><//>`;
+  if (type === "path") return html`<code class="path"><${Piece} of=${value} exact=${exact} /></code>`;
+  return html`<${Piece} of=${value} exact=${exact} />`;
+}
+
+export function date(value) {
+  const given = typeof value === "number" ? (Math.abs(value) > 1e11 ? value : value * 1000) : words(value);
+  if (typeof given === "string" && (given.length < 8 || given.length > 40)) return null;
+  const found = new Date(given);
+  return Number.isNaN(found.getTime()) ? null : found;
+}
+
+function when(value) {
+  const given = words(value);
+  if (given.length === 10 && typeof value === "string") return given;
+  return date(value).toISOString().replace("T", " ").replace(/\.\d+Z$/, " UTC");
+}
+
+export function bytes(size) {
+  if (size == null || !(size >= 0)) return "";
+  if (size < 1000) return `${Math.floor(size)} B`;
+  const power = Math.min(Math.floor(Math.log10(size) / 3), 6);
+  return `${(size / 1000 ** power).toFixed(1)} ${["", "kB", "MB", "GB", "TB", "PB", "EB"][power]}`;
+}

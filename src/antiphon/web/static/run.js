@@ -1,0 +1,120 @@
+// A run: its steps as they happen, each under what it is part of; opened, with all that came of it.
+import { computed } from "@preact/signals";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { html } from "./html.js";
+import { Waiting } from "./inbox.js";
+import { clean } from "./plain.js";
+import { Argument, headline, Result } from "./renderers.js";
+import { Ago, money, RunLine, State } from "./runs.js";
+import { ask, inbox, order, problem, run, runLink, steps, stepLink, where } from "./state.js";
+import { texts } from "./texts.js";
+
+const around = (path) => path.replace(/[/.][^/.]*$/, "");
+
+// Paths by what they are part of: the nearest step around them that there is.
+const children = computed(() => {
+  const found = new Map([["", []]]);
+  for (const path of order.value) {
+    let outer = path, last = null;
+    while (outer !== last && (last = outer, outer = around(outer), outer !== last && !steps.has(outer)));
+    const key = outer === last ? "" : outer;
+    if (!found.has(key)) found.set(key, []);
+    found.get(key).push(path);
+  }
+  return found;
+});
+
+const lasted = (step) => step.ended == null ? "" : step.ended - step.began < 1 ? `${Math.round((step.ended - step.began) * 1000)} ms`
+  : `${(step.ended - step.began).toFixed(1)} s`;
+
+function Opened({ id, step }) {
+  const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
+  useEffect(() => {
+    let live = true;
+    ask(`api/runs/${encodeURIComponent(id)}/step?path=${encodeURIComponent(step.path)}&rows=${rows}`)
+      .then((data) => live && setFound(data), (error) => live && setFailure(error.message));
+    return () => { live = false; };
+  }, [id, step.path, step.state, rows]);
+  if (failure) return html`<p class="failure">${failure}</p>`;
+  if (!found) return html`<p class="quiet">${texts.loading}</p>`;
+  if (found.isPrivate) return html`<p class="quiet">${texts.private}</p>`;
+  const more = (wanted) => wanted > rows && setRows(wanted);
+  const views = [...found.views].sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0));
+  return html`<div class="opened">
+    ${found.damage && html`<p class="failure">${found.damage}</p>`}
+    ${found.call?.change && html`<${Result} view=${found.call.change} />`}
+    ${found.call?.arguments.length ? html`<dl class="arguments">${found.call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>` : null}
+    ${views.map((view) => html`<${Result} view=${view} more=${more} />`)}
+    <p class="ends"><a href=${stepLink(id, step.path)}>${texts.link}</a></p>
+    ${found.raw.length ? html`<details class="raw"><summary>${texts.raw}</summary>${found.raw.map((each) => html`<h4>${texts.rawNames[each.name]}</h4><${Result} view=${each.view} more=${more} />`)}</details>` : null}
+  </div>`;
+}
+
+// What is open by itself is fetched when it is seen.
+function useSeen(wanted) {
+  const box = useRef(null), [seen, setSeen] = useState(false);
+  useEffect(() => {
+    if (!wanted || seen || !box.current) return undefined;
+    const watcher = new IntersectionObserver((found) => found.some((each) => each.isIntersecting) && setSeen(true));
+    watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, [wanted, seen]);
+  return [box, seen];
+}
+
+const opens = (step) => step.came?.collapsed === false || step.state === "failed";
+
+function Line({ step }) {
+  const facts = [lasted(step), step.outputTokens != null || step.inputTokens != null ? texts.tokens(step.inputTokens, step.outputTokens) : "",
+    money(step.cost), step.attempt > 1 ? texts.attempt(step.attempt) : ""].filter(Boolean);
+  return html`<span class=${`dot ${step.state}`} role="img" aria-label=${texts.states[step.state] ?? step.state}></span>
+    <span class="kind">${texts.kinds[step.kind] ?? step.kind}</span>
+    <span class="what">${step.isPrivate ? html`<span class="quiet">${texts.private}</span>` : html`<strong>${clean(step.head)}</strong>`}
+      ${step.given && step.given !== "{}" && html` <code class="given">${clean(step.given)}</code>`}
+      ${step.calls?.length ? html` <span class="quiet">${texts.calls(step.calls.map(clean))}</span>` : null}
+      ${step.came && html` <span class="came">${headline(step.came)}</span>`}${step.damage && html` <span class="bad">${step.damage}</span>`}</span>
+    <span class="quiet facts">${facts.join(" · ")}</span>`;
+}
+
+function Step({ id, path, target }) {
+  const step = steps.get(path)?.value;
+  const inner = children.value.get(path) ?? [];
+  const [chosen, setChosen] = useState(null), [unfolded, setUnfolded] = useState(true);
+  const box = useRef(null);
+  const open = chosen ?? (path === target || (step !== undefined && opens(step)));
+  const [watched, seen] = useSeen(open);
+  useEffect(() => { if (path === target) { box.current?.scrollIntoView({ block: "center" }); box.current?.querySelector("summary")?.focus(); } }, [target]);
+  if (!step) return null;
+  const toggled = (event) => event.target === event.currentTarget && event.target.open !== open && setChosen(event.target.open);
+  const folded = (event) => event.target === event.currentTarget && setUnfolded(event.target.open);
+  return html`<li class=${`step ${step.kind} ${path === target ? "target" : ""}`} data-run=${id} data-seq=${step.seq} data-path=${path} data-state=${step.state} ref=${box}>
+    ${step.kind === "print" ? html`<div class="printed">${clean(step.head)}</div>` : html`<details open=${open} onToggle=${toggled} ref=${watched}>
+      <summary><${Line} step=${step} /></summary>${open && seen && html`<${Opened} id=${id} step=${step} />`}</details>`}
+    ${inner.length > 0 && html`<details class="inner" open=${unfolded} onToggle=${folded}><summary>${texts.inside(inner.length)}</summary>
+      ${unfolded && html`<ol class="steps">${inner.map((each) => html`<${Step} key=${each} id=${id} path=${each} target=${target} />`)}</ol>`}</details>`}</li>`;
+}
+
+function Parts({ run }) {
+  const [found, setFound] = useState(null);
+  if (!run.parts) return null;
+  const toggled = (event) => event.target.open && ask(`api/runs?of=${encodeURIComponent(run.id)}`).then((data) => setFound(data.runs), () => {});
+  return html`<details class="parts" onToggle=${toggled}><summary>${texts.parts(run.parts)}</summary>
+    ${found && html`<ol class="runs" data-nav>${found.map((each) => html`<${RunLine} key=${each.id} run=${each} />`)}</ol>`}</details>`;
+}
+
+export function Run({ id }) {
+  const known = run.value, { path } = where();
+  if (problem.value) return html`<p class="failure">${problem.value}</p>`;
+  if (!known) return html`<p class="quiet">${texts.loading}</p>`;
+  if (known.isGone) return html`<h1>${id}</h1><p class="empty">${texts.gone}</p>`;
+  const waits = (inbox.value ?? []).filter((each) => each.run === id);
+  const resumable = !known.isRun && ["ready", "interrupted"].includes(known.state);
+  return html`<header class="head" data-run=${id}><div><h1>${clean(known.title) || id}</h1>
+      <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><span class="cost">${money(known.cost)}</span><${Ago} at=${known.created} />
+      ${known.parent && html`<span>${texts.partOf} <a href=${runLink(known.parent)}>${known.parent}</a></span>`}</p></div></header>
+    ${known.failure && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
+    ${resumable && html`<p class="note">${texts.goOn} <code>antiphon runs resume ${id}</code></p>`}
+    ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
+    <${Parts} run=${known} />
+    <ol class="steps" data-nav aria-label=${texts.steps}>${(children.value.get("") ?? []).map((each) => html`<${Step} key=${each} id=${id} path=${each} target=${path} />`)}</ol>`;
+}

@@ -1,0 +1,175 @@
+// What each body of a view looks like: data in, elements out.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { html } from "./html.js";
+import { Markdown as Written } from "./markdown.js";
+import { bytes, clean, Link, Piece, Value, words } from "./plain.js";
+import { Table } from "./table.js";
+import { texts } from "./texts.js";
+
+const MOST_LINES = 10_000;
+
+function More({ body, more, what }) {
+  if (!body.more) return null;
+  const next = Math.min(MOST_LINES, 100_000);
+  if (!more || (body.lines?.length ?? 0) >= MOST_LINES) {
+    return html`<p class="quiet">${texts.left(body.more, what, body.atLeast)}</p>`;
+  }
+  return html`<button type="button" class="more" onClick=${() => more(next)}>${texts.more(body.more, what)}</button>`;
+}
+
+function Text({ body, more, exact }) {
+  return html`<div class="text">${body.lines.map((line) => html`<div class="line"><${Piece} of=${line} exact=${exact} /></div>`)}</div>
+    <${More} body=${body} more=${more} what=${texts.lines} />`;
+}
+
+function Markdown({ body, more }) {
+  return html`<${Written} text=${body.lines.map(words).join("\n")} /><${More} body=${body} more=${more} what=${texts.lines} />`;
+}
+
+const Tokens = ({ of, text, exact }) => of && !exact ? of.map(([kind, piece]) => html`<span class=${`t-${kind}`}>${clean(piece)}</span>`)
+  : html`<${Piece} of=${text} exact=${exact} />`;
+
+function Code({ body, more, exact }) {
+  const numbered = body.first != null;
+  return html`${body.path ? html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code></p>` : null}
+    <div class="code scroll" tabindex="0" role="region" aria-label=${body.language || "code"}><pre>${body.lines.map((line, i) => html`
+      <div class="line">${numbered && html`<span class="number" aria-hidden="true">${body.first + i}</span>`}<code><${Tokens} of=${body.tokens?.[i]} text=${line} exact=${exact} />${"\n"}</code></div>`)}</pre></div>
+    <${More} body=${body} more=${more} what=${texts.lines} />`;
+}
+
+// What takes the place of what, line by line.
+function pairs(lines) {
+  const rows = [];
+  let old = [], young = [];
+  const flush = () => {
+    for (let i = 0; i < Math.max(old.length, young.length); i++) rows.push([old[i], young[i]]);
+    old = []; young = [];
+  };
+  for (const line of lines) {
+    if (line.mark === "-") old.push(line);
+    else if (line.mark === "+") young.push(line);
+    else { flush(); rows.push([line, line]); }
+  }
+  flush();
+  return rows;
+}
+
+const MARKS = { "+": "added", "-": "removed" };
+const Side = ({ line, side }) => html`<td class="number">${line?.[side] ?? ""}</td>
+  <td class=${`${line ? MARKS[line.mark] ?? "" : "none"} content`}>${line && html`<${Tokens} of=${line.tokens} text=${line.text} />`}</td>`;
+
+function Hunk({ hunk, paired }) {
+  const heading = words(hunk.heading) && html`<tr class="hunk"><td colspan="4"><${Piece} of=${hunk.heading} /></td></tr>`;
+  if (paired) {
+    return html`${heading}${pairs(hunk.lines).map(([old, young]) => html`<tr><${Side} line=${old} side="old" /><${Side} line=${young} side="new" /></tr>`)}`;
+  }
+  return html`${heading}${hunk.lines.map((line) => html`<tr class=${MARKS[line.mark] ?? (line.mark ? "" : "about")}>
+    <td class="number">${line.old ?? ""}</td><td class="number">${line.new ?? ""}</td><td class="mark">${line.mark}</td>
+    <td class="content"><${Tokens} of=${line.tokens} text=${line.text} /></td></tr>`)}`;
+}
+
+function Diff({ body, more }) {
+  const [paired, setPaired] = useState(false);
+  const said = texts.changes[body.change];
+  const way = (value, label) => html`<button type="button" aria-pressed=${paired === value} onClick=${() => setPaired(value)}>${label}</button>`;
+  return html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code>
+      ${body.added != null && html`<span class="added">+${body.added}</span> <span class="removed">−${body.removed}</span>`}
+      ${said && html`<span class="quiet">${said}</span>`}${body.isComplete === false && html`<span class="quiet">${texts.incomplete}</span>`}
+      ${body.isPaired && body.hunks.length > 0 && html`<span class="ways" role="group" aria-label=${texts.diffView}>${way(false, texts.unified)}${way(true, texts.sideBySide)}</span>`}</p>
+    ${body.hunks.length > 0 && html`<div class="diff scroll" tabindex="0" role="region" aria-label=${`diff ${clean(words(body.path))}`}><table class=${paired ? "paired" : "unified"}>
+      <tbody>${body.hunks.map((hunk) => html`<${Hunk} hunk=${hunk} paired=${paired} />`)}</tbody></table></div>`}
+    <${More} body=${body} more=${more} what=${texts.lines} />`;
+}
+
+const ICONS = { directory: "▸", symlink: "↪", file: "", "": "" };
+
+function Files({ body, more }) {
+  return html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code>${body.isComplete === false && html`<span class="quiet">${texts.incomplete}</span>`}</p>
+    <div class="scroll" tabindex="0" role="region" aria-label=${clean(words(body.path))}><table class="files"><thead><tr><th scope="col">${texts.name_}</th><th scope="col" class="right">${texts.size}</th><th scope="col">${texts.modified}</th></tr></thead>
+    <tbody>${body.entries.map((entry) => html`<tr class=${entry.type || "file"}><td><span aria-hidden="true">${ICONS[entry.type ?? ""]}</span> <${Piece} of=${entry.name} />${entry.type === "directory" ? "/" : ""}</td>
+      <td class="right">${bytes(entry.size)}</td><td>${entry.modified == null ? "" : html`<${Value} value=${entry.modified} type="date" />`}</td></tr>`)}</tbody></table></div>
+    <${More} body=${body} more=${more} what=${texts.items} />`;
+}
+
+const PICTURES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif", "image/bmp", "image/svg+xml"];
+
+// By an address of its own and never as markup: nothing in it runs.
+function usePicture(data, type) {
+  const [state, setState] = useState({});
+  useEffect(() => {
+    if (!data) return undefined;
+    let url = null;
+    try {
+      const content = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
+      url = URL.createObjectURL(new Blob([content], { type: PICTURES.includes(type) ? type : "image/png" }));
+      setState({ url });
+    } catch { setState({ broken: true }); }
+    return () => url && URL.revokeObjectURL(url);
+  }, [data, type]);
+  return [state, () => setState({ broken: true })];
+}
+
+function Picture({ body }) {
+  const [{ url, broken }, fail] = usePicture(body.data, words(body.mediaType));
+  const alt = clean(words(body.alt)) || texts.image;
+  if (body.url && !body.data) return html`<p class="picture">${texts.remote} <${Link} to=${words(body.url)}><${Piece} of=${body.url} /><//> ${body.alt && html`<span class="quiet">${alt}</span>`}</p>`;
+  if (!body.data) return html`<p class="quiet">${texts.tooLarge} ${alt} (${bytes(body.size)})</p>`;
+  if (broken) return html`<p class="quiet">${texts.broken} ${alt}</p>`;
+  return html`<figure class="picture">${url && html`<img src=${url} alt=${alt} onError=${fail} />`}
+    <figcaption class="quiet">${[body.alt && alt, body.width && `${body.width} × ${body.height}`, bytes(body.size)].filter(Boolean).join(" · ")}</figcaption></figure>`;
+}
+
+const Key = ({ of, exact }) => of === null ? null : html`<span class="key"><${Piece} of=${of} exact=${exact} /></span><span class="colon">: </span>`;
+
+function Branch({ node, level, exact }) {
+  const [open, setOpen] = useState(level < 2 && node.nodes?.length <= 30);
+  const nodes = node.nodes ?? [], count = nodes.length + (node.more ?? 0);
+  const about = node.shape === "list" ? `[${texts.list(count)}]` : `{${texts.object(count)}}`;
+  if (count === 0) return html`<div class="leaf"><${Key} of=${node.key} exact=${exact} /><span class="quiet">${node.shape === "list" ? "[]" : "{}"}</span></div>`;
+  return html`<details open=${open} onToggle=${(event) => event.target === event.currentTarget && setOpen(event.target.open)}>
+    <summary><${Key} of=${node.key} exact=${exact} /><span class="quiet">${about}</span></summary>
+    ${open && html`<div class="nodes">${nodes.map((each) => html`<${Node} node=${each} level=${level + 1} exact=${exact} />`)}
+      ${node.more ? html`<p class="quiet">${texts.left(node.more, texts.items)}</p>` : null}</div>`}</details>`;
+}
+
+const Node = ({ node, level, exact }) => node.type === "branch" ? html`<${Branch} node=${node} level=${level} exact=${exact} />`
+  : html`<div class="leaf"><${Key} of=${node.key} exact=${exact} /><${Value} value=${node.value} type=${node.format || undefined} exact=${exact} /></div>`;
+
+function Tree({ body, more, exact }) {
+  return html`<div class="tree"><${Node} node=${body.root} level=${0} exact=${exact} /></div><${More} body=${body} more=${more} what=${texts.items} />`;
+}
+
+function Output({ body, more }) {
+  const lines = (given) => given.map((line) => html`<div class="line"><${Piece} of=${line} />${"\n"}</div>`);
+  const failed = body.exitCode != null && body.exitCode !== 0;
+  return html`<div class="terminal">
+    ${body.command && html`<pre class="command"><span aria-hidden="true">$ </span><${Piece} of=${body.command} /></pre>`}
+    <pre class="scroll" tabindex="0" role="region" aria-label=${clean(words(body.command)) || "output"}>${lines(body.lines)}${body.more ? html`<${More} body=${body} more=${more} what=${texts.lines} />` : null}${lines(body.tail ?? [])}</pre>
+    <p class="quiet">${body.dropped ? `${texts.dropped(body.dropped)} ` : ""}${body.exitCode != null && html`<span class=${failed ? "bad" : "good"}>${texts.exit(words(body.exitCode))}</span>`}</p></div>`;
+}
+
+function Failure({ body, more }) {
+  return html`<div class="failure"><${Text} body=${body.message} />
+    ${body.details && html`<div class="details">${body.details.type === "tree" ? html`<${Tree} body=${body.details} more=${more} />` : html`<${Text} body=${body.details} more=${more} />`}</div>`}</div>`;
+}
+
+function Question({ body, more }) {
+  return html`<div class="question"><${Text} body=${body.question} more=${more} />
+    ${body.options?.length ? html`<ul aria-label=${texts.options}>${body.options.map((each) => html`<li class=${body.answer != null && words(body.answer) === words(each) ? "chosen" : ""}><${Piece} of=${each} /></li>`)}</ul>` : null}
+    ${body.moreOptions ? html`<p class="quiet">${texts.left(body.moreOptions, texts.items)}</p>` : null}
+    ${body.answer != null && html`<p><span class="quiet">${texts.chosen}:</span> <strong><${Piece} of=${body.answer} /></strong></p>`}</div>`;
+}
+
+function Status({ body, more }) {
+  const files = body.files ?? [];
+  const groups = useMemo(() => Object.keys(texts.fileStates).map((state) => [state, files.filter((each) => each.state === state)]), [body]);
+  return html`<div class="status"><p><span class="quiet">${texts.branch}</span> <strong><${Piece} of=${body.branch} /></strong>
+      ${body.ahead ? html` <span class="badge">↑ ${texts.ahead(body.ahead)}</span>` : null}${body.behind ? html` <span class="badge">↓ ${texts.behind(body.behind)}</span>` : null}</p>
+    ${files.length === 0 && html`<p class="quiet">${texts.clean}</p>`}
+    ${groups.filter(([, found]) => found.length).map(([state, found]) => html`<h4 class=${state}>${texts.fileStates[state]} <span class="quiet">${found.length}</span></h4>
+      <ul class="paths">${found.map((each) => html`<li><code class="path"><${Piece} of=${each.path} /></code></li>`)}</ul>`)}</div>
+    <${More} body=${body} more=${more} what=${texts.items} />`;
+}
+
+export const BODIES = { text: Text, markdown: Markdown, code: Code, diff: Diff, table: Table, tree: Tree, image: Picture,
+  files: Files, status: Status, output: Output, failure: Failure, question: Question };

@@ -1,0 +1,101 @@
+"""What the journal has, as the page is told of it: nothing that is private, and of the environment names alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antiphon._shape import obj
+from antiphon.errors import NotSavedError, StoreError
+from antiphon.journal.owner import is_there
+from antiphon.journal.seal import MARK
+from antiphon.journal.withheld import shown
+
+if TYPE_CHECKING:
+    from antiphon.journal import Journal
+
+#: So many runs are listed, the newest first.
+LISTED = 200
+#: The columns of a step, in the order that `steps` takes them.
+STEP = "seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt"
+_RUN = (
+    "id, state, kind, title, created, updated, parent, number, wake_at, owner, ending,"
+    " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
+    " (SELECT count(*) FROM effects WHERE run = id),"
+    " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person'),"
+    " (SELECT count(*) FROM runs AS inner_ WHERE inner_.parent = runs.id)"
+)
+_NAMES = ("id", "state", "kind", "title", "created", "updated", "parent", "number", "wakeAt")
+
+
+def runs(journal: Journal, parent: str | None = None) -> list[dict[str, Any]]:
+    """Runs, the newest first; with a `parent`, those that are part of it."""
+    if parent is None:
+        rows = journal.read(
+            f"SELECT {_RUN} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}", ()
+        )
+    else:
+        rows = journal.read(
+            f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id LIMIT {LISTED}", (parent,)
+        )
+    return [_run(journal, row) for row in rows]
+
+
+def run(journal: Journal, id: str) -> dict[str, Any]:
+    """What is known of a run."""
+    rows = journal.read(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
+    if not rows:
+        raise NotSavedError(f"there is no run {id!r}")
+    return _run(journal, rows[0])
+
+
+def changes(journal: Journal) -> tuple[Any, ...]:
+    """What is another one when a run has begun, ended or gone on, or a question was asked or answered."""
+    return tuple(
+        journal.read(
+            "SELECT id, state, updated, owner, (SELECT max(seq) FROM effects WHERE run = id),"
+            " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
+            f" FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}",
+            (),
+        )
+    )
+
+
+def row_at(journal: Journal, run: str, path: str) -> tuple[Any, ...]:
+    """A step of a run."""
+    rows = journal.read(f"SELECT {STEP} FROM effects WHERE run = ? AND path = ?", (run, path))
+    if not rows:
+        raise NotSavedError(f"run {run!r} has no step {path!r}")
+    return rows[0]
+
+
+def rows_after(journal: Journal, run: str, after: int, most: int) -> list[tuple[Any, ...]]:
+    """The next steps of a run."""
+    return journal.read(
+        f"SELECT {STEP} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {int(most)}", (run, after)
+    )
+
+
+def is_sealed(journal: Journal, kept: str | None) -> bool:
+    """Whether something is written down so that it is private."""
+    return kept is not None and journal.raw(kept).startswith(MARK)
+
+
+def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
+    known = dict(zip(_NAMES, row[:9], strict=True))
+    owner, ending, cost, steps, waiting, parts = row[9:]
+    is_run = bool(owner) and is_there(owner)
+    told = {"cost": cost, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}
+    return {**known, **told, **_ending(journal, row[0], ending)}
+
+
+def _ending(journal: Journal, id: str, kept: str | None) -> dict[str, Any]:
+    if kept is None:
+        return {}
+    try:
+        if is_sealed(journal, kept):
+            return {"isPrivate": True}
+        ending = shown(journal.text(kept), f"run {id}")
+    except StoreError as error:
+        return {"failure": str(error)}
+    error = obj(ending.get("error"))
+    return {"failure": str(error["message"])[:2000]} if "message" in error else {}

@@ -1,0 +1,45 @@
+"""Runs as they could have happened, written into a journal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from antiphon.conversation import Text, ToolCall, ToolResult
+from antiphon.effects import Answered, AskModel, AskPerson, CallTool, Effect, Outcome, Print, Returned, Step
+from antiphon.journal import Journal, Running
+from antiphon.results import Result
+from antiphon.wire import Reply, Usage
+
+
+def begun(journal: Journal, id: str, title: str = "", **options: Any) -> Running:
+    return journal.begin("program", title or id, id=id, **options)
+
+
+def do(running: Running, path: str, effect: Effect, outcome: Outcome | None = None) -> None:
+    step = Step(path, effect)
+    running.performer.before(step)
+    if outcome is not None:
+        running.performer.after(step, outcome)
+
+
+def show(running: Running, path: str, result: Result, tool: str = "show", arguments: Mapping[str, Any] = {}) -> None:
+    came = Returned(ToolResult("c1", result.summary or "shown", semantic=result))
+    do(running, path, CallTool(tool, dict(arguments)), Outcome(came))
+
+
+def say(running: Running, path: str, text: str, cost: float = 0.0125, calls: Iterable[ToolCall] = ()) -> None:
+    reply = Reply((Text(text), *calls), "end", usage=Usage(1200, 80))
+    do(running, path, AskModel("claude-sonnet-5", "Be kind.", ()), Outcome(Answered(reply, cost)))
+
+
+def put(running: Running, path: str, text: str) -> None:
+    do(running, path, Print(text), Outcome())
+
+
+def ask(running: Running, path: str, text: str) -> None:
+    do(running, path, AskPerson("question", text))
+
+
+def want(running: Running, path: str, tool: str, arguments: dict[str, Any]) -> None:
+    do(running, path, AskPerson("approval", f"May {tool} run?", ToolCall("c1", tool, arguments)))

@@ -1,0 +1,513 @@
+"""The server of the page: who may ask, what is answered, and what never is."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx2
+import pytest
+from click.testing import CliRunner
+from starlette.applications import Starlette
+from starlette.routing import Mount
+
+from antiphon.cli import cli
+from antiphon.effects import Answered, AskModel, AskPerson, Outcome, Print, Said, Step
+from antiphon.effects.door import privately
+from antiphon.errors import OptionError
+from antiphon.journal import Journal
+from antiphon.results import Result, file_content, structured, table
+from antiphon.web import app
+from antiphon.web.files import STATIC
+from antiphon.web.sent import _keys
+from antiphon.web.stream import Watch
+from antiphon.web.token import kept_token
+from antiphon.wire import Reply, Usage
+from tests.web.journals import ask, begun, do, put, say, show, want
+
+TOKEN = "the-token-of-the-tests-0123456789abcdef"
+HERE = "http://127.0.0.1:8321"
+OURS = {"origin": HERE, "sec-fetch-site": "same-origin"}
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    made = Journal(tmp_path / "logs.db")
+    yield made
+    made.close()
+
+
+def sent(page: Any, *requests: tuple[Any, ...], base: str = HERE) -> list[httpx2.Response]:
+    """Responses to requests of one browser."""
+
+    async def all_of_them() -> list[httpx2.Response]:
+        async with httpx2.AsyncClient(transport=httpx2.ASGITransport(page), base_url=base) as client:
+            return [
+                await client.request(method, path, headers=headers or {}, **(more[0] if more else {}))
+                for method, path, headers, *more in requests
+            ]
+
+    return asyncio.run(all_of_them())
+
+
+LOGIN = ("GET", f"/login?token={TOKEN}", {})
+
+
+def known(page: Any, *requests: tuple[Any, ...]) -> list[httpx2.Response]:
+    return sent(page, LOGIN, *requests)[1:]
+
+
+def get(journal: Journal, path: str) -> Any:
+    (response,) = known(app(journal=journal, token=TOKEN), ("GET", path, {}))
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def post(journal: Journal, run: str, data: Any, **headers: str) -> httpx2.Response:
+    request = ("POST", f"/api/runs/{run}/answer", {**OURS, **headers}, {"json": data})
+    return known(app(journal=journal, token=TOKEN), request)[0]
+
+
+# Who may ask
+
+
+@pytest.mark.parametrize("path", ["/", "/main.js", "/api/runs", "/api/inbox", "/api/runs/x/about", "/no-such"])
+def test_without_the_token_there_is_nothing(journal: Journal, path: str):
+    wrong = {"cookie": f"antiphon-8321={TOKEN}"}
+    other = {"cookie": "antiphon-8322=" + "0" * 64}
+    page = app(journal=journal, token=TOKEN)
+    assert [each.status_code for each in sent(page, *(("GET", path, h) for h in ({}, wrong, other)))] == [401] * 3
+
+
+@pytest.mark.parametrize("given", ["", "?token=", "?token=wrong", f"?token={TOKEN}x", f"?token={TOKEN}&token=x"])
+def test_another_token_is_none(journal: Journal, given: str):
+    (response,) = sent(app(journal=journal, token=TOKEN), ("GET", f"/login{given}", {}))
+    assert response.status_code == 401
+    assert "set-cookie" not in response.headers
+
+
+def test_nobody_can_log_in_where_no_token_was_given(journal: Journal):
+    (response,) = sent(app(journal=journal), ("GET", "/login?token=", {}))
+    assert response.status_code == 401
+
+
+def test_the_cookie_is_for_this_port_and_not_for_scripts_or_other_sites(journal: Journal):
+    response, page, *_ = sent(app(journal=journal, token=TOKEN), LOGIN, ("GET", "/", {}))
+    assert (response.status_code, response.headers["location"]) == (303, "./")
+    name, _, rest = response.headers["set-cookie"].partition("=")
+    assert name == "antiphon-8321"
+    assert "; Path=/; HttpOnly; SameSite=Strict" in rest
+    assert TOKEN not in rest
+    assert page.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8321", 200),
+        ("localhost:8321", 401),
+        ("[::1]:8321", 401),
+        ("LOCALHOST:8321", 401),
+        ("evil.example", 421),
+        ("evil.example:8321", 421),
+        ("127.0.0.1.evil.example:8321", 421),
+        ("localhost.evil.example", 421),
+        ("evil@localhost", 421),
+        ("127.0.0.2:8321", 421),
+        ("", 421),
+    ],
+)
+def test_a_name_that_is_not_ours_leads_nowhere(journal: Journal, host: str, status: int):
+    page = app(journal=journal, token=TOKEN)
+    login = sent(page, LOGIN)[0].headers["set-cookie"].partition(";")[0]
+    cookie = {"cookie": login if status != 401 else ""}
+    (response,) = sent(page, ("GET", "/", {"host": host, **cookie}))
+    assert response.status_code == status
+
+
+def test_names_can_be_given_and_then_only_they_count(journal: Journal):
+    page = app(journal=journal, token=TOKEN, origins=["https://agents.example"])
+    first, there = sent(page, LOGIN, ("GET", "/", {}), base="https://agents.example")
+    assert first.headers["set-cookie"].startswith("antiphon-443=")
+    assert "; Secure" in first.headers["set-cookie"]
+    assert there.status_code == 200
+    assert [each.status_code for each in sent(page, LOGIN)] == [421]
+    for wrong in ("agents.example", "ftp://a", "https://a/path", "https://"):
+        with pytest.raises(OptionError):
+            app(journal=journal, token=TOKEN, origins=[wrong])
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (OURS, 200),
+        ({}, 403),
+        ({"origin": HERE}, 403),
+        ({"sec-fetch-site": "same-origin"}, 403),
+        ({**OURS, "sec-fetch-site": "same-site"}, 403),
+        ({**OURS, "sec-fetch-site": "cross-site"}, 403),
+        ({**OURS, "sec-fetch-site": "none"}, 403),
+        ({**OURS, "origin": "http://localhost:8321"}, 403),
+        ({**OURS, "origin": "http://127.0.0.1:3000"}, 403),
+        ({**OURS, "origin": "https://127.0.0.1:8321"}, 403),
+        ({**OURS, "origin": "https://evil.example"}, 403),
+        ({**OURS, "origin": "null"}, 403),
+    ],
+)
+def test_only_the_page_itself_can_answer(journal: Journal, headers: dict[str, str], status: int):
+    running = begun(journal, "r")
+    ask(running, "1", "Which?")
+    running.leave("waiting")
+    (item,) = get(journal, "/api/inbox")["inbox"]
+    said = {"json": {"path": "1", "hash": item["hash"], "text": "this"}}
+    page = app(journal=journal, token=TOKEN)
+    (response,) = known(page, ("POST", "/api/runs/r/answer", headers, said))
+    assert response.status_code == status
+    assert len(journal.questions("r")) == (0 if status == 200 else 1)
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/api/runs", {"sec-fetch-site": "same-origin"}, 200),
+        ("/api/runs", {"sec-fetch-site": "none"}, 200),
+        ("/api/runs", {"sec-fetch-site": "same-site"}, 403),
+        ("/api/runs", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+        ("/main.js", {"sec-fetch-site": "cross-site"}, 403),
+        ("/", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate"}, 200),
+        ("/", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
+    ],
+)
+def test_other_pages_read_nothing(journal: Journal, path: str, headers: dict[str, str], status: int):
+    (response,) = known(app(journal=journal, token=TOKEN), ("GET", path, headers))
+    assert response.status_code == status
+
+
+@pytest.mark.parametrize("path", ["/", "/login?token=x", "/main.js", "/api/runs", "/api/runs/none/about", "/none"])
+def test_every_response_tells_browsers_to_be_strict(journal: Journal, path: str):
+    page = app(journal=journal, token=TOKEN)
+    for response in (*sent(page, ("GET", path, {})), *known(page, ("GET", path, {}))):
+        policy = response.headers["content-security-policy"]
+        assert policy.startswith("default-src 'none'; script-src 'self' 'sha256-")
+        assert "require-trusted-types-for 'script'; trusted-types 'none'" in policy
+        assert "unsafe-eval" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"] == "no-referrer"
+        assert response.headers["cross-origin-opener-policy"] == "same-origin"
+        assert response.headers["cross-origin-resource-policy"] == "same-origin"
+        assert not [name for name in response.headers if name.startswith("access-control")]
+
+
+def test_the_import_map_is_the_one_that_the_policy_allows(journal: Journal):
+    (page,) = known(app(journal=journal, token=TOKEN), ("GET", "/", {}))
+    inline = re.findall(r"<script(?! type=\"module\" src)[^>]*>(.*?)</script>", page.text, re.DOTALL)
+    (digest,) = [base64.b64encode(hashlib.sha256(each.encode()).digest()).decode() for each in inline]
+    assert f"'sha256-{digest}'" in page.headers["content-security-policy"]
+    assert not re.search(r"\son\w+=|style=|https?://", page.text)
+
+
+@pytest.mark.parametrize(
+    "path", ["/../application.py", "/%2e%2e/application.py", "/vendor/vendored.toml", "/vendor/../../guard.py", "/x"]
+)
+def test_only_the_files_of_the_page_are_served(journal: Journal, path: str):
+    (response,) = known(app(journal=journal, token=TOKEN), ("GET", path, {}))
+    assert response.status_code == 404
+
+
+def test_it_can_be_mounted_in_another_application(journal: Journal):
+    page = Starlette(routes=[Mount("/agents", app(journal=journal, token=TOKEN))])
+    login, first, api, nothing = sent(
+        page,
+        ("GET", f"/agents/login?token={TOKEN}", {}),
+        ("GET", "/agents/", {}),
+        ("GET", "/agents/api/runs", {}),
+        ("GET", "/agents/none", {}),
+    )
+    assert "; Path=/agents/;" in login.headers["set-cookie"]
+    assert [each.status_code for each in (login, first, api, nothing)] == [303, 200, 200, 404]
+
+
+# What is sent
+
+
+def test_files_of_others_are_as_they_were_taken_and_have_their_licences():
+    vendor = STATIC / "vendor"
+    listed = tomllib.loads((vendor / "vendored.toml").read_text())["file"]
+    for each in listed:
+        assert hashlib.sha256((vendor / each["file"]).read_bytes()).hexdigest() == each["sha256"], each["file"]
+        assert (vendor / each["licence_file"]).read_text().strip()
+    there = {path.relative_to(vendor).as_posix() for path in vendor.rglob("*.*js")}
+    assert there == {each["file"] for each in listed}
+
+
+def test_the_page_is_small():
+    parts = [each for each in STATIC.rglob("*") if each.suffix in (".js", ".mjs", ".css", ".html", ".svg")]
+    assert sum(each.stat().st_size for each in parts) < 120_000
+
+
+def test_languages_of_code_refer_to_languages_that_are_there():
+    languages = STATIC / "vendor" / "languages"
+    for each in languages.iterdir():
+        for name in re.findall(r'sub:"(\w+)"', each.read_text()):
+            assert (languages / f"{name}.js").exists(), f"{each.name} needs {name}"
+
+
+def test_runs_are_told_with_what_they_wait_for(journal: Journal):
+    running = begun(journal, "first", "Sorts mails")
+    say(running, "1", "Hello.")
+    ask(running, "2", "Which?")
+    running.leave("waiting")
+    begun(journal, "part", parent="first")
+    (run,) = get(journal, "/api/runs")["runs"]
+    assert (run["id"], run["title"], run["state"], run["steps"], run["waiting"]) == ("first", "Sorts mails", "waiting", 2, 1)
+    assert (run["cost"], run["parts"], run["isRun"]) == (0.0125, 1, False)
+    assert [each["id"] for each in get(journal, "/api/runs?of=first")["runs"]] == ["part"]
+    assert get(journal, "/api/runs/first/about") == run
+
+
+@pytest.mark.parametrize("id", ["a b", "a/b", "x/about", "50%", "日本語", "a?b#c", "<script>"])
+def test_runs_may_have_any_name(journal: Journal, id: str):
+    put(begun(journal, id), "1", "hi")
+    assert get(journal, f"/api/runs/{quote(id, safe='')}/about")["id"] == id
+    assert get(journal, f"/api/runs/{quote(id, safe='')}/step?path=1")["head"] == "hi"
+
+
+def test_a_step_has_its_result_its_arguments_and_what_was_written_down(journal: Journal):
+    running = begun(journal, "r")
+    show(running, "1", file_content("a.py", "x = 1\n"), "read_file", {"path": "a.py", "lines": [1, 2]})
+    step = get(journal, "/api/runs/r/step?path=1")
+    assert (step["seq"], step["head"], step["state"]) == (0, "read_file", "done")
+    (view,) = step["views"]
+    assert view["kind"] == "file_content"
+    assert view["body"]["tokens"][0] == [["", "x"], ["", " "], ["", "="], ["", " "], ["n", "1"]]
+    assert [each["name"] for each in step["call"]["arguments"]] == ["path", "lines"]
+    assert [each["name"] for each in step["raw"]] == ["asked", "came"]
+    assert '"read_file"' in json.dumps(step["raw"][0]).replace('\\"', '"')
+
+
+def test_kinds_that_others_draw_come_with_their_data(journal: Journal):
+    running = begun(journal, "r")
+    show(running, "1", Result("acme.report", {"name": "Q3"}))
+    show(running, "2", table([{"a": 1}]))
+    assert get(journal, "/api/runs/r/step?path=1")["views"][0]["data"] == {"name": "Q3"}
+    assert "data" not in get(journal, "/api/runs/r/step?path=2")["views"][0]
+
+
+@pytest.mark.parametrize(("rows", "status"), [("1", 200), ("100000", 200), ("0", 400), ("-1", 400), ("x", 400), ("1e9", 400)])
+def test_so_many_rows_as_are_asked_for(journal: Journal, rows: str, status: int):
+    show(begun(journal, "r"), "1", table([{"n": n} for n in range(300)]))
+    (response,) = known(app(journal=journal, token=TOKEN), ("GET", f"/api/runs/r/step?path=1&rows={rows}", {}))
+    assert response.status_code == status
+    if status == 200:
+        assert len(response.json()["views"][0]["body"]["rows"]) == min(int(rows), 300)
+
+
+def test_what_is_not_there_is_told(journal: Journal):
+    begun(journal, "r")
+    page = app(journal=journal, token=TOKEN)
+    for path in ("/api/runs/none/about", "/api/runs/r/step?path=9", "/api/runs/none/step?path=1"):
+        (response,) = known(page, ("GET", path, {}))
+        assert response.status_code == 404
+        assert "no " in response.json()["error"]
+
+
+# What is never sent
+
+
+def test_private_values_and_keys_are_in_no_response(journal: Journal, monkeypatch: pytest.MonkeyPatch):
+    key = "sk-ant-secret-0123456789"
+    monkeypatch.setenv("ANTHROPIC_API_KEY", key)
+    _keys.cache_clear()
+    running = begun(journal, "r", f"uses {key}")
+    with privately():
+        do(running, "1", Print("my-private-words"), Outcome())
+        do(running, "2", AskPerson("question", "my-private-words?"))
+    show(running, "3", structured({"key": key}), "fetch", {"key": key})
+    do(running, "4", AskPerson("question", f"Is {key} right?"))
+    running.leave("waiting", {"error": {"message": f"no: {key}"}})
+    paths = ["/api/runs", "/api/inbox", "/api/runs/r/about", *(f"/api/runs/r/step?path={n}" for n in range(1, 5))]
+    responses = known(app(journal=journal, token=TOKEN), *(("GET", path, {}) for path in paths))
+    told = "\n".join(each.text for each in responses) + json.dumps(Watch(journal, "r").new())
+    _keys.cache_clear()
+    assert [each.status_code for each in responses] == [200] * len(paths)
+    assert "my-private-words" not in told
+    assert key not in "\n".join(each.text for each in responses)
+    assert TOKEN not in told
+    item = next(each for each in responses[1].json()["inbox"] if each["path"] == "2")
+    assert item["isPrivate"]
+    assert post(journal, "r", {"path": "2", "hash": item["hash"], "text": "x"}).status_code == 409
+
+
+# People
+
+
+def test_an_approval_shows_the_whole_call(journal: Journal):
+    running = begun(journal, "r")
+    want(running, "1", "write_file", {"path": "a.py", "content": "x" * 30_000 + "\n" + "y\n" * 5_000})
+    running.leave("waiting")
+    (item,) = get(journal, "/api/inbox")["inbox"]
+    path, content = item["call"]["arguments"]
+    assert item["call"]["name"] == "write_file"
+    assert path["view"]["body"]["lines"] == ["a.py"]
+    assert content["view"]["body"]["lines"] == ["x" * 30_000, *["y"] * 5_000]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"allowed": True}, Said()),
+        ({"allowed": True, "always": True}, Said(always=True)),
+        ({"allowed": False, "text": "too much"}, Said("too much", allowed=False)),
+    ],
+)
+def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], said: Said):
+    running = begun(journal, "r")
+    want(running, "1", "rm", {"path": "/"})
+    running.leave("waiting")
+    (item,) = get(journal, "/api/inbox")["inbox"]
+    response = post(journal, "r", {"path": "1", "hash": item["hash"], **given})
+    assert response.json() == {"state": "ready", "isRun": False, "resume": "antiphon runs resume r"}
+    (effect,) = journal.effects("r")
+    assert effect.outcome is not None
+    assert effect.outcome.value == said
+    assert get(journal, "/api/inbox")["inbox"] == []
+
+
+def test_the_first_answer_counts_and_the_second_is_told_of_it(journal: Journal):
+    running = begun(journal, "r")
+    ask(running, "1", "Which?")
+    running.leave("waiting")
+    (item,) = get(journal, "/api/inbox")["inbox"]
+    assert post(journal, "r", {"path": "1", "hash": item["hash"], "text": "first"}).status_code == 200
+    second = post(journal, "r", {"path": "1", "hash": item["hash"], "text": "second"})
+    assert second.status_code == 409
+    assert second.json()["error"] == "somebody else was faster: first"
+
+
+def test_nobody_answers_what_was_not_shown(journal: Journal):
+    running = begun(journal, "r")
+    want(running, "1", "rm", {"path": "/"})
+    ask(running, "2", "Which?")
+    running.leave("waiting")
+    first, second = get(journal, "/api/inbox")["inbox"]
+    for given in (
+        {"path": "1", "hash": second["hash"], "allowed": True},
+        {"path": "1", "hash": "", "allowed": True},
+        {"path": "2", "hash": first["hash"], "text": "x"},
+        {"path": "9", "hash": "", "text": "x"},
+        {"path": "1", "allowed": True},
+        {"path": "1", "hash": first["hash"], "allowed": "yes"},
+        {"path": "2", "hash": second["hash"], "allowed": False},
+        {"path": "2", "hash": second["hash"], "text": 5},
+        [],
+    ):
+        assert post(journal, "r", given).status_code in (400, 404, 409)
+    assert post(journal, "r", {"path": "2", "hash": second["hash"]}, **{"content-type": "text/plain"}).status_code == 400
+    assert len(journal.questions("r")) == 2
+
+
+def test_a_run_that_is_over_waits_for_nobody(journal: Journal):
+    running = begun(journal, "r")
+    ask(running, "1", "Which?")
+    running.leave("waiting")
+    journal.cancel("r")
+    assert get(journal, "/api/inbox")["inbox"] == []
+
+
+# What happens
+
+
+def names(found: list[Any]) -> list[str]:
+    return [name for _, name, _ in found]
+
+
+def test_a_page_is_told_of_what_is_new_once(journal: Journal):
+    watch = Watch(journal, None)
+    assert names(watch.new()) == ["inbox", "runs"]
+    assert watch.new() == []
+    running = begun(journal, "r")
+    assert names(watch.new()) == ["runs"]
+    ask(running, "1", "Which?")
+    assert names(watch.new()) == ["inbox", "runs"]
+    assert watch.new() == []
+
+
+def test_steps_are_sent_as_they_begin_and_when_they_are_over(journal: Journal):
+    running = begun(journal, "r")
+    watch = Watch(journal, "r")
+    watch.new()
+    do(running, "1", AskModel("m", "", ()))
+    put(running, "1.1", "inside")
+    ((mark, _, steps),) = [each for each in watch.new() if each[1] == "steps"]
+    assert [(each["path"], each["state"]) for each in steps] == [("1", "begun"), ("1.1", "done")]
+    assert mark == ""
+    assert "steps" not in names(watch.new())
+    running.performer.after(Step("1", AskModel("m", "", ())), Outcome(Answered(Reply((), "end", usage=Usage()), 0.5)))
+    ((mark, _, steps),) = [each for each in watch.new() if each[1] == "steps"]
+    assert [(each["path"], each["state"], each["cost"]) for each in steps] == [("1", "done", 0.5)]
+    assert mark == "1"
+
+
+def test_whoever_comes_back_misses_nothing(journal: Journal):
+    running = begun(journal, "r")
+    put(running, "1", "one")
+    ask(running, "2", "Which?")
+    put(running, "3", "three")
+    first = Watch(journal, "r")
+    marks = [mark for mark, name, _ in first.new() if name == "steps"]
+    assert marks == ["0"]
+    journal.answer("r", "2", Said("this"))
+    put(running, "4", "four")
+    again = Watch(journal, "r", "0")
+    ((mark, _, steps),) = [each for each in again.new() if each[1] == "steps"]
+    assert [(each["path"], each["state"]) for each in steps] == [("2", "done"), ("3", "done"), ("4", "done")]
+    assert mark == "3"
+
+
+def test_a_run_that_begins_anew_is_told_so(journal: Journal):
+    running = begun(journal, "r")
+    put(running, "1", "one")
+    watch = Watch(journal, "r")
+    watch.new()
+    running.set_aside()
+    put(running, "1", "another")
+    found = watch.new()
+    assert "anew" in names(found)
+    ((mark, _, steps),) = [each for each in found if each[1] == "steps"]
+    assert (mark, steps[0]["head"]) == ("1/0", "another")
+    assert "anew" not in names(Watch(journal, "r", "1/0").new())
+
+
+def test_a_run_that_is_gone_is_told_so(journal: Journal):
+    assert "gone" in names(Watch(journal, "none").new())
+
+
+# The command
+
+
+def test_listening_beyond_this_machine_needs_https_or_a_word():
+    run = CliRunner().invoke(cli, ["serve", "--listen", "0.0.0.0", "--port", "0"])
+    assert run.exit_code == 2
+    assert "--insecure" in run.output
+    half = CliRunner().invoke(cli, ["serve", "--cert", __file__])
+    assert (half.exit_code, "belong together" in half.output) == (2, True)
+
+
+def test_the_token_is_kept_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    first = kept_token()
+    assert kept_token() == first
+    (file,) = tmp_path.rglob("web-token")
+    assert file.stat().st_mode & 0o777 == 0o600
+    file.chmod(0o644)
+    assert kept_token() != first
+    assert file.stat().st_mode & 0o777 == 0o600
