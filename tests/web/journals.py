@@ -42,4 +42,4 @@ def ask(running: Running, path: str, text: str) -> None:
 
 
 def want(running: Running, path: str, tool: str, arguments: dict[str, Any]) -> None:
-    do(running, path, AskPerson("approval", f"May {tool} run?", ToolCall("c1", tool, arguments)))
+    do(running, path, AskPerson("approval", f"May `{tool}` run with it?", ToolCall("c1", tool, arguments)))

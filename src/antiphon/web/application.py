@@ -103,12 +103,13 @@ class _Routes:
 
     def step(self, request: Request) -> Response:
         from antiphon.web.sent import answer
-        from antiphon.web.steps import opened
+        from antiphon.web.steps import opened, raw
         from antiphon.web.stored import row_at
 
         asked = request.query_params
         row = row_at(self._journal, request.path_params["id"], asked.get("path", ""))
-        return answer(opened(self._journal, row, _number(asked.get("rows"), 200)))
+        show = raw if "raw" in asked else opened
+        return answer(show(self._journal, row, _number(asked.get("rows"), 200)))
 
     async def events(self, request: Request) -> Response:
         from antiphon.web.stream import events

@@ -1,4 +1,4 @@
-"""Who may ask: only pages of ours, at a name of ours, for somebody who has the token. Everybody else is told why not."""
+"""Who may ask: only pages of ours, at a name of ours, for somebody who has the token. Others are told why not."""
 
 from __future__ import annotations
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError, OptionError, StoreError
-from antiphon.journal.looking import effect_entry
-from antiphon.web.steps import WHOLE, call_of, called
+from antiphon.web.steps import WHOLE, call_of, called, entry_at
 from antiphon.web.stored import STEP, row_at, run
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ def inbox(journal: Journal) -> list[dict[str, Any]]:
 def _waiting(journal: Journal, id: str, title: str, row: tuple[Any, ...]) -> dict[str, Any]:
     told: dict[str, Any] = {"run": id, "title": title, "seq": row[0], "path": row[1], "hash": row[3], "began": row[7]}
     try:
-        entry = effect_entry(journal, row[1:])
+        entry = entry_at(journal, row)
     except StoreError as error:
         return {**told, "about": "question", "text": str(error), "isPrivate": True}
     if entry.asked.get("private"):
@@ -51,7 +50,7 @@ def settle(journal: Journal, id: str, given: dict[str, Any]) -> dict[str, Any]:
     row = row_at(journal, id, path)
     if row[2] != "person" or row[3] != hash:
         raise NotReadyError("this is not what was asked any more; look at it again")
-    entry = effect_entry(journal, row[1:])
+    entry = entry_at(journal, row)
     if entry.asked.get("private"):
         raise NotReadyError(f"this is private: `antiphon runs answer {id} {path} TEXT` in a terminal answers it")
     if entry.asked.get("about") != "approval" and not said.allowed:

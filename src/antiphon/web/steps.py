@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._shape import obj
@@ -25,29 +26,46 @@ _LINE, _ROW, WHOLE = 300, 20_000, 10_000_000
 _DATA = 200_000
 
 
+def entry_at(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
+    """The effect of a row. To read a large one takes its time, and it is looked at several times."""
+    return (_large if str(row[6]).startswith("@") else _entry)(journal, tuple(row))
+
+
+def _entry(journal: Journal, row: tuple[Any, ...]) -> EffectEntry:
+    return effect_entry(journal, row[1:])
+
+
+_large = lru_cache(maxsize=4)(_entry)
+
+
 def line(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     """A step in a line: what was asked for, and the headline of what came of it."""
     seq, path, kind, *_, state, _, began, ended, cost, attempt = row
     told = {"seq": seq, "path": path, "kind": kind, "state": state, "began": began}
     told |= {"ended": ended, "cost": cost, "attempt": attempt}
     try:
-        entry = effect_entry(journal, row[1:])
+        entry = entry_at(journal, row)
     except StoreError as damage:
         return {**told, "head": "", "damage": str(damage)}
     return {**told, **_head(entry), **_gist(entry)}
 
 
 def opened(journal: Journal, row: tuple[Any, ...], rows: int) -> dict[str, Any]:
-    """All there is to see of a step, so many rows of each thing."""
+    """What is to be seen of a step, so many rows of each thing."""
     told = line(journal, row)
     if "damage" in told or told.get("isPrivate"):
-        return {**told, "views": [], "raw": []}
-    entry = effect_entry(journal, row[1:])
-    seen = [drawn(each, rows) for each in results(entry)]
-    came = None if entry.outcome is None else _plain(outcome_json(entry.outcome))
-    raw = [{"name": name, "view": drawn(_raw(data), rows)} for name, data in (("asked", entry.asked), ("came", came))]
+        return {**told, "views": []}
+    entry = entry_at(journal, row)
     call = {"call": called(entry.asked, rows)} if entry.kind == "tool" else {}
-    return {**told, **call, "views": seen, "raw": raw}
+    return {**told, **call, "views": [drawn(each, rows) for each in results(entry)]}
+
+
+def raw(journal: Journal, row: tuple[Any, ...], rows: int) -> dict[str, Any]:
+    """What is written down of a step: what was asked for, and what came of it."""
+    entry = entry_at(journal, row)
+    came = None if entry.outcome is None else _plain(outcome_json(entry.outcome))
+    both = (("asked", entry.asked), ("came", came))
+    return {"raw": [{"name": name, "view": drawn(_as_json(data), rows)} for name, data in both]}
 
 
 def drawn(result: Result, rows: int = 200, characters: int = _ROW) -> dict[str, Any]:
@@ -157,7 +175,7 @@ def _argument(value: Any) -> Result:
     return text(value, preferred_view="code") if isinstance(value, str) else structured(_plain(value))
 
 
-def _raw(data: Any) -> Result:
+def _as_json(data: Any) -> Result:
     return replace(structured(data), display=Display("raw"))
 
 

@@ -34,9 +34,7 @@ def runs(journal: Journal, parent: str | None = None) -> list[dict[str, Any]]:
             f"SELECT {_RUN} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}", ()
         )
     else:
-        rows = journal.read(
-            f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id LIMIT {LISTED}", (parent,)
-        )
+        rows = journal.read(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id LIMIT {LISTED}", (parent,))
     return [_run(journal, row) for row in rows]
 
 

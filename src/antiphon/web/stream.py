@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 #: How often the journal is looked at, in seconds, and how often a page hears something though nothing is new.
 _PAUSE, _QUIET = 0.3, 15.0
 #: Steps in one event.
-_BATCH = 200
+_BATCH = 1000
 _OPEN = ("begun", "waiting")
 
 Event = tuple[str, str, Any]
@@ -55,8 +55,8 @@ async def _stream(new: Callable[[], list[Event]]) -> AsyncGenerator[str]:
         if quiet >= _QUIET:
             yield ": still here\n\n"
             quiet = 0.0
-        # Where there is a batch, there may be the next one.
-        await anyio.sleep(0 if any(name == "steps" for _, name, _ in found) else _PAUSE)
+        # What is read may take its time: what is known is sent first. Where there is a batch, there may be the next.
+        await anyio.sleep(0 if any(name in ("run", "steps") for _, name, _ in found) else _PAUSE)
 
 
 class Watch:
@@ -95,7 +95,9 @@ class Watch:
             yield from self._if_other("gone", id)
             return
         yield from self._begun_anew(id)
-        yield from self._if_other("run", known)
+        if self._is_other("run", known):
+            yield "", "run", known
+            return
         rows = self._changed(id)
         fresh = rows_after(self._journal, id, self._last, _BATCH)
         if not rows and not fresh:
@@ -124,9 +126,9 @@ class Watch:
             self._open.pop(row[0], None)
 
     def _begun_anew(self, id: str) -> Generator[Event]:
-        ((count,),) = self._journal.read(
-            "SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)
-        ) or [(0,)]
+        ((count,),) = self._journal.read("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)) or [
+            (0,)
+        ]
         if str(count) != self._generation:
             self._generation, self._last, self._open = str(count), -1, {}
             yield "", "anew", id

@@ -19,8 +19,8 @@ async function settle(item, given, word) {
 function Approval({ item }) {
   const [reason, setReason] = useState("");
   const given = item.call?.arguments ?? [];
-  return html`<h3>${texts.mayRun(visible(item.call?.name ?? ""))}</h3>
-    ${item.text && html`<p class="asked">${visible(item.text)}</p>`}
+  return html`<h2>${texts.mayRun(visible(item.call?.name ?? ""))}</h2>
+    ${!(item.call && item.text.startsWith(`May \`${item.call.name}\` run`)) && html`<p class="asked">${visible(item.text)}</p>`}
     ${item.call?.change && html`<${Result} view=${item.call.change} exact=${true} />`}
     <dl class="arguments whole">${given.length ? given.map((each) => html`<${Argument} ...${each} exact=${true} />`) : html`<div class="quiet">${texts.noArguments}</div>`}</dl>
     <form class="decide" onSubmit=${(event) => event.preventDefault()}>
@@ -49,7 +49,7 @@ function Settled({ item, settled }) {
 export function Waiting({ item }) {
   const settled = said.value[key(item)];
   const Way = item.about === "approval" ? Approval : Question;
-  return html`<section class=${`waiting ${settled ? "settled" : ""}`} data-run=${item.run} data-seq=${item.seq} data-path=${item.path} data-about=${item.about} aria-label=${clean(item.title)}>
+  return html`<section class=${`waiting ${settled ? "settled" : ""}`} data-run=${item.run} data-seq=${item.seq} data-path=${item.path} data-about=${item.about} aria-label=${`${clean(item.title)}, ${item.path}`}>
     <p class="quiet facts"><a href=${runLink(item.run)}>${clean(item.title) || item.run}</a><a href=${stepLink(item.run, item.path)}><code>${item.path}</code></a><${Ago} at=${item.began} /></p>
     ${settled ? html`<${Settled} item=${item} settled=${settled} />` : item.isPrivate ? html`<p>${item.text || texts.privateQuestion(item.run)}</p>` : html`<${Way} item=${item} />`}</section>`;
 }

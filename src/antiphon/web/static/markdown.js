@@ -18,7 +18,7 @@ function renderer(root) {
   made.add_token = (data, type) => {
     const level = HEADINGS.indexOf(type);
     if (level < 0 && type !== smd.IMAGE) return add_token(data, type);
-    const slot = document.createElement(level < 0 ? "a" : `h${Math.min(level + 3, 6)}`);
+    const slot = document.createElement(level < 0 ? "a" : `h${Math.min(level + 2, 6)}`);
     data.nodes[++data.index] = data.nodes[data.index - 1].appendChild(slot);
   };
   made.add_text = (data, text) => data.nodes[data.index].append(clean(text));
@@ -27,8 +27,11 @@ function renderer(root) {
     if (type === smd.LANG) node.dataset.language = value;
     else if (type === smd.START) node.setAttribute("start", value);
     else if (type === smd.CHECKED) node.setAttribute("checked", "");
-    else if (address(value)) {
-      node.setAttribute("href", address(value));
+    else {
+      // What stands behind an address in quotes is a title.
+      const href = address(value.replace(/\s+["'(].*$/s, ""));
+      if (!href) return;
+      node.setAttribute("href", href);
       node.setAttribute("target", "_blank");
       node.setAttribute("rel", "noopener noreferrer nofollow");
     }

@@ -27,11 +27,21 @@ const children = computed(() => {
 const lasted = (step) => step.ended == null ? "" : step.ended - step.began < 1 ? `${Math.round((step.ended - step.began) * 1000)} ms`
   : `${(step.ended - step.began).toFixed(1)} s`;
 
+const stepAddress = (id, path) => `api/runs/${encodeURIComponent(id)}/step?path=${encodeURIComponent(path)}`;
+
+function Raw({ id, path }) {
+  const [found, setFound] = useState(null);
+  const toggled = (event) => event.target === event.currentTarget && event.target.open
+    && ask(`${stepAddress(id, path)}&raw=1&rows=2000`).then((data) => setFound(data.raw), () => {});
+  return html`<details class="raw" onToggle=${toggled}><summary>${texts.raw}</summary>
+    ${found?.map((each) => html`<p class="group">${texts.rawNames[each.name]}</p><${Result} view=${each.view} />`)}</details>`;
+}
+
 function Opened({ id, step }) {
   const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
   useEffect(() => {
     let live = true;
-    ask(`api/runs/${encodeURIComponent(id)}/step?path=${encodeURIComponent(step.path)}&rows=${rows}`)
+    ask(`${stepAddress(id, step.path)}&rows=${rows}`)
       .then((data) => live && setFound(data), (error) => live && setFailure(error.message));
     return () => { live = false; };
   }, [id, step.path, step.state, rows]);
@@ -46,7 +56,7 @@ function Opened({ id, step }) {
     ${found.call?.arguments.length ? html`<dl class="arguments">${found.call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>` : null}
     ${views.map((view) => html`<${Result} view=${view} more=${more} />`)}
     <p class="ends"><a href=${stepLink(id, step.path)}>${texts.link}</a></p>
-    ${found.raw.length ? html`<details class="raw"><summary>${texts.raw}</summary>${found.raw.map((each) => html`<h4>${texts.rawNames[each.name]}</h4><${Result} view=${each.view} more=${more} />`)}</details>` : null}
+    ${!found.damage && html`<${Raw} id=${id} path=${step.path} />`}
   </div>`;
 }
 

@@ -166,7 +166,7 @@ function Status({ body, more }) {
   return html`<div class="status"><p><span class="quiet">${texts.branch}</span> <strong><${Piece} of=${body.branch} /></strong>
       ${body.ahead ? html` <span class="badge">↑ ${texts.ahead(body.ahead)}</span>` : null}${body.behind ? html` <span class="badge">↓ ${texts.behind(body.behind)}</span>` : null}</p>
     ${files.length === 0 && html`<p class="quiet">${texts.clean}</p>`}
-    ${groups.filter(([, found]) => found.length).map(([state, found]) => html`<h4 class=${state}>${texts.fileStates[state]} <span class="quiet">${found.length}</span></h4>
+    ${groups.filter(([, found]) => found.length).map(([state, found]) => html`<p class=${`group ${state}`}>${texts.fileStates[state]} <span class="quiet">${found.length}</span></p>
       <ul class="paths">${found.map((each) => html`<li><code class="path"><${Piece} of=${each.path} /></code></li>`)}</ul>`)}</div>
     <${More} body=${body} more=${more} what=${texts.items} />`;
 }
