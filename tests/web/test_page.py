@@ -406,16 +406,16 @@ def test_hostile_results_do_nothing(tab: Tab, journal: Journal):
 def test_main_views_have_no_barrier_and_are_pictured(browser: Any, site: Site, journal: Journal, scheme: str):
     main_views(journal)
     tab = Tab(browser, site, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
-    for name, where, ready in (
-        ("runs", "runs", ".runs li"),
-        ("run", "runs/release-notes", "[data-path='6'] .opened .result"),
-        ("inbox", "inbox", ".waiting textarea"),
+    for name, where, ready, height in (
+        ("runs", "runs", ".runs li", 340),
+        ("run", "runs/release-notes", "[data-path='6'] .opened .result", 1120),
+        ("inbox", "inbox", ".waiting textarea", 480),
     ):
         page = tab.go(where)
         page.wait_for_selector(ready)
         page.wait_for_timeout(200)
         if os.environ.get("UPDATE_PICTURES"):
-            page.set_viewport_size({"width": 1100, "height": 860})
+            page.set_viewport_size({"width": 1100, "height": height})
             page.screenshot(path=PICTURES / f"page-{name}-{scheme}.png")
         page.evaluate(AXE.read_text())
         found = page.evaluate("() => axe.run()")

@@ -6,6 +6,9 @@ import asyncio
 import base64
 import hashlib
 import re
+import signal
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +24,7 @@ from starlette.routing import Mount
 from antiphon.cli import cli
 from antiphon.effects import Answered, AskModel, AskPerson, Outcome, Print, Said, Step
 from antiphon.effects.door import privately
-from antiphon.errors import OptionError
+from antiphon.errors import ConfigurationError, OptionError
 from antiphon.journal import Journal
 from antiphon.results import Result, file_content, structured, table
 from antiphon.web import app
@@ -513,6 +516,15 @@ def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     assert "anew" not in names(told(Watch(journal, "r", "1/0")))
 
 
+def test_questions_of_runs_that_are_part_of_others_are_told_too(journal: Journal):
+    begun(journal, "outer")
+    inner = begun(journal, "inner", parent="outer")
+    watch = Watch(journal, None)
+    told(watch)
+    ask(inner, "1", "Which?")
+    assert names(told(watch)) == ["inbox"]
+
+
 def test_a_run_that_is_gone_is_told_so(journal: Journal):
     assert "gone" in names(Watch(journal, "none").new())
 
@@ -526,6 +538,26 @@ def test_listening_beyond_this_machine_needs_https_or_a_word():
     assert "--insecure" in run.output
     half = CliRunner().invoke(cli, ["serve", "--cert", __file__])
     assert (half.exit_code, "belong together" in half.output) == (2, True)
+
+
+def test_it_is_served_and_stops_though_somebody_listens(tmp_path: Path):
+    command = [sys.executable, "-m", "antiphon", "serve", "--port", "0", "--db", str(tmp_path / "logs.db")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as served:
+        assert served.stdout is not None
+        url = served.stdout.readline().removeprefix("The page: ").strip()
+        with httpx2.Client(follow_redirects=True, timeout=60) as client:
+            assert "<title>Antiphon</title>" in client.get(url).text
+            with client.stream("GET", url.partition("/login")[0] + "/api/events") as stream:
+                lines = stream.iter_lines()
+                assert next(each for each in lines if each.startswith("event:")) == "event: inbox"
+                served.send_signal(signal.SIGINT)
+                assert served.wait(60) == 0
+
+
+def test_without_its_libraries_the_extra_is_named(journal: Journal, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    with pytest.raises(ConfigurationError, match=r"pip install 'antiphon\[web\]'"):
+        app(journal=journal, token=TOKEN)
 
 
 def test_the_token_is_kept_for_the_user_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -17,8 +17,7 @@ _SECTIONS = {
     "Work": ("serve", "team"),
     "Programs": ("run", "map", "runs", "work", "check", "fmt", "repl", "test", "explain"),
     "Models": ("models", "keys", "trust"),
-    "Histories and tools": ("show", "doctor", "convert", "mcp", "fake"),
-    "Shell": ("completion",),
+    "Histories and tools": ("show", "doctor", "convert", "mcp", "fake", "completion"),
 }
 #: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
 _CONFIGURED = ("chat", "ask", "run", "map", "work", "repl", "models", "keys", "test")

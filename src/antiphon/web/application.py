@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
+from antiphon.journal import Journal
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from antiphon.journal import Journal
-
-Scope, Message = Mapping[str, Any], Mapping[str, Any]
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
 
 #: An answer larger than this, in bytes, is none of a person.
@@ -41,7 +39,6 @@ def app(
         from starlette.routing import Route
     except ImportError as error:
         raise missing(error) from None
-    from antiphon.journal import Journal
     from antiphon.web.files import Files
     from antiphon.web.guard import Guard
 

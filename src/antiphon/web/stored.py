@@ -48,13 +48,19 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
 
 def changes(journal: Journal) -> tuple[Any, ...]:
     """What is another one when a run has begun, ended or gone on, or a question was asked or answered."""
-    return tuple(
-        journal.read(
+    waiting = journal.read(
+        "SELECT count(*), max(began) FROM effects JOIN runs ON id = run WHERE effects.state = 'waiting'"
+        " AND effects.kind = 'person' AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')",
+        (),
+    )
+    return (
+        *waiting,
+        *journal.read(
             "SELECT id, state, updated, owner, (SELECT max(seq) FROM effects WHERE run = id),"
             " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
             f" FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}",
             (),
-        )
+        ),
     )
 
 

@@ -66,7 +66,7 @@ export function Table({ body, more, height }) {
     </div>
     <div class="scroll" ref=${box} tabindex="0" role="region" aria-label=${texts.rows(order.length, all)}
          style=${{ maxHeight: `${(lines + 1.3) * HEIGHT + 4}px` }} onScroll=${scrolled}>
-      <table aria-rowcount=${all + 1} style=${{ minWidth: `${columns.reduce((a, b) => a + b, 0)}ch` }}>
+      <table aria-rowcount=${all + 1} style=${{ width: `${columns.reduce((a, b) => a + b, 0)}ch` }}>
         <colgroup>${columns.map((width) => html`<col style=${{ width: `${width}ch` }} />`)}</colgroup>
         <thead><tr aria-rowindex="1">${body.columns.map((column, i) => html`
           <th scope="col" class=${align(column)} aria-sort=${sort?.column !== i ? "none" : sort.down ? "descending" : "ascending"}>
