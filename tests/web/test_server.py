@@ -111,6 +111,14 @@ def test_the_cookie_is_for_this_port_and_not_for_scripts_or_other_sites(journal:
     assert page.status_code == 200
 
 
+def test_cookies_of_others_on_this_machine_do_not_matter(journal: Journal):
+    page = app(journal=journal, token=TOKEN)
+    own = sent(page, LOGIN)[0].headers["set-cookie"].partition(";")[0]
+    for others in (f'a="x; {own}', f"antiphon-8321=other; {own}", f"{{}}@=; ; {own}; antiphon-8321=x"):
+        (response,) = sent(page, ("GET", "/", {"cookie": others}))
+        assert response.status_code == 200
+
+
 @pytest.mark.parametrize(
     ("host", "status"),
     [
@@ -375,6 +383,16 @@ def test_an_approval_shows_the_whole_call(journal: Journal):
     assert item["call"]["name"] == "write_file"
     assert path["view"]["body"]["lines"] == ["a.py"]
     assert content["view"]["body"]["lines"] == ["x" * 30_000, *["y"] * 5_000]
+
+
+def test_what_is_too_much_for_one_look_comes_when_the_rest_is_answered(journal: Journal):
+    running = begun(journal, "r")
+    for number in range(1, 4):
+        want(running, str(number), "write_file", {"content": f"{number}" * 3_000_000})
+    running.leave("waiting")
+    first, second, third = get(journal, "/api/inbox")["inbox"]
+    assert ["call" in each for each in (first, second, third)] == [True, True, False]
+    assert third["isLater"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Sequence
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -89,8 +88,8 @@ class Guard:
     # The token
 
     def _is_known(self, request: _Asked) -> bool:
-        given = request.cookie(self._cookie(request))
-        return hmac.compare_digest(given.encode(), self._pass(request).encode())
+        wanted = self._pass(request).encode()
+        return any(hmac.compare_digest(each.encode(), wanted) for each in request.cookies(self._cookie(request)))
 
     def _cookie(self, request: _Asked) -> str:
         """The name of the cookie: browsers send cookies to all ports of a machine."""
@@ -130,12 +129,11 @@ class _Asked:
         found = [value for key, value in self._headers if key.lower() == name.encode()]
         return found[0].decode("latin-1").strip() if len(found) == 1 else ""
 
-    def cookie(self, name: str) -> str:
-        try:
-            found = SimpleCookie(self.header("cookie")).get(name)
-        except CookieError:
-            return ""
-        return found.value if found is not None else ""
+    def cookies(self, name: str) -> list[str]:
+        """All cookies of a name: what else runs on this machine may have set others, and any nonsense beside them."""
+        given = b";".join(value for key, value in self._headers if key.lower() == b"cookie").decode("latin-1")
+        pairs = (each.strip().partition("=") for each in given.split(";"))
+        return [value for key, _, value in pairs if key == name]
 
     @property
     def token(self) -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _MOST = 100
 #: Nobody allows what was not shown: a call is shown whole, up to what a page can show at all.
 _ROWS = 100_000
+#: When what is shown is longer than this, in characters, the rest has to wait until some of it is answered.
+_LARGEST = 4_000_000
 
 
 def inbox(journal: Journal) -> list[dict[str, Any]]:
@@ -28,18 +30,26 @@ def inbox(journal: Journal) -> list[dict[str, Any]]:
         f" ORDER BY effects.began, id, seq LIMIT {_MOST}",
         (),
     )
-    return [_waiting(journal, id, title, tuple(row)) for id, title, *row in rows]
+    found: list[dict[str, Any]] = []
+    size = 0
+    for id, title, *row in rows:
+        about = {"run": id, "title": title, "seq": row[0], "path": row[1], "hash": row[3], "began": row[7]}
+        if size > _LARGEST:
+            found.append({**about, "about": "question", "text": "", "isLater": True})
+            continue
+        size += len(journal.raw(row[4]))
+        found.append({**about, **_waiting(journal, tuple(row))})
+    return found
 
 
-def _waiting(journal: Journal, id: str, title: str, row: tuple[Any, ...]) -> dict[str, Any]:
-    told: dict[str, Any] = {"run": id, "title": title, "seq": row[0], "path": row[1], "hash": row[3], "began": row[7]}
+def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     try:
         entry = entry_at(journal, row)
     except StoreError as error:
-        return {**told, "about": "question", "text": str(error), "isPrivate": True}
+        return {"about": "question", "text": str(error), "isPrivate": True}
     if entry.asked.get("private"):
-        return {**told, "about": "question", "text": "", "isPrivate": True}
-    told |= {"about": str(entry.asked.get("about", "question")), "text": str(entry.asked.get("text", ""))}
+        return {"about": "question", "text": "", "isPrivate": True}
+    told: dict[str, Any] = {"about": str(entry.asked.get("about", "question")), "text": str(entry.asked.get("text", ""))}
     call = call_of(entry.asked)
     return {**told, "call": called(call, _ROWS, WHOLE)} if call else told
 

@@ -51,7 +51,7 @@ export function Waiting({ item }) {
   const Way = item.about === "approval" ? Approval : Question;
   return html`<section class=${`waiting ${settled ? "settled" : ""}`} data-run=${item.run} data-seq=${item.seq} data-path=${item.path} data-about=${item.about} aria-label=${`${clean(item.title)}, ${item.path}`}>
     <p class="quiet facts"><a href=${runLink(item.run)}>${clean(item.title) || item.run}</a><a href=${stepLink(item.run, item.path)}><code>${item.path}</code></a><${Ago} at=${item.began} /></p>
-    ${settled ? html`<${Settled} item=${item} settled=${settled} />` : item.isPrivate ? html`<p>${item.text || texts.privateQuestion(item.run)}</p>` : html`<${Way} item=${item} />`}</section>`;
+    ${settled ? html`<${Settled} item=${item} settled=${settled} />` : item.isLater ? html`<p class="quiet">${texts.later}</p>` : item.isPrivate ? html`<p>${item.text || texts.privateQuestion(item.run)}</p>` : html`<${Way} item=${item} />`}</section>`;
 }
 
 export function Inbox() {

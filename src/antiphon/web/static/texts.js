@@ -33,6 +33,7 @@ export const texts = {
   failed: "It failed",
   private: "This is private: it is not shown here.",
   privateQuestion: (run) => `A private question: \`antiphon runs show ${run}\` in a terminal shows it.`,
+  later: "This is shown when what is above is answered: all of it is too much for one look.",
   goOn: "To go on with it:",
   goesOn: "It goes on by itself: a process waits for this.",
   raw: "Raw",
