@@ -176,6 +176,17 @@ def test_a_hundred_thousand_rows_are_scrolled_and_searched(tab: Tab, journal: Jo
     page.wait_for_function("() => document.querySelector('.table [role=status]').textContent === '19 of 100,000 rows'")
 
 
+def test_numbers_of_any_length_are_what_they_are(tab: Tab, journal: Journal):
+    number = 2**70 + 1
+    page = opened(tab, journal, table([{"id": 2**70}, {"id": number}, {"id": 5}, {"id": 2**53 + 1}], collapsed=False))
+    page.click(".table th button")
+    page.wait_for_selector("th[aria-sort=ascending]")
+    cells = page.evaluate("() => [...document.querySelectorAll('.table tbody td')].map((each) => each.textContent)")
+    assert cells == ["5", str(2**53 + 1), str(2**70), str(number)]
+    page = opened(tab, journal, structured({"id": number}, collapsed=False), "two")
+    page.wait_for_selector(f".tree >> text={number}")
+
+
 def test_trees_are_made_as_they_are_opened(tab: Tab, journal: Journal):
     page = opened(tab, journal, structured({"a": {"b": {"c": {"d": "deep"}}}}, collapsed=False))
     assert page.locator(".tree details").count() == 3

@@ -525,7 +525,7 @@ def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     put(running, "1", "one")
     watch = Watch(journal, "r")
     told(watch)
-    running.set_aside()
+    running.set_aside({})
     put(running, "1", "another")
     found = told(watch)
     assert "anew" in names(found)

@@ -49,7 +49,10 @@ def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
         return {"about": "question", "text": str(error), "isPrivate": True}
     if entry.asked.get("private"):
         return {"about": "question", "text": "", "isPrivate": True}
-    told: dict[str, Any] = {"about": str(entry.asked.get("about", "question")), "text": str(entry.asked.get("text", ""))}
+    told: dict[str, Any] = {
+        "about": str(entry.asked.get("about", "question")),
+        "text": str(entry.asked.get("text", "")),
+    }
     call = call_of(entry.asked)
     return {**told, "call": called(call, _ROWS, WHOLE)} if call else told
 

@@ -7,7 +7,7 @@ import { address, clean } from "./plain.js";
 
 const HEADINGS = [smd.HEADING_1, smd.HEADING_2, smd.HEADING_3, smd.HEADING_4, smd.HEADING_5, smd.HEADING_6];
 const LANGUAGES = { python: "py", py: "py", javascript: "js", js: "js", typescript: "js", ts: "js", bash: "bash",
-  sh: "bash", shell: "bash", json: "json", yaml: "yaml", yml: "yaml", toml: "toml", html: "html", xml: "xml",
+  sh: "bash", shell: "bash", json: "json", yaml: "yaml", yml: "yaml", toml: "toml", html: "xml", xml: "xml",
   css: "css", diff: "diff" };
 const CLASSES = { cmnt: "c", kwd: "k", str: "s", num: "n", bool: "n", func: "f", class: "f", var: "b", type: "b",
   section: "k", insert: "s", deleted: "c", err: "e" };

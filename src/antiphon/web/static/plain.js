@@ -42,7 +42,7 @@ export function Value({ value, type, exact }) {
   if (type === "date" && date(value)) {
     return html`<time datetime=${date(value).toISOString()}>${when(value)}</time>`;
   }
-  if (typeof value === "number") {
+  if (isNumber(value)) {
     return html`<span class="num">${type === "number" ? value.toLocaleString("en", { maximumFractionDigits: 20 }) : String(value)}</span>`;
   }
   if (type === "url") return html`<${Link} to=${words(value)}><${Piece} of=${value} exact=${exact} /><//>`;
@@ -50,10 +50,20 @@ export function Value({ value, type, exact }) {
   return html`<${Piece} of=${value} exact=${exact} />`;
 }
 
-export function date(value) {
-  const given = typeof value === "number" ? (Math.abs(value) > 1e11 ? value : value * 1000) : words(value);
-  if (typeof given === "string" && (given.length < 8 || given.length > 40)) return null;
-  const found = new Date(given);
+// JSON, with numbers that are whole whatever their length: others would be shown as what they are not.
+export function parsed(text) {
+  if (!/[[:,]-?\d{16}/.test(text)) return JSON.parse(text);
+  const whole = (value, source) => typeof value === "number" && /^-?\d{16,}$/.test(source ?? "") ? BigInt(source) : value;
+  return JSON.parse(text, (key, value, at) => whole(value, at?.source));
+}
+
+export const isNumber = (value) => typeof value === "number" || typeof value === "bigint";
+
+export function date(given) {
+  const value = typeof given === "bigint" ? Number(given) : given;
+  const moment = typeof value === "number" ? (Math.abs(value) > 1e11 ? value : value * 1000) : words(value);
+  if (typeof moment === "string" && (moment.length < 8 || moment.length > 40)) return null;
+  const found = new Date(moment);
   return Number.isNaN(found.getTime()) ? null : found;
 }
 

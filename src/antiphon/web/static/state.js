@@ -1,5 +1,6 @@
 // What the page knows: one stream brings it, and it is set once for each frame that is drawn.
 import { signal } from "@preact/signals";
+import { parsed } from "./plain.js";
 
 export const place = signal(location.hash);
 export const runs = signal(null);
@@ -18,7 +19,7 @@ let source = null, about = null, mark = "", waiting = [], frame = 0, again = 0;
 export async function ask(path, options) {
   const response = await fetch(path, options);
   if (response.status === 401) connection.value = "out";
-  const data = response.headers.get("content-type")?.startsWith("application/json") ? await response.json() : {};
+  const data = response.headers.get("content-type")?.startsWith("application/json") ? parsed(await response.text()) : {};
   if (!response.ok) throw new Error(data.error ?? `${response.status}`);
   return data;
 }

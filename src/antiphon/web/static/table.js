@@ -1,7 +1,7 @@
 // Tables of any length: all rows are in memory, those that are seen are in the page.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
-import { clean, date, Piece, Value, words } from "./plain.js";
+import { clean, date, isNumber, Piece, Value, words } from "./plain.js";
 import { texts } from "./texts.js";
 
 const HEIGHT = 30, AROUND = 8, VISIBLE = 14;
@@ -9,7 +9,7 @@ const HEIGHT = 30, AROUND = 8, VISIBLE = 14;
 function compared(a, b, type) {
   if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
   if (type === "date") return (date(a)?.getTime() ?? 0) - (date(b)?.getTime() ?? 0);
-  if (typeof a === "number" && typeof b === "number") return a - b;
+  if (isNumber(a) && isNumber(b)) return a < b ? -1 : a > b ? 1 : 0;
   return words(a).localeCompare(words(b), undefined, { numeric: true });
 }
 

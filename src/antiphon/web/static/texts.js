@@ -15,11 +15,7 @@ export const texts = {
   noRuns: "There is no run yet. Programs, sessions and teams that are run on this machine are listed here.",
   nothingWaits: "Nothing waits for you.",
   nothingWaitsMore: "Questions of runs, and calls that somebody has to allow, appear here by themselves.",
-  started: "Started",
-  state: "State",
-  program: "Program",
   steps: "Steps",
-  cost: "Cost",
   waitsFor: (number) => `waits for ${count(number, "answer")}`,
   ago: (seconds) => seconds < 60 ? "just now"
     : seconds < 3600 ? `${Math.floor(seconds / 60)} min ago`
@@ -57,7 +53,6 @@ export const texts = {
   allowed: "Allowed",
   denied: "Denied",
   notTaken: "Not taken",
-  openRun: "Open the run",
   waiting: (number) => `${count(number, "thing")} ${number === 1 ? "waits" : "wait"} for you`,
   rows: (shown, all) => shown === all ? count(all, "row") : `${shown.toLocaleString("en")} of ${count(all, "row")}`,
   filter: "Filter rows",
@@ -91,6 +86,5 @@ export const texts = {
   image: "Image",
   list: (number) => count(number, "item"),
   object: (number) => count(number, "field"),
-  kind: "Kind",
   drawing: "This could not be drawn in its own way:",
 };
