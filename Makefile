@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test lint bench docs clean
+.PHONY: help demo test browser lint bench docs clean
 
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sort
@@ -11,8 +11,15 @@ help: ## What there is
 demo: $(VENV)/.ready ## The main jobs: a scripted team in a repository, and tools on the embedded model
 	@$(BIN)/python examples/demo.py
 
-test: $(VENV)/.ready-test lint ## Everything that must hold before a change lands
+test: $(VENV)/.ready-test browser lint ## Everything that must hold before a change lands
 	$(BIN)/python -m pytest -n 2
+
+# The page is tested in a browser: the one that is there, or Debian's where it may be installed.
+APT := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null
+browser:
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { { $(APT); } || { sleep 10; $(APT); }; }; } \
+		|| echo "There is no chromium, and none can be installed here: the page is not tested in a browser."
 
 lint: $(VENV)/.ready-test ## Style, types and import contracts
 	$(BIN)/ruff check .
