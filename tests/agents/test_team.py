@@ -460,7 +460,39 @@ def test_a_specification_that_is_not_wanted_is_written_anew(tmp_path: Path, repo
     assert answer_all(team, "LGTM!").phase == "done"
 
 
+def test_who_plans_is_told_that_tests_fail_before_anything_is_changed(tmp_path: Path, repo: Path) -> None:
+    architect = Script(tasks("fix add"), APPROVE)
+    team = begin(tmp_path, repo, pm=Script(SPEC), architect=architect, coder=Script("plan", FIX, SUBMIT))
+    assert accept(team).phase == "done"
+    assert "do not pass as it is now (`sh check.sh`: failed)" in architect.told[0]
+    assert "no return a + b" in architect.told[0]
+    assert "do not pass as it is now" not in architect.told[1]
+    alone = Script(FIX, SUBMIT)
+    begin(tmp_path, repo, coder=alone, solo=True).work()
+    assert "do not pass as it is now" in alone.told[0]
+
+
+def test_what_is_handed_in_beside_a_question_is_not_taken(tmp_path: Path, repo: Path) -> None:
+    both = [*calls("chat_ask_user", question="Which?"), *SPEC]
+    team = whole(tmp_path, repo, ["plan", FIX, SUBMIT])
+    team._models["pm"] = pm = Script(both, SPEC)
+    assert team.work().phase == "interview"
+    assert answer_all(team, "add").phase == "spec"
+    assert "not handed in: you asked the human in the same reply" in pm.told[1]
+    assert answer_all(team).phase == "done"
+
+
 # The human
+
+
+def test_a_pm_that_asks_the_same_again_and_again_is_asked_about(tmp_path: Path, repo: Path) -> None:
+    team = whole(tmp_path, repo, ["plan", FIX, SUBMIT])
+    team._models["pm"] = Script(*[calls("chat_ask_user", question="Which?")] * 4, SPEC)
+    team.work()
+    for _ in range(3):
+        state = answer_all(team, "add")
+    assert any("asks the same" in each.text for each in state.questions.values())
+    assert answer_all(team, "Write down: add").phase == "spec"
 
 
 def test_a_human_who_never_answers_finds_everything_as_it_was(tmp_path: Path, repo: Path) -> None:

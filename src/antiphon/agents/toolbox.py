@@ -102,46 +102,58 @@ def submitting() -> dict[str, Tool]:
     return {each.name: each for each in (as_tool(one, idempotent=True) for one in _SUBMITTING)}
 
 
-def submit_spec(title: Text, text: Text) -> str:
+def _check_alone(context: ToolContext[Any]) -> None:
+    """What is asked in the same reply may change what is handed in: it is one or the other."""
+    if any(call.name == "chat_ask_user" for call in context.conversation.open_calls):
+        raise ToolFailure("not handed in: you asked the human in the same reply; wait for the answer, then hand in")
+
+
+def submit_spec(title: Text, text: Text, context: ToolContext[Any]) -> str:
     """Hand in the specification; the human reads it, and accepts it or says what to change.
 
     Args:
         title: A few words.
         text: All of it, in Markdown.
     """
+    _check_alone(context)
     raise Finish(submission("submit_spec", title=title, text=text), "handed in")
 
 
-def create_tasks(tasks: Annotated[list[TaskSpec], Field(min_length=1, max_length=30)]) -> str:
+def create_tasks(
+    tasks: Annotated[list[TaskSpec], Field(min_length=1, max_length=30)], context: ToolContext[Any]
+) -> str:
     """Hand in the tasks, in the order in which they should be taken.
 
     Args:
         tasks: As few as the work needs.
     """
+    _check_alone(context)
     for number, task in enumerate(tasks, 1):
         if wrong := [each for each in task.after if not 1 <= each < number]:
             raise ToolFailure(f"task {number} can only come after tasks before it, not after {wrong[0]}")
     raise Finish(submission("create_tasks", tasks=[task.model_dump() for task in tasks]), "handed in")
 
 
-def review(decision: Literal["approve", "changes"], notes: str = "") -> str:
+def review(decision: Literal["approve", "changes"], context: ToolContext[Any], notes: str = "") -> str:
     """Decide about what was handed in.
 
     Args:
         decision: Whether it can be merged as it is, or needs changes.
         notes: What exactly to change, or why it is good.
     """
+    _check_alone(context)
     if decision == "changes" and not notes.strip():
         raise ToolFailure("say in `notes` what has to be changed")
     raise Finish(submission("review", decision=decision, notes=notes), "handed in")
 
 
-def submit_work(summary: Text) -> str:
+def submit_work(summary: Text, context: ToolContext[Any]) -> str:
     """Hand in what you have done; the machine runs the tests, and then it is reviewed.
 
     Args:
         summary: What you changed and why, for whoever reviews it. Its first line becomes the message of the commit.
     """
+    _check_alone(context)
     raise Finish(submission("submit_work", summary=summary), "handed in")
 
 
