@@ -12,7 +12,7 @@ demo: $(VENV)/.ready ## The main jobs: a scripted team in a repository, and tool
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready-test browser lint ## Everything that must hold before a change lands
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 3
 
 # The page is tested in a browser: the one that is there, or Debian's where it may be installed.
 APT := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null

@@ -391,5 +391,7 @@ def test_real_tests_of_pytest_are_run(tree: Path):
     failed = run_checks(tree, command)
     assert failed.why == "failed"
     assert "assert 5 == 6" in failed.output
+    # Of the same size and maybe in the same second, for which Python would take the byte code of before.
     (tree / "src" / "thing.py").write_text("def twice(n): return n * 2\n")
     assert run_checks(tree, command).passed
+    assert not list(tree.rglob("*.pyc"))

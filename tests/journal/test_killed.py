@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "32"))
+MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "20"))
 
 
 @pytest.mark.parametrize("where", ["sqlite", "postgres"])

@@ -218,6 +218,8 @@ def _environment(tree: str, temporary: str) -> dict[str, str]:
         # The project itself may be installed from the user's checkout, and must not be tested in its place.
         own = [path for path in (os.path.join(tree, "src"), tree) if os.path.isdir(path)]
         kept["PYTHONPATH"] = os.pathsep.join([*own, *filter(None, [kept.get("PYTHONPATH")])])
+    # Python takes byte code for that of a file of the same size that was changed in the same second.
+    kept["PYTHONDONTWRITEBYTECODE"] = "1"
     own_places = {"HOME": os.path.join(temporary, "home"), "TMPDIR": temporary}
     return kept | _QUIET | own_places | {"GIT_CEILING_DIRECTORIES": os.path.dirname(tree)}
 
