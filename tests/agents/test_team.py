@@ -280,7 +280,7 @@ def test_a_change_of_what_is_tested_is_marked(tmp_path: Path, change: Any) -> No
     assert any(f"it changes tests: {name}" in each for each in facts(team))
     state = answer_all(team, "approve")
     assert state.phase == "done"
-    assert f"Tests that were there before were changed: {name}" in said(team)[-1][2]
+    assert f"Changed files that say what is tested: {name}" in said(team)[-1][2]
 
 
 def test_a_coder_that_goes_in_circles_is_stopped(tmp_path: Path, repo: Path) -> None:
@@ -668,6 +668,17 @@ def test_the_limit_of_a_task_is_its_own(tmp_path: Path, repo: Path) -> None:
     assert "$1 for task 1" in next(iter(state.turns.values())).paused.why  # type: ignore[union-attr]
     team.raise_cost(30)
     assert team.work().phase == "done"
+
+
+def test_a_cost_of_which_a_part_is_unknown_is_unknown(tmp_path: Path, repo: Path) -> None:
+    coder = Script(calls("search", pattern="x"), price=0.3)
+    team = begin(tmp_path, repo, coder=coder, solo=True, requests=1)
+    team.work()
+    assert [each.cost for each in team.costs()] == [0.3]
+    coder.script, coder.price = [FIX, SUBMIT], None
+    team.raise_requests(9)
+    assert team.work().phase == "done"
+    assert [(each.requests, each.cost) for each in team.costs()] == [(3, None)]
 
 
 def test_without_a_price_requests_are_counted(tmp_path: Path, repo: Path) -> None:

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from antiphon.agents.git import RepositoryError
     from antiphon.agents.roles import ROLES, Role
     from antiphon.agents.settings import RoleSettings, TeamSettings
+    from antiphon.agents.spending import AgentCost
     from antiphon.agents.state import Task, TeamState
-    from antiphon.agents.team import AgentCost, Team
+    from antiphon.agents.team import Team
 
 _HOMES = {
-    "AgentCost": "team",
+    "AgentCost": "spending",
     "ROLES": "roles",
     "RepositoryError": "git",
     "Role": "roles",

@@ -16,7 +16,7 @@ from antiphon.agents.prompts import prompt, red_base
 from antiphon.agents.repository import Workplace
 from antiphon.agents.settings import TeamSettings
 from antiphon.agents.spending import Meter
-from antiphon.agents.state import ARCHITECT, CHANNELS, PLANNING, Task, TeamState
+from antiphon.agents.state import ARCHITECT, CHANNELS, MACHINE, PLANNING, Task, TeamState
 from antiphon.agents.steps import Ask, Assign, BeginTurn, Check, End, Merge, Step, TakeTurn
 from antiphon.agents.turns import Setting, post_for_human, run_name, take_turn
 from antiphon.conversation.attribution import HUMAN
@@ -30,6 +30,8 @@ _READING = "reading"
 #: Where is noted what is about to be done to files.
 _NOTES = ".notes"
 _DIFF = 60_000
+#: Reasons to begin for which one is told how the tests are before anybody has changed anything.
+_FIRST = ("tasks", "solo")
 
 
 class Workshop:
@@ -134,6 +136,11 @@ def with_command(settings: TeamSettings, work: Workplace) -> TeamSettings:
     return settings if settings.command else replace(settings, command=find_command(Workshop(work).tree(None)) or "")
 
 
+def is_quick(step: Step) -> bool:
+    """Whether a step is only to be written down."""
+    return isinstance(step, Ask) or (isinstance(step, BeginTurn) and step.why not in _FIRST)
+
+
 async def do(team: Team, step: Step) -> None:
     """Do a step, and write down what came of it."""
     match step:
@@ -143,7 +150,7 @@ async def do(team: Team, step: Step) -> None:
             await _begin_turn(team, step)
         case Ask():
             about = _about(team.state, step.about)
-            post_for_human(team.channel("product"), step.text, "@team", kind="question", data=about)
+            post_for_human(team.channel("product"), step.text, MACHINE, kind="question", data=about)
         case Assign():
             await asyncio.to_thread(_assign, team, step)
         case Check():
@@ -164,8 +171,7 @@ def _about(state: TeamState, about: str) -> dict[str, Any]:
 
 async def _begin_turn(team: Team, step: BeginTurn) -> None:
     state = team.state
-    # Whoever begins is told how the tests are before anybody has changed anything.
-    before = await team.workshop().run_tests(None, state.settings) if step.why in ("tasks", "solo") else None
+    before = await team.workshop().run_tests(None, state.settings) if step.why in _FIRST else None
     await asyncio.to_thread(_note_turn, team, step, before)
 
 
@@ -188,7 +194,7 @@ async def _take_turn(team: Team, number: int) -> None:
     tools = await asyncio.to_thread(_tools, team, turn)
 
     def warn(text: str) -> None:
-        channel.post(text, "@team", to=turn.agent, kind="notice", key=f"{run_name(team.id, number)}:warned")
+        channel.post(text, MACHINE, to=turn.agent, kind="notice", key=f"{run_name(team.id, number)}:warned")
 
     channels = [team.channel(each) for each in role.channels]
     channel = channels[0]
@@ -196,7 +202,6 @@ async def _take_turn(team: Team, number: int) -> None:
         team.id,
         team.journal,
         role,
-        role.model,
         tools,
         channels,
         {HUMAN: CHANNELS, **{each: team.role(each).channels for each in team.state.members if each != HUMAN}},
@@ -297,7 +302,7 @@ def _end(team: Team) -> None:
     shop, state = team.workshop(), team.state
     told = changed.summary(shop.work)
     by_state = {each: tuple(t.id for t in state.tasks.values() if t.state == each) for each in ("merged", "rejected")}
-    post_for_human(team.channel("product"), summary_text(state, told), "@team", key=f"{team.id}:summary")
+    post_for_human(team.channel("product"), summary_text(state, told), MACHINE, key=f"{team.id}:summary")
     trees.sweep(shop.work)
     team.note(facts.Ended(told.head, by_state["merged"], by_state["rejected"]), f"done: {told.branch}")
 
@@ -307,7 +312,7 @@ def summary_text(state: TeamState, told: changed.Summary) -> str:
     lines = [f"{task.id}. {task.title}: {task.state}" for task in state.tasks.values()]
     marked = {each for task in state.tasks.values() if task.check for each in task.check.tests}
     if marked:
-        lines.append(f"Tests that were there before were changed: {', '.join(sorted(marked))}")
+        lines.append(f"Changed files that say what is tested: {', '.join(sorted(marked))}")
     if not state.settings.command:
         lines.append("No tests were run: no command for them was found.")
     if not told.commits:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
+from antiphon.agents.facts import TurnBegun
 from antiphon.agents.settings import TeamSettings
 from antiphon.effects import Answered, AskModel, CallTool, Outcome, Returned, Step
 from antiphon.errors import AntiphonError
+from antiphon.store.database import Database
 
 #: The same call with the same result so often is no progress.
 _CIRCLES = 3
@@ -25,21 +28,72 @@ class InCircles(AntiphonError):
     """An agent does the same again and again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What a turn has used: `cost` is of the requests whose price is known, of which `unknown` are none."""
+
+    turn: int
+    requests: int
+    cost: float
+    unknown: int
+
+
+@dataclass(frozen=True, slots=True)
+class AgentCost:
+    """What an agent has used; `cost` is `None` where the price of a request is not known."""
+
+    agent: str
+    turns: int
+    requests: int
+    cost: float | None
+
+
+def used_by(database: Database, team: str) -> list[Used]:
+    """What the turns of a team have used; a request that failed is counted, and nobody knows of a price."""
+    rows = database.read(
+        "SELECT runs.number, count(*), coalesce(sum(effects.cost), 0.0),"
+        " sum(effects.state = 'done' AND effects.cost IS NULL)"
+        " FROM effects JOIN runs ON runs.id = effects.run"
+        " WHERE runs.parent = ? AND effects.kind = 'request' AND effects.state IN ('done', 'failed')"
+        " GROUP BY runs.number",
+        (team,),
+    )
+    return [Used(*row) for row in rows]
+
+
+def costs_of(used: Sequence[Used], turns: Mapping[int, TurnBegun]) -> list[AgentCost]:
+    """What each agent has used, in the order in which they began."""
+    by_agent: dict[str, list[Used]] = {}
+    for each in used:
+        by_agent.setdefault(turns[each.turn].agent, []).append(each)
+    return [
+        AgentCost(
+            agent,
+            len(mine),
+            sum(each.requests for each in mine),
+            None if any(each.unknown for each in mine) else sum(each.cost for each in mine),
+        )
+        for agent, mine in by_agent.items()
+    ]
+
+
 class Spending:
     """What the team has spent so far, all and by task; a cost that is not known is counted in requests alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, used: Sequence[Used] = (), turns: Mapping[int, TurnBegun] | None = None) -> None:
         self.requests = 0
         self.cost = 0.0
-        self.tasks: Counter[str] = Counter()
+        self.tasks: defaultdict[str, float] = defaultdict(float)
         self._lock = threading.Lock()
+        for each in used:
+            self.add((turns or {})[each.turn].task, each.cost, each.requests)
 
-    def add(self, task: str, cost: float | None) -> None:
-        """A request was made."""
+    def add(self, task: str, cost: float | None, requests: int = 1) -> None:
+        """Requests were made."""
         with self._lock:
-            self.requests += 1
+            self.requests += requests
             self.cost += cost or 0.0
-            self.tasks[task] += cost or 0.0  # type: ignore[assignment]
+            self.tasks[task] += cost or 0.0
 
     def share(self, settings: TeamSettings, task: str) -> tuple[float, str]:
         """How much of what may be spent is spent, and of what."""

@@ -32,6 +32,8 @@ from antiphon.conversation.attribution import HUMAN
 
 TaskState = Literal["planned", "coding", "testing", "review", "merging", "merged", "rejected", "human"]
 PM, ARCHITECT = "@pm", "@architect"
+#: Who speaks for the team itself.
+MACHINE = "@team"
 CHANNELS = ("product", "development")
 #: How often an agent is reminded to hand in what it was asked for.
 _NUDGES = 2

@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from antiphon.agents.hands import Workshop
 from antiphon.agents.repository import Repository, begin
 from antiphon.agents.roles import ROLES, SOLO, Role
 from antiphon.agents.settings import TeamSettings, settings_from_json, settings_json
-from antiphon.agents.spending import Spending
-from antiphon.agents.state import ACCEPTS, CHANNELS, PM, TeamState, word
-from antiphon.agents.steps import Ask, BeginTurn, Step, next_steps, wakes_at
+from antiphon.agents.spending import AgentCost, Spending, costs_of, used_by
+from antiphon.agents.state import ACCEPTS, ARCHITECT, CHANNELS, MACHINE, PM, TeamState, word
+from antiphon.agents.steps import Step, next_steps, wakes_at
 from antiphon.agents.turns import Watch, run_name
 from antiphon.conversation import Conversation
 from antiphon.conversation.attribution import HUMAN
@@ -32,22 +32,10 @@ from antiphon.session.settings import Asks
 from antiphon.store.database import Database
 from antiphon.store.entry import id_at, now_ticks
 
-#: Who speaks for the team itself.
-MACHINE = "@team"
 #: How often somebody who runs a team looks for what others have written, in seconds.
 _LOOKS = 0.3
 #: For how long it is waited for a turn that is paused; beyond that the team is left.
 _WAITS = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class AgentCost:
-    """What an agent has used."""
-
-    agent: str
-    turns: int
-    requests: int
-    cost: float | None
 
 
 class Team:
@@ -178,14 +166,7 @@ class Team:
 
     def costs(self) -> list[AgentCost]:
         """What each agent has used."""
-        used: dict[str, list[Any]] = {}
-        for number, requests, cost in self._requests():
-            turn = self.state.history.get(number)
-            line = used.setdefault(turn.agent if turn else "?", [0, 0, None])
-            line[0] += 1
-            line[1] += requests
-            line[2] = cost if line[2] is None else line[2] + (cost or 0.0)
-        return [AgentCost(agent, *line) for agent, line in used.items()]
+        return costs_of(used_by(self.database, self.id), self.state.history)
 
     def conversations(self, agent: str) -> dict[str, Conversation]:
         """What an agent was told and said, by thread, up to its last finished turns."""
@@ -201,20 +182,12 @@ class Team:
             self._workshop = Workshop(begin(Repository.find(self.state.begun.repository), self.id, self.place))
         return self._workshop
 
-    def _requests(self) -> list[tuple[int, int, float | None]]:
-        return self.database.read(
-            "SELECT runs.number, count(*), sum(effects.cost) FROM effects JOIN runs ON runs.id = effects.run"
-            " WHERE runs.parent = ? AND effects.kind = 'request' AND effects.state IN ('done', 'failed')"
-            " GROUP BY runs.number",
-            (self.id,),
-        )
-
     # Talking
 
     def say(self, text: str, to: str = "", channel: str = "product") -> Message:
         """Say something as the human; to whom, if not to whom the channel is mostly for."""
         self.refresh()
-        default = PM if channel == "product" else "@architect"
+        default = PM if channel == "product" else ARCHITECT
         target = to if to.startswith("@") or not to else f"@{to}"
         target = target or (self.state.coders[0] if self.state.settings.solo else default)
         if target not in self.state.members:
@@ -317,11 +290,7 @@ class Team:
             running.leave(state)
 
     def _prepare(self) -> None:
-        self.spending = Spending()
-        for number, requests, cost in self._requests():
-            turn = self.state.history.get(number)
-            self.spending.add(turn.task if turn else "", cost)
-            self.spending.requests += requests - 1
+        self.spending = Spending(used_by(self.database, self.id), self.state.history)
         self.workshop().sweep(self.state)
 
     async def _go(self, since: int) -> None:
@@ -350,7 +319,7 @@ class Team:
         while True:
             state = self.refresh()
             steps = next_steps(state, self._unread(), time.time())
-            quick = next((step for step in steps if isinstance(step, Ask | BeginTurn)), None)
+            quick = next((step for step in steps if hands.is_quick(step)), None)
             if quick is None:
                 return steps
             await hands.do(self, quick)

@@ -21,7 +21,6 @@ from antiphon.errors import RateLimited
 from antiphon.journal import Journal, Running
 from antiphon.session import Event, LimitReached, Session, Stuck, Waiting
 from antiphon.session.endings import Empty, Refused, Truncated
-from antiphon.session.settings import Asks
 from antiphon.tools import Tool
 from antiphon.tools.approval import ALLOW_ALL
 
@@ -41,7 +40,6 @@ class Setting:
     team: str
     journal: Journal
     role: Role
-    model: str | Asks | None
     tools: Sequence[Tool]
     channels: Sequence[Channel]
     #: Everybody, with the channels each hears.
@@ -109,7 +107,7 @@ def _conversation(setting: Setting, turn: TurnBegun) -> Conversation:
 async def _asked(setting: Setting, turn: TurnBegun, conversation: Conversation, running: Running) -> Any:
     role = setting.role
     session = Session(
-        setting.model,
+        role.model,
         setting.tools,
         conversation=conversation,
         policy=role.policy or ALLOW_ALL,

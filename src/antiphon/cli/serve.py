@@ -6,10 +6,14 @@ import ipaddress
 import socket
 import ssl
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 import click
 
 from antiphon.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import uvicorn
 
 _FILE = click.Path(exists=True, dir_okay=False)
 
@@ -108,9 +112,9 @@ def _listening(address: str, port: int) -> socket.socket:
         raise ConfigurationError(f"cannot listen on {address}:{port}: {error.strerror or error}") from None
 
 
-def _load(config: object) -> None:
+def _load(config: uvicorn.Config) -> None:
     """Read the certificate now: what is wrong with it is told in a line."""
     try:
-        config.load()  # type: ignore[attr-defined]
+        config.load()
     except (ssl.SSLError, OSError) as error:
         raise ConfigurationError(f"the certificate or its key cannot be used: {error}") from None
