@@ -1,8 +1,10 @@
-"""Says plainly where the page was not tested in a browser."""
+"""The fixtures of the page's tests; says plainly where the page was not tested in a browser."""
 
 from __future__ import annotations
 
 import pytest
+
+from tests.web.tabs import browser, journal, site, tab  # noqa: F401  (fixtures)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

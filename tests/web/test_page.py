@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,75 +15,9 @@ from antiphon.journal import Journal
 from antiphon.results import Display, Result, diff, file_content, image, structured, table, terminal, text
 from antiphon.views import view, view_json
 from tests.render.cases import CASES, HOSTILE, HOSTILE_MARKDOWN
-from tests.web.browser import FLAGS, PATIENCE, TOKEN, Site, chromium
+from tests.web.browser import Site
 from tests.web.journals import ask, begun, put, say, show, want
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-AXE = Path(__file__).parent / "axe" / "axe.min.js"
-PICTURES = Path(__file__).parents[2] / "docs" / "img"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    path = chromium()
-    with sync_api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Iterator[Journal]:
-    made = Journal(tmp_path / "logs.db")
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def site(journal: Journal) -> Iterator[Site]:
-    made = Site(journal)
-    yield made
-    made.stop()
-
-
-class Tab:
-    """A page of somebody who is logged in; `complaints` are what the console said, and requests to elsewhere."""
-
-    def __init__(self, browser: Any, site: Site, **options: Any) -> None:
-        self.context = browser.new_context(viewport={"width": 1100, "height": 800}, **options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE)
-        self.complaints: list[str] = []
-        self.page.on("console", self._heard)
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("request", lambda request: self._sent(request.url, site.url))
-        self.page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
-        self.url = site.url
-        self.page.goto(f"{site.url}/login?token={TOKEN}")
-
-    def _heard(self, message: Any) -> None:
-        if message.type in ("error", "warning"):
-            self.complaints.append(message.text)
-
-    def _sent(self, url: str, ours: str) -> None:
-        if not url.startswith((ours + "/", "blob:", "data:")):
-            self.complaints.append(f"a request to {url}")
-
-    def go(self, where: str) -> Any:
-        self.page.goto(f"{self.url}/#/{where}")
-        return self.page
-
-    def close(self) -> None:
-        self.context.close()
-
-
-@pytest.fixture
-def tab(browser: Any, site: Site) -> Generator[Tab]:
-    made = Tab(browser, site)
-    yield made
-    made.close()
-    assert made.complaints == []
+from tests.web.tabs import AXE, PICTURES, Tab
 
 
 def opened(tab: Tab, journal: Journal, result: Result, run: str = "one") -> Any:
@@ -313,7 +247,7 @@ def test_a_question_is_answered_once_and_all_pages_show_it(browser: Any, tab: Ta
     assert "hidden \\u202e text" in tab.page.text_content("[data-about=approval]")
     tab.page.fill("[data-about=question] textarea", "archive")
     tab.page.click("[data-about=question] button")
-    tab.page.wait_for_selector("text=antiphon runs resume r")
+    tab.page.wait_for_selector("text=It goes on by itself.")
     other.page.wait_for_function("() => document.querySelectorAll('.waiting').length === 1")
     other.page.fill("[data-about=approval] input", "not this file")
     other.page.click("text=Deny")

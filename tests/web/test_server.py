@@ -9,8 +9,9 @@ import re
 import signal
 import subprocess
 import sys
+import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,6 +30,7 @@ from antiphon.journal import Journal
 from antiphon.results import Result, file_content, structured, table
 from antiphon.web import app
 from antiphon.web.files import STATIC
+from antiphon.web.going import Going
 from antiphon.web.sent import _keys, written
 from antiphon.web.stream import Watch
 from antiphon.web.token import kept_token
@@ -259,9 +261,25 @@ def test_files_of_others_are_as_they_were_taken_and_have_their_licences():
     assert there == {each["file"] for each in listed}
 
 
-def test_the_page_is_small():
-    parts = [each for each in STATIC.rglob("*") if each.suffix in (".js", ".mjs", ".css", ".html", ".svg")]
-    assert sum(each.stat().st_size for each in parts) < 120_000
+def fetched(module: str) -> set[str]:
+    """A module, and what it imports before it runs."""
+    page = (STATIC / "index.html").read_text()
+    names = dict(re.findall(r'"([^"]+)":"\./([^"]+)"', page))
+    found, rest = set[str](), [module]
+    while rest:
+        name = rest.pop()
+        if name not in found:
+            found.add(name)
+            wanted = re.findall(r'(?:from|import)\s*"([^"]+)"', (STATIC / name).read_text())
+            rest += [names.get(each) or (Path(name).parent / each).as_posix() for each in wanted]
+    return found
+
+
+@pytest.mark.parametrize("view", ["main.js", *re.findall(r'import\("\./([^"]+)"\)', (STATIC / "main.js").read_text())])
+def test_a_view_is_small(view: str):
+    page = (STATIC / "index.html").read_text()
+    parts = {*fetched("main.js"), *fetched(view), *re.findall(r'href="([^"]+)"', page), "index.html"}
+    assert sum((STATIC / each).stat().st_size for each in parts) < 120_000
 
 
 def test_languages_of_code_refer_to_languages_that_are_there():
@@ -360,7 +378,8 @@ def test_private_values_and_keys_are_in_no_response(journal: Journal, monkeypatc
         *(f"/api/runs/r/step?path={n}{raw}" for n in range(1, 5) for raw in ("", "&raw")),
     ]
     responses = known(app(journal=journal, token=TOKEN), *(("GET", path, {}) for path in paths))
-    whole = "\n".join(each.text for each in responses) + "".join(map(written, told(Watch(journal, "r"))))
+    streamed = told(Watch(journal, Going(journal), "r"))
+    whole = "\n".join(each.text for each in responses) + "".join(map(written, streamed))
     _keys.cache_clear()
     assert [each.status_code for each in responses] == [200] * len(paths)
     assert "my-private-words" not in whole
@@ -395,6 +414,35 @@ def test_what_is_too_much_for_one_look_comes_when_the_rest_is_answered(journal: 
     assert third["isLater"]
 
 
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 90
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_an_answered_run_goes_on_by_itself(journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (tmp_path / "greet.vibe").write_text('const name = ask "Who?"\nprint("Hello, " + name)\n')
+    command = [sys.executable, "-m", "antiphon", "run", "--db", str(journal.file.path), "greet.vibe"]
+    subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True)
+    (item,) = get(journal, "/api/inbox")["inbox"]
+    answered = post(journal, item["run"], {"path": item["path"], "hash": item["hash"], "text": "Ada"})
+    assert answered.json()["goesOn"]
+    wait_until(lambda: journal.find(item["run"]).state == "done")
+    assert [each.asked["text"] for each in journal.effects(item["run"]) if each.kind == "print"] == ["Hello, Ada"]
+
+
+def test_what_cannot_go_on_says_why(journal: Journal):
+    begun(journal, "r").leave("interrupted")
+    going = Going(journal)
+    assert going.go_on("r")
+    wait_until(lambda: bool(going.failure("r")))
+    assert "not begun as a program" in going.failure("r")
+    (run,) = [data for _, name, data in told(Watch(journal, going, "r")) if name == "run"]
+    assert "not begun as a program" in run["stuck"]
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -409,7 +457,7 @@ def test_calls_are_allowed_and_denied(journal: Journal, given: dict[str, Any], s
     running.leave("waiting")
     (item,) = get(journal, "/api/inbox")["inbox"]
     response = post(journal, "r", {"path": "1", "hash": item["hash"], **given})
-    assert response.json() == {"state": "ready", "isRun": False, "resume": "antiphon runs resume r"}
+    assert response.json() == {"state": "ready", "goesOn": True, "resume": "antiphon runs resume r"}
     (effect,) = journal.effects("r")
     assert effect.outcome is not None
     assert effect.outcome.value == said
@@ -480,7 +528,7 @@ def steps_of(watch: Watch) -> tuple[str, list[Any]]:
 
 
 def test_a_page_is_told_of_what_is_new_once(journal: Journal):
-    watch = Watch(journal, None)
+    watch = Watch(journal, Going(journal), None)
     assert names(watch.new()) == ["inbox", "runs"]
     assert watch.new() == []
     running = begun(journal, "r")
@@ -492,7 +540,7 @@ def test_a_page_is_told_of_what_is_new_once(journal: Journal):
 
 def test_steps_are_sent_as_they_begin_and_when_they_are_over(journal: Journal):
     running = begun(journal, "r")
-    watch = Watch(journal, "r")
+    watch = Watch(journal, Going(journal), "r")
     told(watch)
     do(running, "1", AskModel("m", "", ()))
     put(running, "1.1", "inside")
@@ -511,10 +559,10 @@ def test_whoever_comes_back_misses_nothing(journal: Journal):
     put(running, "1", "one")
     ask(running, "2", "Which?")
     put(running, "3", "three")
-    assert steps_of(Watch(journal, "r"))[0] == "0"
+    assert steps_of(Watch(journal, Going(journal), "r"))[0] == "0"
     journal.answer("r", "2", Said("this"))
     put(running, "4", "four")
-    again = Watch(journal, "r", "0")
+    again = Watch(journal, Going(journal), "r", "0")
     mark, steps = steps_of(again)
     assert [(each["path"], each["state"]) for each in steps] == [("2", "done"), ("3", "done"), ("4", "done")]
     assert mark == "3"
@@ -523,7 +571,7 @@ def test_whoever_comes_back_misses_nothing(journal: Journal):
 def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     running = begun(journal, "r")
     put(running, "1", "one")
-    watch = Watch(journal, "r")
+    watch = Watch(journal, Going(journal), "r")
     told(watch)
     running.set_aside({})
     put(running, "1", "another")
@@ -531,20 +579,20 @@ def test_a_run_that_begins_anew_is_told_so(journal: Journal):
     assert "anew" in names(found)
     ((mark, _, steps),) = [each for each in found if each[1] == "steps"]
     assert (mark, steps[0]["head"]) == ("1/0", "another")
-    assert "anew" not in names(told(Watch(journal, "r", "1/0")))
+    assert "anew" not in names(told(Watch(journal, Going(journal), "r", "1/0")))
 
 
 def test_questions_of_runs_that_are_part_of_others_are_told_too(journal: Journal):
     begun(journal, "outer")
     inner = begun(journal, "inner", parent="outer")
-    watch = Watch(journal, None)
+    watch = Watch(journal, Going(journal), None)
     told(watch)
     ask(inner, "1", "Which?")
     assert names(told(watch)) == ["inbox"]
 
 
 def test_a_run_that_is_gone_is_told_so(journal: Journal):
-    assert "gone" in names(Watch(journal, "none").new())
+    assert "gone" in names(Watch(journal, Going(journal), "none").new())
 
 
 # The command

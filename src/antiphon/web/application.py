@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from antiphon.web.going import Going
+
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
 
 #: An answer larger than this, in bytes, is none of a person.
@@ -40,11 +42,12 @@ def app(
     except ImportError as error:
         raise missing(error) from None
     from antiphon.web.files import Files
+    from antiphon.web.going import Going
     from antiphon.web.guard import Guard
 
     known = journal if journal is not None else Journal()
     files = Files(None if renderers is None else Path(renderers))
-    routes = _Routes(known)
+    routes = _Routes(known, Going(known))
     run = "/api/runs/{id:path}"
     starlette = Starlette(
         routes=[
@@ -55,6 +58,7 @@ def app(
             Route(f"{run}/step", routes.step),
             Route(f"{run}/about", routes.about),
             Route(f"{run}/answer", routes.answer, methods=["POST"]),
+            Route(f"{run}/go", routes.go, methods=["POST"]),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},
@@ -77,8 +81,9 @@ def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001
 class _Routes:
     """What is asked of the journal. Reading it takes its time, so each is run in a thread."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, going: Going) -> None:
         self._journal = journal
+        self._going = going
 
     def runs(self, request: Request) -> Response:
         from antiphon.web.sent import answer
@@ -111,7 +116,7 @@ class _Routes:
     async def events(self, request: Request) -> Response:
         from antiphon.web.stream import events
 
-        return events(self._journal, request)
+        return events(self._journal, self._going, request)
 
     async def answer(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
@@ -120,7 +125,13 @@ class _Routes:
         from antiphon.web.sent import answer, json_of
 
         given = await json_of(request, _LARGEST)
-        return answer(await run_in_threadpool(settle, self._journal, request.path_params["id"], given))
+        id = request.path_params["id"]
+        return answer(await run_in_threadpool(settle, self._journal, self._going, id, given))
+
+    def go(self, request: Request) -> Response:
+        from antiphon.web.sent import answer
+
+        return answer({"goesOn": self._going.go_on(request.path_params["id"])})
 
 
 def _number(given: str | None, otherwise: int) -> int:

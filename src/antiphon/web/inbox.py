@@ -11,6 +11,7 @@ from antiphon.web.stored import STEP, row_at, run
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal
+    from antiphon.web.going import Going
 
 #: So many are listed, those that wait longest first.
 _MOST = 100
@@ -57,8 +58,8 @@ def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     return {**told, "call": called(call, _ROWS, WHOLE)} if call else told
 
 
-def settle(journal: Journal, id: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Take what somebody said to the question that was shown; how the run goes on."""
+def settle(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Take what somebody said to the question that was shown, and let the run go on; how it does."""
     path, hash, said = _taken(given)
     row = row_at(journal, id, path)
     if row[2] != "person" or row[3] != hash:
@@ -72,7 +73,8 @@ def settle(journal: Journal, id: str, given: dict[str, Any]) -> dict[str, Any]:
         raise NotReadyError(_settled(entry.outcome.value if entry.outcome is not None else None))
     journal.answer(id, path, said)
     now = run(journal, id)
-    return {"state": now["state"], "isRun": now["isRun"], "resume": f"antiphon runs resume {id}"}
+    goes_on = now["isRun"] or journal.is_shared or going.go_on(id)
+    return {"state": now["state"], "goesOn": goes_on, "resume": f"antiphon runs resume {id}"}
 
 
 def _taken(given: dict[str, Any]) -> tuple[str, str, Said]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from antiphon.journal import Journal
+    from antiphon.web.going import Going
 
 #: How often the journal is looked at, in seconds, and how often a page hears something though nothing is new.
 _PAUSE, _QUIET = 0.3, 15.0
@@ -30,13 +31,13 @@ _OPEN = ("begun", "waiting")
 Event = tuple[str, str, Any]
 
 
-def events(journal: Journal, request: Request) -> Response:
+def events(journal: Journal, going: Going, request: Request) -> Response:
     """The stream of a run, or of all that is new."""
     from starlette.responses import StreamingResponse
 
     id = request.path_params.get("id")
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    watch = Watch(journal, id, after)
+    watch = Watch(journal, going, id, after)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(watch.new), headers=headers, media_type="text/event-stream")
 
@@ -62,8 +63,9 @@ async def _stream(new: Callable[[], list[Event]]) -> AsyncGenerator[str]:
 class Watch:
     """Knows what a page was told, and what is new for it."""
 
-    def __init__(self, journal: Journal, run: str | None, after: str = "") -> None:
+    def __init__(self, journal: Journal, going: Going, run: str | None, after: str = "") -> None:
         self._journal = journal
+        self._going = going
         self._run = run
         before, _, seq = after.rpartition("/")
         #: How often what the run did was set aside: then it began anew.
@@ -90,7 +92,7 @@ class Watch:
 
     def _of_run(self, id: str) -> Generator[Event]:
         try:
-            known = run(self._journal, id)
+            known = {**run(self._journal, id), "stuck": self._going.failure(id)}
         except NotSavedError:
             yield from self._if_other("gone", id)
             return

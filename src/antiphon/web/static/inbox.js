@@ -43,7 +43,7 @@ function Question({ item }) {
 function Settled({ item, settled }) {
   return html`<div role="status">${item.text && html`<p class="asked quiet">${visible(item.text)}</p>`}
     ${settled.failure ? html`<p class="failure"><strong>${texts.notTaken}:</strong> ${clean(settled.failure)}</p>`
-      : html`<p class="good"><strong>${settled.word}</strong></p><p class="note">${settled.isRun ? texts.goesOn : html`${texts.goOn} <code>${settled.resume}</code>`}</p>`}</div>`;
+      : html`<p class="good"><strong>${settled.word}</strong></p><p class="note">${settled.goesOn ? texts.goesOn : html`${texts.goOn} <code>${settled.resume}</code>`}</p>`}</div>`;
 }
 
 export function Waiting({ item }) {

@@ -1,6 +1,6 @@
 // The page: what is above all views, and which of them is seen.
 import { render } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Inbox } from "./inbox.js";
 import { Run } from "./run.js";
@@ -8,9 +8,19 @@ import { Runs } from "./runs.js";
 import { choose, connection, inbox, theme, watch, where } from "./state.js";
 import { texts } from "./texts.js";
 
+// Views that are fetched when somebody opens them: what their module exports as `View`, by the first word of the address.
+const LATER = {};
+
+function Later({ name, ...given }) {
+  const [View, setView] = useState(null);
+  useEffect(() => { LATER[name]().then((module) => setView(() => module.View)); }, [name]);
+  return View ? html`<${View} ...${given} />` : html`<p class="quiet">${texts.loading}</p>`;
+}
+
 function View() {
-  const { name, id } = where();
+  const { name, id, path } = where();
   useEffect(() => watch(name === "runs" ? id : null), [name, id]);
+  if (LATER[name]) return html`<${Later} key=${name} name=${name} id=${id} path=${path} />`;
   if (name === "runs" && id) return html`<${Run} key=${id} id=${id} />`;
   return name === "inbox" ? html`<${Inbox} />` : html`<${Runs} />`;
 }

@@ -3,10 +3,10 @@ import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
-import { clean } from "./plain.js";
+import { clean, visible } from "./plain.js";
 import { Argument, headline, Result } from "./renderers.js";
 import { Ago, money, RunLine, State } from "./runs.js";
-import { ask, inbox, order, problem, run, runLink, steps, stepLink, where } from "./state.js";
+import { ask, inbox, order, post, problem, run, runLink, steps, stepLink, where } from "./state.js";
 import { texts } from "./texts.js";
 
 const around = (path) => path.replace(/[/.][^/.]*$/, "");
@@ -112,6 +112,12 @@ function Parts({ run }) {
     ${found && html`<ol class="runs" data-nav>${found.map((each) => html`<${RunLine} key=${each.id} run=${each} />`)}</ol>`}</details>`;
 }
 
+function GoOn({ id }) {
+  const [done, setDone] = useState("");
+  const go = () => post(`api/runs/${encodeURIComponent(id)}/go`, {}).then(({ goesOn }) => setDone(goesOn ? texts.goesOn : ""), (error) => setDone(error.message));
+  return html`<p class="note"><button type="button" onClick=${go}>${texts.go}</button> <span role="status">${done || html`<code>antiphon runs resume ${id}</code>`}</span></p>`;
+}
+
 export function Run({ id }) {
   const known = run.value, { path } = where();
   if (problem.value) return html`<p class="failure">${problem.value}</p>`;
@@ -123,7 +129,8 @@ export function Run({ id }) {
       <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><span class="cost">${money(known.cost)}</span><${Ago} at=${known.created} />
       ${known.parent && html`<span>${texts.partOf} <a href=${runLink(known.parent)}>${known.parent}</a></span>`}</p></div></header>
     ${known.failure && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
-    ${resumable && html`<p class="note">${texts.goOn} <code>antiphon runs resume ${id}</code></p>`}
+    ${known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}
+    ${resumable && html`<${GoOn} id=${id} />`}
     ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
     <${Parts} run=${known} />
     <ol class="steps" data-nav aria-label=${texts.steps}>${(children.value.get("") ?? []).map((each) => html`<${Step} key=${each} id=${id} path=${each} target=${path} />`)}</ol>`;
