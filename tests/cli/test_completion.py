@@ -29,6 +29,8 @@ def test_bash_is_told_commands_and_options():
     assert completed("antiphon ch", 1) == ["chat", "check"]
     assert "development" in completed("antiphon team chat dev", 3)
     assert "--replay" in completed("antiphon run --re", 2)
+    assert "anthropic/claude-sonnet-5" in completed("antiphon ask -m anthropic/claude-s", 3)
+    assert completed("antiphon keys set anth", 3) == ["anthropic"]
 
 
 def test_the_help_fits_a_screen_and_names_every_command():

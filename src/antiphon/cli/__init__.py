@@ -16,11 +16,11 @@ _SECTIONS = {
     "Talk": ("chat", "ask", "logs"),
     "Work": ("serve", "team"),
     "Programs": ("run", "map", "runs", "work", "check", "fmt", "repl", "test", "explain"),
-    "Models": ("models", "keys", "trust"),
+    "Models": ("setup", "models", "keys", "trust"),
     "Histories and tools": ("show", "doctor", "convert", "mcp", "fake", "completion"),
 }
 #: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
-_CONFIGURED = ("chat", "ask", "run", "map", "work", "repl", "models", "keys", "test")
+_CONFIGURED = ("chat", "ask", "run", "map", "work", "repl", "setup", "models", "keys", "test")
 _ASKING = ("chat", "ask", "run", "map", "repl")
 _COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names))
 
@@ -49,7 +49,7 @@ class _Commands(click.Group):
 def cli(context: click.Context) -> None:
     """Ask language models, give them tools, and keep every call with its result.
 
-    Begin with `antiphon chat`, or `antiphon run examples/extract.vibe`: a small model runs right here, without a key.
+    Begin with `antiphon setup`, or just `antiphon chat`: without a key, a small model runs right here.
     """
     command = context.invoked_subcommand
     if command not in _CONFIGURED:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.completing import MODEL
 from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
@@ -43,7 +44,7 @@ class _Wanted:
 
 @click.command()
 @click.argument("prompt", nargs=-1)
-@click.option("-m", "--model", help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
+@click.option("-m", "--model", type=MODEL, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
 @click.option("-r", "--returns", metavar="TYPE", help="Print JSON of this type: '{name: text, age: number}', 'text[]'.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print one object: value, tool calls, usage, cost, model, outcome, id."

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from antiphon.cli.completing import CONVERSATION, MODEL
+
 if TYPE_CHECKING:
     from antiphon.cli.talk.chatting import Chatting
     from antiphon.cli.talk.opening import Opened, Wishes
 
 
 @click.command()
-@click.option("-m", "--model", help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
+@click.option("-m", "--model", type=MODEL, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
 @click.option(
     "--tools",
     type=click.Choice(["none", "read", "all"]),
@@ -24,7 +26,12 @@ if TYPE_CHECKING:
 )
 @click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
 @click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with the last chat.")
-@click.option("--resume", metavar="ID", help="Go on with this conversation; `antiphon logs` lists them.")
+@click.option(
+    "--resume",
+    metavar="ID",
+    type=CONVERSATION,
+    help="Go on with this conversation; `antiphon logs` lists them.",
+)
 @click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking.")
 @click.option("--no-log", is_flag=True, help="Save nothing.")
 @click.option("--no-journal", is_flag=True, help="Do not write down what is done for an answer while it comes.")

@@ -8,6 +8,7 @@ import sys
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.completing import PROVIDER
 from antiphon.errors import ConfigurationError
 
 
@@ -17,7 +18,7 @@ def keys() -> None:
 
 
 @keys.command("set")
-@click.argument("provider")
+@click.argument("provider", type=PROVIDER)
 @click.argument("rest", nargs=-1, metavar="")
 def set_key(provider: str, rest: tuple[str, ...]) -> None:
     """Store the key of a provider; it is asked for, or read from standard input."""
@@ -61,7 +62,7 @@ def list_keys(as_json: bool) -> None:
 
 
 @keys.command()
-@click.argument("provider")
+@click.argument("provider", type=PROVIDER)
 def remove(provider: str) -> None:
     """Forget the stored key of a provider."""
     from antiphon.config import keys as stored

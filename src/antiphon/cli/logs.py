@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.completing import CONVERSATION
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_entries, when
 from antiphon.errors import NotSavedError
 
@@ -77,7 +78,7 @@ def search(words: tuple[str, ...], limit: int, model: str | None, since: datetim
 
 
 @logs.command()
-@click.argument("id", default="last")
+@click.argument("id", default="last", type=CONVERSATION)
 @click.option("--full", is_flag=True, help="Open everything: results, reasoning, the system text.")
 @click.option("--json", "as_json", is_flag=True, help="Print all that is known of it as JSON.")
 def show(id: str, full: bool, as_json: bool) -> None:
@@ -96,7 +97,7 @@ def show(id: str, full: bool, as_json: bool) -> None:
 
 
 @logs.command()
-@click.argument("id")
+@click.argument("id", type=CONVERSATION)
 @click.argument("file", type=click.Path(), default="-")
 @click.option("--to", "format", type=click.Choice(_FORMATS), default="antiphon", show_default=True, help="The shape.")
 def export(id: str, file: str, format: str) -> None:

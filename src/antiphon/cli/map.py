@@ -13,6 +13,7 @@ import click
 
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
+from antiphon.cli.completing import MODEL
 from antiphon.cli.detaching import check_detaching, hand_over_rows
 from antiphon.cli.run import check_trust, finite, load_program
 from antiphon.runs.begun import Begun, sources_of
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     "--sample", type=click.IntRange(1), metavar="N", help="Only so many rows, from all over; always the same."
 )
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="The same value of a variable for all rows.")
-@click.option("--model", metavar="NAME", help="The model that serves where the program names none.")
+@click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where the program names none.")
 @click.option(
     "--max-cost", type=click.FloatRange(min=0), callback=finite, metavar="USD", help="Stop before spending more in all."
 )

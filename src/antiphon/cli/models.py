@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable_line
+from antiphon.cli.completing import MODEL
 from antiphon.errors import ConfigurationError, WeightsError
 
 # Other commands start sooner because the weights are imported by those that need them.
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def models(context: click.Context, why: bool, as_json: bool) -> None:
-    """List local models; fetch, remove or describe one."""
+    """List models; fetch, remove or describe local ones; set the default."""
     if context.invoked_subcommand is not None:
         return
     if why:
@@ -35,8 +36,48 @@ def models(context: click.Context, why: bool, as_json: bool) -> None:
 @models.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_models(as_json: bool) -> None:
-    """List local models and the default."""
+    """List local models, those of servers on this machine, and the default."""
     _list(as_json)
+
+
+@models.command()
+@click.argument("name", required=False, type=MODEL)
+@click.option("--unset", is_flag=True, help="Take it out of your configuration again.")
+def default(name: str | None, unset: bool) -> None:
+    """Use this model where no other is named; without NAME, print which one that is."""
+    from antiphon.cli.configured import configuration
+    from antiphon.config import default_model
+    from antiphon.config.files import write_user_model
+
+    known = configuration()
+    if name is not None and unset:
+        raise click.UsageError("`--unset` goes without a NAME")
+    if name is not None:
+        _check_name(name)
+        write_user_model(known.user_file, name)
+    elif unset:
+        write_user_model(known.user_file, "")
+    choice = default_model(known)
+    click.echo(f"{printable_line(choice.model)} ({_TITLES[choice.source]})")
+    if name is not None and choice.model != name:
+        click.echo(f"antiphon: {_TITLES[choice.source]} comes before {known.user_file}", err=True)
+
+
+def _check_name(name: str) -> None:
+    """Refuse what nobody serves; a model of which no key is there is told of."""
+    from antiphon.cli.configured import configuration
+    from antiphon.providers.catalog import unknown_name
+    from antiphon.providers.registry import needs_key, resolve
+
+    provider, model = resolve(name)
+    if provider.name == "local":
+        from antiphon.providers.local import weights
+
+        weights.find(model)
+    if needs_key(provider) and not configuration().environment.key_place(provider):
+        click.echo(f"antiphon: there is no key for {provider.name} yet: `antiphon keys set {provider.name}`", err=True)
+    if doubt := unknown_name(provider.name, model):
+        click.echo(f"antiphon: {printable_line(doubt.removeprefix('; '))}", err=True)
 
 
 @models.command()
@@ -125,18 +166,26 @@ def _list(as_json: bool) -> None:
     from antiphon.config import default_model
     from antiphon.providers.local import weights
     from antiphon.providers.local.manifest import size
+    from antiphon.providers.servers import find_servers
 
     choice = default_model(configuration())
     found = [weights.status(name) for name in weights.known()]
+    servers = find_servers()
     if as_json:
         listed = [_facts(each) | {"default": choice.model == f"local/{each.weights.name}"} for each in found]
-        click.echo(json.dumps({"default": choice.model, "decided_by": choice.source, "models": listed}, indent=2))
+        told = {"default": choice.model, "decided_by": choice.source, "models": listed}
+        click.echo(json.dumps({**told, "servers": [asdict(each) for each in servers]}, indent=2))
         return
     for each in found:
         model = each.weights
         mark = "*" if choice.model == f"local/{model.name}" else " "
         state = "installed" if each.path else f"{size(each.partial)} so far" if each.partial else "not installed"
         click.echo(f"{mark} {model.name:<6} {size(model.bytes):>7}  {state:<14} {model.licence:<11} {model.title}")
+    for server in servers:
+        for name in server.models:
+            click.echo(f"{'*' if choice.model == name else ' '} {printable_line(name)}  at {server.url}")
+        if not server.models:
+            click.echo(f"  {server.name} at {server.url} has no model yet")
     click.echo(f"default: {printable_line(choice.model)} (`antiphon models --why` explains)")
 
 

@@ -12,6 +12,7 @@ import click
 
 from antiphon.cli import programs
 from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_report, show_prompt
+from antiphon.cli.completing import MODEL
 from antiphon.cli.detaching import detach_run
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
@@ -33,7 +34,7 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 @click.command()
 @click.argument("file")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
-@click.option("--model", metavar="NAME", help="The model that serves where the program names none.")
+@click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where the program names none.")
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Start with another value of a variable.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
 @click.option("--record", metavar="FILE", help="Write all exchanges with models to a file.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.completing import MODEL, RUN
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows
 from antiphon.cli.resuming import begun_of, go_on_here
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
@@ -66,7 +67,7 @@ def list_(as_json: bool, limit: int, state: str | None, of: str | None) -> None:
 
 
 @runs.command()
-@click.argument("id", default="last")
+@click.argument("id", default="last", type=RUN)
 @click.option("--full", is_flag=True, help="Open all that came of each step.")
 @click.option("--source", is_flag=True, help="Print the text of the program as it was.")
 @click.option("--json", "as_json", is_flag=True, help="Print all that is known of it as JSON.")
@@ -90,7 +91,7 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
 
 
 @runs.command()
-@click.argument("id", default="last")
+@click.argument("id", default="last", type=RUN)
 @click.option("--edited", is_flag=True, help="The program has changed: what is the same is not done again.")
 @click.option("--retry", multiple=True, metavar="PATH", help="Do this step again. (May be given several times.)")
 @click.option("--skip", nargs=2, multiple=True, metavar="PATH VALUE",
@@ -126,7 +127,7 @@ def resume(
 
 
 @runs.command()
-@click.argument("id")
+@click.argument("id", type=RUN)
 @click.argument("words", nargs=-1, required=True, metavar="[PATH] TEXT")
 @click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
 def answer(id: str, words: tuple[str, ...], wait: bool) -> None:
@@ -142,7 +143,7 @@ def answer(id: str, words: tuple[str, ...], wait: bool) -> None:
 
 
 @runs.command()
-@click.argument("id")
+@click.argument("id", type=RUN)
 @click.argument("path", required=False)
 @click.option("--always", is_flag=True, help="And all such calls of this run.")
 @click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
@@ -155,7 +156,7 @@ def allow(id: str, path: str | None, always: bool, wait: bool) -> None:
 
 
 @runs.command()
-@click.argument("id")
+@click.argument("id", type=RUN)
 @click.argument("path", required=False)
 @click.option("--why", default="", metavar="TEXT", help="What the model is told.")
 @click.option("--wait", is_flag=True, help="Go on with the run, and wait with it.")
@@ -168,7 +169,7 @@ def deny(id: str, path: str | None, why: str, wait: bool) -> None:
 
 
 @runs.command()
-@click.argument("id")
+@click.argument("id", type=RUN)
 def cancel(id: str) -> None:
     """End a run: whoever is at it does nothing more from its next step on."""
     with _opened() as journal:
@@ -178,11 +179,11 @@ def cancel(id: str) -> None:
 
 
 @runs.command()
-@click.argument("id", default="last")
+@click.argument("id", default="last", type=RUN)
 @click.option("--at", "at_", required=True, metavar="PATH", help="The first step that is not taken over.")
 @click.option("--set", "value", metavar="VALUE", help="It is not done: this is what came of it.")
 @click.option("--answer", metavar="TEXT", help="The same, for a question to a person.")
-@click.option("--model", metavar="NAME", help="Ask this model from there on.")
+@click.option("--model", metavar="NAME", type=MODEL, help="Ask this model from there on.")
 @click.option("--wait", is_flag=True, help="While it waits for somebody or for a time, wait with it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
 def fork(
@@ -224,7 +225,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
 
 
 @runs.command()
-@click.argument("id")
+@click.argument("id", type=RUN)
 @click.argument("file", type=click.Path(), default="-")
 @click.option("--redact", is_flag=True, help="Without what was said: every text is replaced by how long it is.")
 def export(id: str, file: str, redact: bool) -> None:

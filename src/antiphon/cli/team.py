@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.completing import MODEL
 from antiphon.cli.listing import one_line, print_rows
 from antiphon.cli.run import finite
 from antiphon.cli.talk.printing import is_terminal, tell
@@ -73,7 +74,7 @@ def team(context: click.Context, db: str | None) -> None:
 @_MAX_COST
 @_MAX_REQUESTS
 @click.option("--solo", is_flag=True, default=None, help="One agent with the same tools and tests: for small work.")
-@click.option("-m", "--model", metavar="NAME", help="The model of all roles.")
+@click.option("-m", "--model", metavar="NAME", type=MODEL, help="The model of all roles.")
 @click.option("--no-sandbox", is_flag=True, help="Tests may do all that you may: for what you trust.")
 def run(request: tuple[str, ...], repo: str, no_sandbox: bool, **flags: Any) -> None:
     """Begin a team for what you want done, and let it work.

@@ -88,6 +88,8 @@ def default_model(configuration: Configuration, flag: str | None = None, program
 
 def _given(model: str | None) -> tuple[str, str]:
     name = (model or "").strip()
+    if name == "default":
+        return "", "the default is asked for"
     return name, "named there" if name else "no model is named"
 
 

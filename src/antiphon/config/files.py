@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._suggestions import nearest as nearest_name
-from antiphon.config.places import read_text
+from antiphon.config.places import read_text, write_text
 from antiphon.config.trust import Project
 from antiphon.errors import ConfigurationError
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 _KEYS = ("model", "mcp")
 _SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "timeout", "type", "disabled")
 _MCP_FILES = (".mcp.json", "mcp.json")
+_MODEL = re.compile(r"""\s*(model|"model"|'model')\s*=""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,26 @@ def read_settings(path: Path, text: str) -> ConfigFile | None:
 def user_settings(path: Path) -> ConfigFile | None:
     """The user's own file."""
     return _settings(path, _toml(path, read_text(path))) if path.is_file() else None
+
+
+def write_user_model(path: Path, model: str) -> None:
+    """Set the model in the user's own file, or take it out where it is empty; all else in it stays as it is written."""
+    import tomllib
+
+    text = read_text(path) if path.is_file() else ""
+    table = _toml(path, text)
+    lines = text.splitlines(keepends=True)
+    first_table = next((n for n, line in enumerate(lines) if line.lstrip().startswith("[")), len(lines))
+    rest = [line for n, line in enumerate(lines) if n >= first_table or not _MODEL.match(line)]
+    new = "".join([f"model = {json.dumps(model, ensure_ascii=False)}\n" if model else "", *rest])
+    wanted = {**{key: value for key, value in table.items() if key != "model"}, **({"model": model} if model else {})}
+    try:
+        is_as_wanted = tomllib.loads(new) == wanted
+    except tomllib.TOMLDecodeError:
+        is_as_wanted = False
+    if not is_as_wanted:
+        raise ConfigurationError(f"{path} sets `model` in a way that only you can change; write it there yourself")
+    write_text(path, new)
 
 
 def _toml(path: Path, text: str) -> dict[str, Any]:

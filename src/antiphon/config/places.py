@@ -73,13 +73,18 @@ def read_own(path: Path, is_entry: Callable[[object], bool], told: str) -> dict[
 
 def write_private(path: Path, data: Mapping[str, Any]) -> None:
     """Write JSON as a whole or not at all, to a file that nobody else can read."""
+    write_text(path, json.dumps(data, indent=2))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text as a whole or not at all, to a file that nobody else can read."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary.unlink(missing_ok=True)
         # Made with its mode: there is no moment at which others could read it.
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            json.dump(data, file, indent=2)
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+            file.write(text)
         os.replace(temporary, path)
     except OSError as error:
         temporary.unlink(missing_ok=True)

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from antiphon._suggestions import nearest
 from antiphon.errors import ConfigurationError
 from antiphon.wire import Usage
 
@@ -70,6 +71,32 @@ def cost(provider: str, model: str, usage: Usage) -> float | None:
         return float(prices.calc_price(counts, model, provider_id=_family(provider)).total_price)
     except LookupError:
         return None
+
+
+def known_models(provider: str) -> list[str]:
+    """The names of a provider's models, as far as the price data has them."""
+    if not find_spec("genai_prices"):
+        return []
+    listed: Any = import_module("genai_prices.data_snapshot").get_snapshot().providers
+    return [model.id for each in listed if each.id == _family(provider) for model in each.models]
+
+
+def unknown_name(provider: str, model: str) -> str:
+    """What to add to a failure where the provider's models are known and this is none of them: it may be mistyped."""
+    names = known_models(provider)
+    if not names or _is_priced(provider, model):
+        return ""
+    near = nearest(model, names)
+    return f"; {provider} is not known to have {model!r}" + (f", did you mean {near!r}?" if near else "")
+
+
+def _is_priced(provider: str, model: str) -> bool:
+    prices = import_module("genai_prices")
+    try:
+        prices.calc_price(prices.Usage(input_tokens=1), model, provider_id=_family(provider))
+    except LookupError:
+        return False
+    return True
 
 
 def _statements(provider: str, model: str) -> Iterator[Capabilities]:

@@ -180,9 +180,7 @@ class Exchange:
         if reply := refused_reply(self.wire, bytes(content)):
             self._finish(reply, answer.headers)
             return None
-        return status_error(
-            self.wire, self.target.provider, answer.status, answer.headers, bytes(content), self.secrets
-        )
+        return status_error(self.wire, self.target, answer.status, answer.headers, bytes(content), self.secrets)
 
     def _is_stream(self, head: bytes, headers: Mapping[str, str]) -> bool:
         """Whether an answer is the stream that was asked for. Gateways and simple servers answer with something else,

@@ -18,9 +18,10 @@ from antiphon.errors import (
     StatusError,
     TimedOut,
 )
+from antiphon.providers.catalog import unknown_name
 from antiphon.providers.retry import retry_after
 from antiphon.providers.secrets import Secrets
-from antiphon.wire import ErrorText, Reply, Wire
+from antiphon.wire import ErrorText, Reply, Target, Wire
 from antiphon.wire.overflow import overflow
 from antiphon.wire.wording import page_text, short
 
@@ -30,9 +31,10 @@ _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
 
 
 def status_error(
-    wire: Wire, provider: str, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets
+    wire: Wire, target: Target, status: int, headers: Mapping[str, str], content: bytes, secrets: Secrets
 ) -> StatusError:
     """The error for an HTTP status that says no."""
+    provider = target.provider
     content = secrets.hide(content.decode("utf-8", "replace")).encode()
     try:
         said = wire.error_text(loads(content))
@@ -47,7 +49,7 @@ def status_error(
     if status in _TOO_LONG and (error := overflow(said or ErrorText(text), message, **about)):
         return error
     wait = retry_after(headers, said.retry_after if said else None)
-    return _kind(status)(message + _advice(status), **about, retry_after=wait)
+    return _kind(status)(message + _advice(status, target), **about, retry_after=wait)
 
 
 def refused_reply(wire: Wire, content: bytes) -> Reply | None:
@@ -74,11 +76,12 @@ def _kind(status: int) -> type[StatusError]:
     return ServerFailed if status >= 500 or status in (408, 409) else RequestRejected
 
 
-def _advice(status: int) -> str:
+def _advice(status: int, target: Target) -> str:
+    if status == 404:
+        return f"; check the model's name and the base URL{unknown_name(target.provider, target.model)}"
     advice = {
-        401: "; check the key, given as `key` or in the provider's environment variable",
+        401: "; check the key: `antiphon keys list` says where it comes from, `antiphon keys set` stores another",
         403: "; this key may not use that model",
-        404: "; check the model's name and the base URL",
     }
     return advice.get(status, "")
 

@@ -244,8 +244,9 @@ def connect(
         found = found or ("replay" if replay is not None else "")
     if not found and needs_key(place) and url is None:
         raise ConfigurationError(
-            f"no key for {place.name}: set {' or '.join(place.key_env)}, or pass `key`; to try things out without one,"
-            " see `antiphon fake`"
+            f"no key for {place.name}: `antiphon keys set {place.name}` stores one; or set"
+            f" {' or '.join(place.key_env)}, or pass `key`; without a key there is `local/0.5b`, on this machine"
+            f"{catalog.unknown_name(place.name, name)}"
         )
     _check_settings(found, address, headers or {}, retry or Retry(), proxy)
     _check_bounds(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)

@@ -84,6 +84,7 @@ PROVIDERS: dict[str, Provider] = {
         ),
         Provider("xai", "openai-responses", "https://api.x.ai/v1", ("XAI_API_KEY",)),
         _chat("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY", _REASONING),
+        _chat("lmstudio", "http://localhost:1234/v1", "LM_API_TOKEN", _REASONING),
         _chat("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", _VLLM),
         _chat("llamacpp", "http://localhost:8080/v1", "LLAMA_API_KEY", _CONTENT),
         _chat("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", _DETAILS),
@@ -145,7 +146,7 @@ _FAMILIES = {
 }
 _ALIASES = {"gemini": "google", "openai-responses": "openai", "llama.cpp": "llamacpp"}
 #: Servers on this machine, which as a rule want no key.
-_KEYLESS = ("ollama", "vllm", "llamacpp", "litellm")
+_KEYLESS = ("ollama", "lmstudio", "vllm", "llamacpp", "litellm")
 
 
 def register_provider(provider: Provider) -> None:

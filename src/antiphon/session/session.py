@@ -364,7 +364,7 @@ def _connected(
         from antiphon.providers import connect
 
         configuration = configuration or load_configuration()
-        name = model if model is not None else default_model(configuration).model
+        name = default_model(configuration).model if model in (None, "default") else model
         return connect(name, record=record, replay=replay, environment=configuration.environment)
     if record is not None or replay is not None:
         raise OptionError("`record` and `replay` go with a model's name; for a model, give them to its `connect`")

@@ -1,0 +1,138 @@
+"""`antiphon setup`: three questions, and a first answer."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from antiphon._printable import printable, printable_line
+from antiphon.errors import AntiphonError, ConfigurationError
+
+if TYPE_CHECKING:
+    from antiphon.providers.registry import Provider
+
+#: Those that are offered by number; any other is given by its name.
+_FIRST = ("anthropic", "openai", "google", "mistral", "openrouter")
+_HELLO = "Say hello, and in one sentence what you are good at."
+
+
+@click.command()
+def setup() -> None:
+    """Choose a model, store its key, and get a first answer."""
+    if not sys.stdin.isatty():
+        raise ConfigurationError(
+            "`setup` asks questions and needs a terminal; `antiphon keys set` and `antiphon models default` do not"
+        )
+    set_up()
+
+
+def set_up() -> None:
+    """Ask, store what was said, and try it."""
+    from antiphon.cli.configured import configuration
+    from antiphon.config.files import write_user_model
+
+    name = _chosen()
+    write_user_model(configuration().user_file, name)
+    click.echo(f"The default is now {printable_line(name)}; `antiphon models default` changes it.\n")
+    try:
+        _try(name)
+    except AntiphonError as error:
+        click.echo(f"That did not work: {printable(str(error))}\nWhat you chose is kept; `antiphon setup` asks again.")
+        sys.exit(1)
+    click.echo('\nNext: `antiphon chat`, or `antiphon ask "…"`.')
+
+
+def _chosen() -> str:
+    """The name of the model, whose key or weights are there then."""
+    from antiphon.providers.registry import PROVIDERS
+    from antiphon.providers.servers import find_servers
+
+    servers = {each.name: each for each in find_servers() if each.models}
+    names = [*servers, *_FIRST, "local"]
+    click.echo("Whose models do you want to use?")
+    for number, name in enumerate(names, 1):
+        click.echo(f"  {number}. {_title(name, name in servers)}")
+    name = _picked(names, [each.name for each in PROVIDERS.values()])
+    if name == "local":
+        return _local()
+    if name in servers:
+        models = servers[name].models
+        return models[0] if len(models) == 1 else _model(models[0], models)
+    return _of_provider(PROVIDERS[name])
+
+
+def _title(name: str, is_here: bool) -> str:
+    from antiphon.cli.configured import configuration
+    from antiphon.providers.registry import PROVIDERS
+
+    if name == "local":
+        return "a small one on this machine, without a key (491 MB, fetched once)"
+    if is_here:
+        return f"{name}, which runs on this machine"
+    place = configuration().environment.key_place(PROVIDERS[name])
+    return f"{name} (its key is there: {printable_line(place)})" if place else name
+
+
+def _picked(names: list[str], all_names: list[str]) -> str:
+    from antiphon._suggestions import nearest
+
+    while True:
+        said = click.prompt("A number, or the name of another provider", default="1").strip().lower()
+        if said.isascii() and said.isdigit() and 0 < int(said) <= len(names):
+            return names[int(said) - 1]
+        if said in all_names:
+            return said
+        near = nearest(said, all_names)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(all_names)}"
+        click.echo(f"There is no {printable(said)[:50]!r}; {hint}")
+
+
+def _local() -> str:
+    from antiphon.config.choice import LOCAL
+    from antiphon.providers.local import weights
+    from antiphon.providers.local.manifest import size
+
+    there = weights.status(LOCAL.removeprefix("local/"))
+    if there.path is None:
+        click.confirm(f"Fetch {there.weights.title} ({size(there.weights.bytes)})?", default=True, abort=True)
+        weights.pull(there.weights.name)
+    return LOCAL
+
+
+def _of_provider(provider: Provider) -> str:
+    from antiphon.cli.configured import configuration
+    from antiphon.config import keys
+    from antiphon.config.choice import MODELS
+    from antiphon.providers.catalog import known_models
+    from antiphon.providers.registry import needs_key
+
+    if needs_key(provider) and not configuration().environment.key_place(provider):
+        key = click.prompt(f"The key of {provider.name} (not shown)", hide_input=True)
+        click.echo(f"Stored in {printable(keys.set_key(provider.name, key))}.")
+    return _model(MODELS.get(provider.name, ""), [f"{provider.name}/{name}" for name in known_models(provider.name)])
+
+
+def _model(first: str, known: tuple[str, ...] | list[str]) -> str:
+    from antiphon.providers.registry import resolve
+
+    provider = (first or known[0] if known else first).partition("/")[0]
+    while True:
+        said = click.prompt("Which model by default", default=first or None).strip()
+        name = said if said in known or said.startswith(f"{provider}/") or not provider else f"{provider}/{said}"
+        try:
+            resolve(name)
+        except ConfigurationError as error:
+            click.echo(printable(str(error)))
+            continue
+        return name
+
+
+def _try(name: str) -> None:
+    from antiphon.config import load_configuration
+    from antiphon.session import Session
+
+    click.echo(f"> {_HELLO}")
+    answer = Session(name, configuration=load_configuration()).vibe(_HELLO)
+    click.echo(printable(str(answer.value)).strip())
