@@ -66,9 +66,9 @@ def test_multiple_tool_calls(api: str):
     both = [weather("Oslo"), {"tool": "add", "args": {"a": 1, "b": 2}}]
     run = with_tools(program, both, weather("Bergen"), "ok", api=api)
     assert run.prints == [
-        'weather {"city": "Oslo"} rain in Oslo',
-        'add {"a": 1, "b": 2} 3',
-        'weather {"city": "Bergen"} rain in Bergen',
+        'weather {"city":"Oslo"} rain in Oslo',
+        'add {"a":1,"b":2} 3',
+        'weather {"city":"Bergen"} rain in Bergen',
     ]
 
 
@@ -144,7 +144,7 @@ print(seen, ret)
 """
     answers = [weather("Oslo"), weather("Bergen"), {"tool": "add", "args": {"a": 1, "b": 2}}, "Both wet; 3."]
     run = with_tools(program, *answers, api=api)
-    assert run.prints == ['["weather", "weather", "add"] Both wet; 3.']
+    assert run.prints == ['["weather","weather","add"] Both wet; 3.']
     assert len(run.fake.requests) == 4
 
 

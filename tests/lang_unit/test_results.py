@@ -50,5 +50,5 @@ def test_a_program_reads_the_fields_of_a_result(tmp_path: Path):
         "Rain.",
         "none",
         "the weather",
-        '[{"kind": "text", "data": {"content": "Rain."}, "summary": "the weather", "mimeType": "text/plain"}]',
+        '[{"kind":"text","data":{"content":"Rain."},"summary":"the weather","mimeType":"text/plain"}]',
     ]

@@ -187,7 +187,7 @@ do "x"
 """
         run = ran(program, "ok")
         assert run.outcome.error is None, run.outcome.error.render()
-        assert run.prints == ["1", "2", "t", "2 5 12 [2, 4] 7"]
+        assert run.prints == ["1", "2", "t", "2 5 12 [2,4] 7"]
         assert f"{name} (number): 12" in run.prompts[0]
         assert run.variables[name] == 12
 

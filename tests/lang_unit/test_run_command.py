@@ -47,7 +47,7 @@ def test_prints_go_to_standard_output_and_warnings_to_standard_error(write: Any)
     ran = antiphon(
         "run", write('print("hello", args)\nfunction f() {\n  let unused = 1\n}\nf()\n'), "--", "a", "--json"
     )
-    assert (ran.code, ran.out) == (0, 'hello ["a", "--json"]\n')
+    assert (ran.code, ran.out) == (0, 'hello ["a","--json"]\n')
     assert "warning[V0702]" in ran.err
     assert "--> program.vibe:3:" in ran.err
 
@@ -94,7 +94,7 @@ def test_inputs_are_read_as_the_types_of_their_variables(write: Any):
     )
     sets = ["n=2.5", "on=yes", "tags=a,b", 'any={"k": [1]}', "t=5"]
     ran = antiphon("run", program, *(part for each in sets for part in ("--set", each)))
-    assert ran.out == '2.5 true ["a", "b"] {"k": [1]} 5\n'
+    assert ran.out == '2.5 true ["a","b"] {"k":[1]} 5\n'
 
 
 @pytest.mark.parametrize("wrong", ["n=x", "nope=1", "n", "=1"])

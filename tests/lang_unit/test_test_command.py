@@ -112,6 +112,19 @@ def test_a_test_fails_if_an_answer_is_missing_whatever_the_program_catches():
     assert "nobody answers 'name?'" in antiphon("test", "-", input="").out + _told('test "t" { print(ask "name?") }')
 
 
+def test_a_test_fails_if_an_answer_is_left():
+    told = _told('test "t" { answers(["a", "b", {human: "c"}])\n  print(do "x") }')
+    assert """nobody asked for what is left of `answers([…])`: "b", {"human":"c"}""" in told
+
+
+def test_an_assertion_that_compares_tells_both_sides():
+    told = _told('test "t" {\n  const xs = [1, 2]\n  assert(xs.length > 2, "too few")\n}')
+    assert "the assertion does not hold: too few" in told
+    assert "left:  2" in told
+    assert "right: 2" in told
+    assert "left:  null" in _told('test "t" { const x: text | null = null\n  assert(x != null) }')
+
+
 def _told(text: str) -> str:
     Path("b.vibe").write_text(text)
     return antiphon("test", "b.vibe").out

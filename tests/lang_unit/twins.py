@@ -73,7 +73,7 @@ def show(x):
         return x
     if isinstance(x, bool):
         return "true" if x else "false"
-    return json.dumps(x, ensure_ascii=False)
+    return json.dumps(x, ensure_ascii=False, separators=(",", ":"))
 """
 
 

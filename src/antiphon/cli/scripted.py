@@ -12,6 +12,7 @@ from antiphon.errors import AntiphonError
 from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
 from antiphon.fakes.exchange import SPEAKERS
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.values import json_text
 from antiphon.session.returns import OBJECT, PREFIX, VALUE
 
 if TYPE_CHECKING:
@@ -51,6 +52,12 @@ class Scripted:
                     self._models.append(step)
                 case _:
                     self._models.append(step)
+
+    def unused(self) -> list[str]:
+        """What was scripted, and nobody has asked for."""
+        left = [*self._models, *({"human": said} for said in self._humans)]
+        told = ", ".join(json_text(each)[:_SHOWN] for each in left)
+        return [f"nobody asked for what is left of `answers([…])`: {told}"] if left else []
 
     @property
     def _is_replayed(self) -> bool:

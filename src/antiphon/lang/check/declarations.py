@@ -81,7 +81,7 @@ def let(c: Checker, node: Let) -> bool:
     symbol = node.symbol = c.symbol(node.name, kind, type_, node.name_start, node.end, private=node.is_private)
     symbol.is_async = node.is_async
     if node.exported:
-        export(c, node, symbol)
+        _export_constant(c, node, symbol)
     c.declare(symbol)
     if value is not None and declared is not None and may_be_null(declared) and value.type is not None:
         assigned(c, symbol, value.type)
@@ -111,7 +111,7 @@ def destructure(c: Checker, node: Destructure) -> bool:
         symbol = each.symbol = c.symbol(each.name, kind, found, each.name_start, node.end, private=private)
         symbol.is_async = node.is_async
         if node.exported:
-            export(c, node, symbol)
+            _export_constant(c, node, symbol)
         c.declare(symbol)
     return False
 
@@ -121,6 +121,14 @@ def type_declaration(c: Checker, node: TypeDecl) -> bool:
     if node.exported and node.symbol is not None:
         export(c, node, node.symbol)
     return False
+
+
+def _export_constant(c: Checker, node: Let | Destructure, symbol: Symbol) -> None:
+    """Others get the value that a name has when they import it: one that changes would be something else for them."""
+    if not node.is_const:
+        hint = "write `export const`, or export a function that gives its value"
+        c.report("V0508", "a variable that can change cannot be exported", (node.start, node.start + 6), hint)
+    export(c, node, symbol)
 
 
 def export(c: Checker, node: Node, symbol: Symbol) -> None:

@@ -7,7 +7,19 @@ from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import forget_variables, narrow
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.state import Checker, general, shown
-from antiphon.lang.check.types import ERROR, JSON, NULL, TEXT, assignable, join, may_be_null, plain, widen
+from antiphon.lang.check.types import (
+    ERROR,
+    JSON,
+    NULL,
+    TEXT,
+    Callable,
+    assignable,
+    base,
+    join,
+    may_be_null,
+    plain,
+    widen,
+)
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
     BadStatement,
@@ -209,12 +221,19 @@ def _out_of_async_for(c: Checker, node: Break | Continue | Return, word: str) ->
 def _check_mode(c: Checker, mode: LoopMode | None) -> None:
     if mode is None:
         return
+    if mode.how is None and mode.model is not None and _is_text(c, mode.model):
+        mode.how, mode.model = mode.model, None
     if mode.how is not None:
         _check_how(c, mode.how)
     if mode.model is not None:
         model_name(c, mode.model)
     if mode.kind == "compress":
         c.shows_variables = True
+
+
+def _is_text(c: Checker, node: Name) -> bool:
+    symbol = c.scope.find(node.name)
+    return symbol is not None and type(symbol.type) is not Callable and base(symbol.type) == TEXT
 
 
 def _check_how(c: Checker, node: Expr) -> None:

@@ -163,6 +163,8 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
     symbol = callee.symbol if isinstance(callee, n.Name) else None
     if symbol is None:
         return emit.constant(None, place)
+    if symbol.kind == "builtin" and symbol.name == "assert" and _is_comparison(node.arguments[0]):
+        return _assertion(c, node, place)
     signature = _signature(symbol)
     wanted: list[Type | None] = []
     if signature is not None and not signature.unchecked:
@@ -176,6 +178,19 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         # What a function of Python is annotated with is a promise, not a fact.
         value = c.fitted(value, JSON, signature.returns, place)
     return value
+
+
+def _is_comparison(node: n.Expr) -> bool:
+    return type(node) is n.Binary and node.op in ("==", "!=", "<", "<=", ">", ">=")
+
+
+def _assertion(c: Compiler, node: n.Call, place: Place) -> ast.expr:
+    """An assertion that compares: both sides are told where it does not hold."""
+    compared, *message = node.arguments
+    assert type(compared) is n.Binary
+    sides = [lenient(c, compared.left), lenient(c, compared.right)]
+    told = [c.cast(each, TEXT) for each in message]
+    return emit.call("_vb_assertThat", [emit.constant(compared.op, place), *sides, *told], place)
 
 
 def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
@@ -88,6 +89,7 @@ def module_globals(code: Code, module: Module) -> dict[str, Any]:
         "_vb_now": module.now,
         "_vb_sleep": module.sleep,
         "_vb_assert": _assert,
+        "_vb_assertThat": _assert_that,
         "_vb_toJson": _to_json,
         "_vb_result": _result,
         "_vb_answers": module.answers,
@@ -104,6 +106,30 @@ def module_globals(code: Code, module: Module) -> dict[str, Any]:
 def _assert(holds: Any, message: str | None = None) -> None:
     if not library.condition(holds):
         raise VibeError("V0928", f"the assertion does not hold{f': {message}' if message else ''}")
+
+
+_COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "==": library.equal,
+    "!=": lambda left, right: not library.equal(left, right),
+    "<": library.less,
+    "<=": library.less_or_equal,
+    ">": library.greater,
+    ">=": library.greater_or_equal,
+}
+#: So much of each side is told, in characters.
+_SIDE = 500
+
+
+def _assert_that(operator: str, left: Any, right: Any, message: str | None = None) -> None:
+    if not _COMPARED[operator](left, right):
+        about = f": {message}" if message else ""
+        sides = f"\n  left:  {_side(left)}\n  right: {_side(right)}"
+        raise VibeError("V0928", f"the assertion does not hold{about}{sides}")
+
+
+def _side(value: Any) -> str:
+    told = values.json_text(value)
+    return told if len(told) <= _SIDE else f"{told[:_SIDE]}… ({len(told)} characters)"
 
 
 def _to_json(value: Any, indent: Any = None) -> str:

@@ -26,10 +26,13 @@ _ENDING = re.compile(r"(\.test)?\.vibe$")
 
 
 class Cast(Protocol):
-    """Who answers in a test: models and humans that play a script. `missing` is what was asked and not scripted."""
+    """Who answers in a test: models and humans that play a script. `missing` is what was asked and not scripted,
+    `unused` what was scripted and not asked for.
+    """
 
     missing: list[str]
 
+    def unused(self) -> list[str]: ...
     def play(self, steps: list[Any]) -> None: ...
     def answer(self, question: Question) -> Said: ...
     def default_model(self) -> str: ...
@@ -57,7 +60,7 @@ class TestResult:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing failed, and every answer that was wanted was there."""
+        """Whether nothing failed, and the answers were just those that were wanted."""
         return self.error is None and not self.missing
 
 
@@ -97,6 +100,7 @@ class Suite:
                 space[MAIN]()
                 space[test.function]()
                 execution.finish()
+                result.missing += cast.unused()
         except (Exception, Stopped) as error:
             result.error = translated(error)
         result.seconds = time.perf_counter() - began

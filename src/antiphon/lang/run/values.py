@@ -213,7 +213,7 @@ def json_text(value: Any, indent: int | None = None) -> str:
 
     try:
         return json.dumps(
-            _for_json(value, 0), ensure_ascii=False, indent=indent, separators=None if indent else (", ", ": ")
+            _for_json(value, 0), ensure_ascii=False, indent=indent, separators=None if indent else (",", ":")
         )
     except RecursionError:
         raise VibeError("V0906", "a value that contains itself or is nested too deeply has no text") from None
