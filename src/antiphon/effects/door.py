@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -35,7 +35,8 @@ class Step:
 class Performer(Protocol):
     """Somebody in the door. Raising refuses the effect.
 
-    One that has a `delay(step)` too is asked for how many seconds to wait, where the effect has to be done.
+    One that has a `delay(step)` too is asked for how many seconds to wait, where the effect has to be done. One that
+    has a `hearing(path)` gives a context in which it takes the pieces of a model's answer as they come.
     """
 
     def before(self, step: Step) -> Outcome | None:
@@ -91,6 +92,15 @@ class Place:
         if not self.performers:
             return do()
         return aperform(Step(f"{self.node.prefix}{name}", effect(), **more), do)
+
+    @contextmanager
+    def hearing(self, name: str) -> Generator[list[Callable[[str], object]]]:
+        """Who in the door wants to hear the pieces of an answer to an effect that has a name of its own here."""
+        with ExitStack() as stack:
+            path = f"{self.node.prefix}{name}"
+            wanted = [each.hearing(path) for each in self.performers if hasattr(each, "hearing")]  # type: ignore[attr-defined]
+            heard: list[Any] = [stack.enter_context(each) for each in wanted]  # type: ignore[arg-type]
+            yield [each for each in heard if each is not None]
 
 
 _nowhere = Place()

@@ -6,17 +6,20 @@ Each turn is written once: its key is made of those before it too, so a run keep
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from antiphon._shape import obj, string
 from antiphon.conversation import Conversation, Turn, UserPart
-from antiphon.conversation.storage import from_json, parts_from_json, parts_json, to_json, turn_json
+from antiphon.conversation.storage import from_json, parts_from_json, parts_json, to_json, turn_json, turns_from_json
 from antiphon.effects.written import as_text
 from antiphon.errors import StoreError
+from antiphon.journal.withheld import shown
 
 if TYPE_CHECKING:
     from antiphon.journal.records import Records
+    from antiphon.journal.withheld import Withheld
 
 
 def ask_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
@@ -32,13 +35,13 @@ def ask_from_json(journal: Records, data: Mapping[str, Any], said: str) -> tuple
     return from_json(head)[0], string(data.get("mode")), None if prompt is None else parts_from_json(prompt)
 
 
-def chained(journal: Records, turns: Sequence[Turn]) -> tuple[str, list[tuple[str, str, str]]]:
+def chained(journal: Records, turns: Sequence[Turn], withheld: Withheld) -> tuple[str, list[tuple[str, str, str]]]:
     """The key of a history, and the rows of it that this journal may not have yet."""
     before, new = "", list[tuple[str, str, str]]()
     for turn in turns:
         known = turn.memo.get("kept")
         if known is None or known[:2] != (journal.name, before):
-            body = journal.withheld.out(as_text(turn_json(turn)))
+            body = withheld.out(as_text(turn_json(turn)))
             key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
             new.append((key, before, body))
             known = turn.memo["kept"] = (journal.name, before, key)
@@ -48,11 +51,22 @@ def chained(journal: Records, turns: Sequence[Turn]) -> tuple[str, list[tuple[st
 
 def _turns(journal: Records, key: str) -> list[Any]:
     """The turns of a history, the first first."""
-    turns: list[Any] = []
+    return [journal.withheld.filled(body, "a turn") for _, body in _bodies(journal, key)][::-1]
+
+
+def shown_turns(journal: Records, key: str, most: int) -> tuple[list[Turn], str]:
+    """So many of the last turns of a history, the first of them first, with names of variables in place of their
+    values; and the key of the history before them, if there is more."""
+    found = list(islice(_bodies(journal, key), most))
+    turns = [turns_from_json([shown(body, "a turn")])[0] for _, body in found]
+    return turns[::-1], found[-1][0] if found else ""
+
+
+def _bodies(journal: Records, key: str) -> Generator[tuple[str, str]]:
+    """The turns of a history as they are written down, the last first, each with the key of what is before it."""
     while key:
         found = journal.read("SELECT before, body FROM said WHERE key = ?", (key,))
         if not found:
             raise StoreError(f"the journal is damaged: the turn {key[:12]}… is gone")
-        key, body = found[0]
-        turns.append(journal.withheld.filled(body, "a turn"))
-    return turns[::-1]
+        key = found[0][0]
+        yield found[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -42,9 +43,9 @@ NOTED = "noted"
 COLUMNS = "path, seq, kind, hash, state, effect, outcome, began, cost"
 
 _BEGIN = (
-    "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt)"
+    "INSERT INTO effects (run, path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said)"
     # A server takes a `NULL` for a text unless it is told.
-    " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1 FROM at"
+    " SELECT run, ?, ?, ?, ?, ?, ?, ?, ?, CAST(? AS DOUBLE PRECISION), CAST(? AS DOUBLE PRECISION), 1, ? FROM at"
     " WHERE true ON CONFLICT DO NOTHING"
 )
 _HERE = "WHERE run = (SELECT run FROM at) AND path = ?"
@@ -143,6 +144,11 @@ class Entries:
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
         text = self._noted_value(step, outcome) or as_text(outcome_json(outcome))
         self._write(_END, (state, self.closed(text), self._journal.now(), cost, step.path))
+
+    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Take the pieces of an answer as they come, for whoever looks at the run."""
+        live = self._journal.live
+        return nullcontext() if live is None or is_private() else live.speaking(self.run, path, self._withheld)
 
     def closed(self, text: str) -> str:
         """A text of JSON as it is written down: without values of the environment, and sealed where it is private."""
@@ -279,7 +285,19 @@ class Entries:
             number, self._count = self._count, self._count + 1
         now = self._journal.now()
         ended = now if state in ("done", "failed") else None
-        self._write(_BEGIN, (step.path, number, step.effect.kind, hash, text, state, outcome, now, ended, cost))
+        said = self._said(step.effect)
+        self._write(_BEGIN, (step.path, number, step.effect.kind, hash, text, state, outcome, now, ended, cost, said))
+
+    def _said(self, effect: Effect) -> str | None:
+        """The name of what a model is shown, which is kept; of what is private there is none."""
+        if not isinstance(effect, AskModel) or is_private():
+            return None
+        try:
+            return self._journal.keep_said(effect.turns, self._withheld)
+        except StoreError as error:
+            raise JournalFailed(
+                f"run {self.run!r} stops, because what it does cannot be written down: {error}"
+            ) from error
 
     def _write(self, statement: str, values: tuple[Any, ...]) -> None:
         self._journal.write(self.run, self._epoch, statement, values)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from antiphon.conversation import Conversation, UserPart
+from antiphon.conversation import Conversation, Turn, UserPart
 from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, outcome_json, perform, place
 from antiphon.effects.written import as_text, encoded
 from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
@@ -16,6 +16,7 @@ from antiphon.journal.entries import Entries, JournalFailed
 from antiphon.journal.owner import is_there, owner_here, told_of
 from antiphon.journal.records import Records
 from antiphon.journal.seal import MARK
+from antiphon.journal.withheld import Withheld
 from antiphon.store.entry import id_at, now_ticks
 from antiphon.store.schema import KEEP
 
@@ -71,7 +72,7 @@ class Running:
 
     def remember(self, conversation: Conversation) -> None:
         """Keep a conversation as the one that this run has led to; `Journal.asked` gives it back."""
-        key = self.journal.keep_said(conversation)
+        key = self.journal.keep_said(conversation.turns)
         body = as_text({**self.journal.find(self.id).begun_as, **ask_json(conversation, "vibe", None)})
         self.journal.write(
             self.id,
@@ -206,12 +207,12 @@ class Journal(Records):
         about: Mapping[str, Any] | None = None,
     ) -> Running | None:
         """A run in which a session is asked; `about` is what else it takes to go on with it."""
-        key = self.keep_said(conversation)
+        key = self.keep_said(conversation.turns)
         return self.begin(kind, title, {**ask_json(conversation, mode, prompt), **(about or {})}, said=key)
 
-    def keep_said(self, conversation: Conversation) -> str:
-        """Keep the turns of a conversation; the name of them all."""
-        key, new = chained(self, conversation.turns)
+    def keep_said(self, turns: Sequence[Turn], withheld: Withheld | None = None) -> str:
+        """Keep the turns of a conversation, each once; the name of them all."""
+        key, new = chained(self, turns, withheld or self.withheld)
         if new:
             self._database.write(lambda connection: _all_said(connection, new))
         return key
@@ -355,7 +356,7 @@ class Journal(Records):
                 " SELECT ?, 'ready', ?, ?, 0, '', kind, title, coalesce(?, begun_as) FROM runs WHERE id = ?",
                 (name, now, now, body and _name(body), id),
             )
-            columns = "path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt"
+            columns = "path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
             connection.execute(
                 f"INSERT INTO effects (run, {columns}) SELECT ?, {columns} FROM effects WHERE run = ? AND seq < ?",
                 (name, id, found[0] + (given is not None)),
@@ -439,7 +440,8 @@ _ANSWERED = (
 )
 _SWEEP_SAID = (
     "DELETE FROM said WHERE key NOT IN (WITH RECURSIVE used (key) AS ("
-    "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT before FROM said JOIN used ON said.key = used.key"
+    "SELECT said FROM runs WHERE said IS NOT NULL UNION SELECT said FROM effects WHERE said IS NOT NULL"
+    " UNION SELECT before FROM said JOIN used ON said.key = used.key"
     ") SELECT key FROM used)"
 )
 

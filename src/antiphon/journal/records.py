@@ -9,9 +9,10 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from antiphon.conversation import Conversation
+from antiphon.conversation import Conversation, Turn
 from antiphon.errors import NotReadyError, NotSavedError, StoreError
-from antiphon.journal.asks import ask_from_json
+from antiphon.journal.asks import ask_from_json, shown_turns
+from antiphon.journal.live import Live
 from antiphon.journal.looking import (
     COLUMNS,
     EffectEntry,
@@ -65,6 +66,11 @@ class Records:
             if len(value) >= SHORT:
                 found.learn(name, value)
         return found
+
+    @cached_property
+    def live(self) -> Live | None:
+        """Where answers stand while they come; nowhere, where many machines share the journal."""
+        return Live(self._database.path.with_suffix(".live")) if isinstance(self._database, Database) else None
 
     @property
     def name(self) -> str:
@@ -164,6 +170,14 @@ class Records:
         if "mode" not in entry.begun_as:
             raise NotReadyError(f"run {id!r} is none of a session")
         return ask_from_json(self, entry.begun_as, found[0][0] or "")
+
+    def shown(self, id: str, path: str, most: int, before: str = "") -> tuple[list[Turn], str]:
+        """So many of the last turns that a model was shown with a request, and the name of what is `before` them.
+
+        None, where it is private.
+        """
+        ((last,),) = self.read("SELECT said FROM effects WHERE run = ? AND path = ?", (id, path)) or [(None,)]
+        return shown_turns(self, (before or last) if last else "", most)
 
     def close(self) -> None:
         """Let go of the file."""

@@ -136,6 +136,17 @@ class Withheld:
     def _reference(self, form: str, name: str, value: str) -> str:
         return f"{_SIGN}{form}{self.hash(value)[:16]}{quote(name, safe='')}{_SIGN}"
 
+    def sure(self, text: str) -> int:
+        """How much of a text that goes on can be told apart: its end may be where a value begins."""
+        forms, pattern = self._sought.forms, self._sought.pattern
+        if pattern is None:
+            return len(text)
+        ends = range(max(0, len(text) - max(map(len, forms))), len(text))
+        end = next((at for at in ends if any(form.startswith(text[at:]) for form in forms)), len(text))
+        # One that is there is not cut in two by what may be the next.
+        inside = (match.start() for match in pattern.finditer(text) if match.start() < end < match.end())
+        return next(inside, end)
+
     # In
 
     def filled(self, text: str, what: str) -> dict[str, Any]:

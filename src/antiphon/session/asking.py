@@ -17,7 +17,7 @@ from antiphon.session.events import Compacted, RequestEnded, RequestStarted
 from antiphon.session.goal import Goal
 from antiphon.session.run import Run
 from antiphon.session.settings import Asks, Settings
-from antiphon.wire import Reply, Usage
+from antiphon.wire import Reply, TextDelta, Usage
 
 
 class Asking:
@@ -69,7 +69,7 @@ class Asking:
             answered: Answered = await self._place.perform(
                 f"r{number}",
                 lambda: AskModel(model.name, asked.system, asked.turns, asked.tools, options),
-                lambda: self._answered(asked, options, stream),
+                lambda: self._answered(number, asked, options, stream),
                 preview=lambda: preview(model, conversation, stream, options),
             )
         except BaseException as error:
@@ -84,18 +84,22 @@ class Asking:
         run.count(reply.usage, answered.cost)
         return reply
 
-    async def _answered(self, asked: Conversation, options: Mapping[str, Any], stream: bool) -> Answered:
+    async def _answered(self, number: int, asked: Conversation, options: Mapping[str, Any], stream: bool) -> Answered:
         model = self._settings.model
-        reply = await (self._streamed(asked, options) if stream else model.achat(asked, **options))
+        reply = await (self._streamed(number, asked, options) if stream else model.achat(asked, **options))
         return Answered(reply, model.cost(reply.usage))
 
-    async def _streamed(self, asked: Conversation, options: Mapping[str, Any]) -> Reply:
+    async def _streamed(self, number: int, asked: Conversation, options: Mapping[str, Any]) -> Reply:
         internal: set[int] = set()
         tell, is_piece = self._run.tell, self._goal.is_piece
-        async with self._settings.model.astream(asked, **options) as pieces:
-            async for delta in pieces:
-                if not is_piece(delta, internal):
-                    tell(delta)
+        with self._place.hearing(f"r{number}") as listeners:
+            async with self._settings.model.astream(asked, **options) as pieces:
+                async for delta in pieces:
+                    if not is_piece(delta, internal):
+                        tell(delta)
+                    if isinstance(delta, TextDelta):
+                        for hear in listeners:
+                            hear(delta.text)
         return pieces.reply
 
     # Making room

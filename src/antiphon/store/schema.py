@@ -117,10 +117,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE INDEX deliveries_upto ON deliveries (reader, channel, upto)",
     ),
+    # What a model was shown with a request: the key of its last turn among those that are kept once.
+    ("ALTER TABLE effects ADD COLUMN said TEXT",),
 )
 
 #: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.
-RUNS = MIGRATIONS[1:2]
+RUNS = (MIGRATIONS[1], MIGRATIONS[3])
 
 #: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
 AT = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"

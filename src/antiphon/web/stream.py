@@ -1,19 +1,20 @@
 """What happens, as it happens: one stream for each page, from what the journal has and then what is new in it.
 
 The id of an event is the number of a step up to which all are over and were sent: whoever comes back with it misses
-nothing. What was sent since then is sent once more, and takes the place of what is there.
+nothing. What was sent since then is sent once more, and takes the place of what is there. What a model says while it
+says it has no id: it is sent from its beginning to whoever comes back.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
-from antiphon.errors import AntiphonError, NotSavedError
+from antiphon.errors import AntiphonError
 from antiphon.web.inbox import inbox
 from antiphon.web.sent import written
-from antiphon.web.steps import line
-from antiphon.web.stored import STEP, changes, rows_after, run, runs
+from antiphon.web.stored import changes, runs
+from antiphon.web.watching import Event, RunWatch
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -24,55 +25,77 @@ if TYPE_CHECKING:
 
 #: How often the journal is looked at, in seconds, and how often a page hears something though nothing is new.
 _PAUSE, _QUIET = 0.3, 15.0
-#: Steps in one event.
-_BATCH = 1000
-_OPEN = ("begun", "waiting")
-
-Event = tuple[str, str, Any]
+#: How often it is looked for what is being said, between two looks at the journal.
+_LISTENS = 3
+#: So many runs that are part of the one that is looked at can be open at once.
+_PARTS = 50
 
 
 def events(journal: Journal, going: Going, request: Request) -> Response:
     """The stream of a run, or of all that is new."""
     from starlette.responses import StreamingResponse
 
-    id = request.path_params.get("id")
-    after = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    watch = Watch(journal, going, id, after)
+    id, asked = request.path_params.get("id"), request.query_params
+    after = request.headers.get("last-event-id") or asked.get("after", "")
+    parts = zip(asked.getlist("with")[:_PARTS], asked.getlist("from"), strict=False)
+    watch = Watch(journal, going, id, after, parts)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
-    return StreamingResponse(_stream(watch.new), headers=headers, media_type="text/event-stream")
+    return StreamingResponse(_stream(watch), headers=headers, media_type="text/event-stream")
 
 
-async def _stream(new: Callable[[], list[Event]]) -> AsyncGenerator[str]:
+async def _stream(watch: Watch) -> AsyncGenerator[str]:
     import anyio
     from starlette.concurrency import run_in_threadpool
 
     yield "retry: 2000\n\n"
     quiet = 0.0
     while True:
-        found = await run_in_threadpool(new)
-        for id, name, data in found:
-            yield f"{f'id: {id}' + chr(10) if id else ''}event: {name}\ndata: {written(data)}\n\n"
+        found = await run_in_threadpool(watch.new)
+        for event in found:
+            yield _sent(event)
         quiet = 0.0 if found else quiet + _PAUSE
         if quiet >= _QUIET:
             yield ": still here\n\n"
             quiet = 0.0
-        # What is read may take its time: what is known is sent first. Where there is a batch, there may be the next.
-        await anyio.sleep(0 if any(name in ("run", "steps") for _, name, _ in found) else _PAUSE)
+        if any(name in ("run", "steps", "part") for _, name, _ in found):
+            # What is read may take its time: what is known is sent first. Where there is a batch, there may be the next.
+            await anyio.sleep(0)
+            continue
+        for _ in range(_LISTENS):
+            await anyio.sleep(_PAUSE / _LISTENS)
+            for event in await run_in_threadpool(watch.heard) if watch.listens else ():
+                yield _sent(event)
+
+
+def _sent(event: Event) -> str:
+    id, name, data = event
+    return f"{f'id: {id}' + chr(10) if id else ''}event: {name}\ndata: {written(data)}\n\n"
 
 
 class Watch:
-    """Knows what a page was told, and what is new for it."""
+    """Knows what a page was told, and what is new for it: of a run and of those `parts` of it that are open there."""
 
-    def __init__(self, journal: Journal, going: Going, run: str | None, after: str = "") -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        going: Going,
+        run: str | None,
+        after: str = "",
+        parts: Iterable[tuple[str, str]] = (),
+    ) -> None:
         self._journal = journal
-        self._going = going
-        self._run = run
-        before, _, seq = after.rpartition("/")
-        #: How often what the run did was set aside: then it began anew.
-        self._generation = before or "0"
-        self._last = int(seq) if seq.isdecimal() and seq.isascii() else -1
-        self._open: dict[int, tuple[Any, ...]] = {}
+        self._run = None if run is None else RunWatch(journal, going, run, after)
+        self._parts = [RunWatch(journal, going, id, mark) for id, mark in parts if run is not None]
         self._told: dict[str, Any] = {}
+
+    @property
+    def listens(self) -> bool:
+        """Whether something may be said that is not over."""
+        return any(each.listens for each in self._runs)
+
+    @property
+    def _runs(self) -> list[RunWatch]:
+        return [*([self._run] if self._run is not None else ()), *self._parts]
 
     def new(self) -> list[Event]:
         """What has happened since the last time."""
@@ -81,59 +104,24 @@ class Watch:
         except AntiphonError as error:
             return list(self._if_other("problem", str(error)))
 
+    def heard(self) -> list[Event]:
+        """What is being said, and was not sent yet."""
+        try:
+            return [("", "live", data) for each in self._runs for data in each.heard()]
+        except AntiphonError as error:
+            return list(self._if_other("problem", str(error)))
+
     def _new(self) -> Generator[Event]:
         if self._run is not None:
-            yield from self._of_run(self._run)
+            yield from self._run.new()
+        for part in self._parts:
+            for mark, name, data in part.new():
+                yield "", "part", {"run": part.id, "mark": mark, "name": name, "data": data}
         # What is drawn of them is made only where something has changed.
         if self._is_other("changes", changes(self._journal)):
             yield from self._if_other("inbox", inbox(self._journal))
             if self._run is None:
                 yield from self._if_other("runs", runs(self._journal))
-
-    def _of_run(self, id: str) -> Generator[Event]:
-        try:
-            known = {**run(self._journal, id), "stuck": self._going.failure(id)}
-        except NotSavedError:
-            yield from self._if_other("gone", id)
-            return
-        yield from self._begun_anew(id)
-        if self._is_other("run", known):
-            yield "", "run", known
-            return
-        rows = self._changed(id)
-        fresh = rows_after(self._journal, id, self._last, _BATCH)
-        if not rows and not fresh:
-            return
-        for row in (*rows, *fresh):
-            self._note(row)
-        self._last = max([self._last, *(row[0] for row in fresh)])
-        over = min(self._open, default=self._last + 1) - 1
-        mark = str(over) if self._generation == "0" else f"{self._generation}/{over}"
-        yield mark if over >= 0 else "", "steps", [line(self._journal, row) for row in (*rows, *fresh)]
-
-    def _changed(self, id: str) -> list[tuple[Any, ...]]:
-        """Steps that were not over when they were sent, and are not what they were."""
-        if not self._open:
-            return []
-        first, last = min(self._open), max(self._open)
-        rows = self._journal.read(
-            f"SELECT {STEP} FROM effects WHERE run = ? AND seq >= ? AND seq <= ? ORDER BY seq", (id, first, last)
-        )
-        return [row for row in map(tuple, rows) if row[0] in self._open and row != self._open[row[0]]]
-
-    def _note(self, row: tuple[Any, ...]) -> None:
-        if row[5] in _OPEN:
-            self._open[row[0]] = tuple(row)
-        else:
-            self._open.pop(row[0], None)
-
-    def _begun_anew(self, id: str) -> Generator[Event]:
-        ((count,),) = self._journal.read("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'earlier'", (id,)) or [
-            (0,)
-        ]
-        if str(count) != self._generation:
-            self._generation, self._last, self._open = str(count), -1, {}
-            yield "", "anew", id
 
     def _if_other(self, name: str, data: Any) -> Generator[Event]:
         if self._is_other(name, data):
