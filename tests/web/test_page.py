@@ -208,7 +208,7 @@ def test_steps_appear_under_what_they_are_part_of(tab: Tab, journal: Journal):
     page.wait_for_function("() => !document.querySelector(\"[data-path='1.1']\")")
     say(running, "2", "Done.")
     page.wait_for_selector("[data-path='2'] >> text=$0.01")
-    assert page.text_content("header .cost") == "$0.01"
+    assert page.text_content("header .cost") == "$0.0125"
     running.leave("done")
     page.wait_for_selector("header .state.done")
 

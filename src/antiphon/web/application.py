@@ -44,6 +44,7 @@ def app(
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
+    from antiphon.web.looking import routes as looks
 
     known = journal if journal is not None else Journal()
     files = Files(None if renderers is None else Path(renderers))
@@ -59,6 +60,7 @@ def app(
             Route(f"{run}/about", routes.about),
             Route(f"{run}/answer", routes.answer, methods=["POST"]),
             Route(f"{run}/go", routes.go, methods=["POST"]),
+            *looks(known),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},
@@ -86,10 +88,11 @@ class _Routes:
         self._going = going
 
     def runs(self, request: Request) -> Response:
-        from antiphon.web.sent import answer
+        from antiphon.web.sent import answer, number
         from antiphon.web.stored import runs
 
-        return answer({"runs": runs(self._journal, request.query_params.get("of"))})
+        asked = request.query_params
+        return answer({"runs": runs(self._journal, asked.get("of"), number(asked, "after", 0))})
 
     def inbox(self, request: Request) -> Response:  # noqa: ARG002
         from antiphon.web.inbox import inbox
@@ -104,14 +107,14 @@ class _Routes:
         return answer(run(self._journal, request.path_params["id"]))
 
     def step(self, request: Request) -> Response:
-        from antiphon.web.sent import answer
+        from antiphon.web.sent import answer, number
         from antiphon.web.steps import opened, raw
         from antiphon.web.stored import row_at
 
         asked = request.query_params
         row = row_at(self._journal, request.path_params["id"], asked.get("path", ""))
         show = raw if "raw" in asked else opened
-        return answer(show(self._journal, row, _number(asked.get("rows"), 200)))
+        return answer(show(self._journal, row, number(asked, "rows", 200)))
 
     async def events(self, request: Request) -> Response:
         from antiphon.web.stream import events
@@ -132,11 +135,3 @@ class _Routes:
         from antiphon.web.sent import answer
 
         return answer({"goesOn": self._going.go_on(request.path_params["id"])})
-
-
-def _number(given: str | None, otherwise: int) -> int:
-    if given is None:
-        return otherwise
-    if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= 100_000:
-        raise OptionError(f"`rows` is a number from 1 to 100000, not {given!r}")
-    return int(given)

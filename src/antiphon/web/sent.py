@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -48,6 +49,16 @@ async def json_of(request: Request, largest: int) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise OptionError("what is sent is a JSON object")
     return cast(dict[str, Any], data)
+
+
+def number(asked: Mapping[str, str], name: str, otherwise: int) -> int:
+    """A number that is asked for by its name."""
+    given = asked.get(name)
+    if given is None:
+        return otherwise
+    if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= 100_000:
+        raise OptionError(f"`{name}` is a number from 1 to 100000, not {given!r}")
+    return int(given)
 
 
 @cache

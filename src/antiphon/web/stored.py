@@ -20,21 +20,30 @@ STEP = "seq, path, kind, hash, effect, state, outcome, began, ended, cost, attem
 _RUN = (
     "id, state, kind, title, created, updated, parent, number, wake_at, owner, ending,"
     " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
+    " (SELECT count(*) FROM effects WHERE run = id AND kind = 'request' AND state = 'done' AND cost IS NULL),"
     " (SELECT count(*) FROM effects WHERE run = id),"
     " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person'),"
     " (SELECT count(*) FROM runs AS inner_ WHERE inner_.parent = runs.id)"
 )
+#: What was set aside is left out: what was used of it again is written down once more, with its cost.
+_COST_OF_PARTS = (
+    "WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent = ? AND kind != 'earlier'"
+    " UNION SELECT runs.id FROM runs JOIN below ON parent = below.id WHERE kind != 'earlier')"
+    " SELECT sum(cost), count(*) - count(cost) FROM effects JOIN below ON run = below.id"
+    " WHERE kind = 'request' AND state = 'done'"
+)
 _NAMES = ("id", "state", "kind", "title", "created", "updated", "parent", "number", "wakeAt")
 
 
-def runs(journal: Journal, parent: str | None = None) -> list[dict[str, Any]]:
-    """Runs, the newest first; with a `parent`, those that are part of it."""
+def runs(journal: Journal, parent: str | None = None, after: int = 0) -> list[dict[str, Any]]:
+    """Runs, the newest first; with a `parent`, those that are part of it, `after` so many that are known."""
     if parent is None:
         rows = journal.read(
             f"SELECT {_RUN} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}", ()
         )
     else:
-        rows = journal.read(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id LIMIT {LISTED}", (parent,))
+        part = f"LIMIT {LISTED} OFFSET {int(after)}"
+        rows = journal.read(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
     return [_run(journal, row) for row in rows]
 
 
@@ -43,7 +52,15 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
     rows = journal.read(f"SELECT {_RUN} FROM runs WHERE id = ?", (id,))
     if not rows:
         raise NotSavedError(f"there is no run {id!r}")
-    return _run(journal, rows[0])
+    known = _run(journal, rows[0])
+    return {**known, **_parts(journal, id)} if known["parts"] else known
+
+
+def _parts(journal: Journal, parent: str) -> dict[str, Any]:
+    """How many of the runs that are part of one are in which state, and what they and those inside them have cost."""
+    states = journal.read("SELECT state, count(*) FROM runs WHERE parent = ? GROUP BY state ORDER BY state", (parent,))
+    ((cost, unpriced),) = journal.read(_COST_OF_PARTS, (parent,))
+    return {"partStates": dict(states), "partsCost": cost, "partsUnpriced": unpriced}
 
 
 def changes(journal: Journal) -> tuple[Any, ...]:
@@ -86,9 +103,9 @@ def is_sealed(journal: Journal, kept: str | None) -> bool:
 
 def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     known = dict(zip(_NAMES, row[:9], strict=True))
-    owner, ending, cost, steps, waiting, parts = row[9:]
+    owner, ending, cost, unpriced, steps, waiting, parts = row[9:]
     is_run = bool(owner) and is_there(owner)
-    told = {"cost": cost, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}
+    told = {"cost": cost, "unpriced": unpriced, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}
     return {**known, **told, **_ending(journal, row[0], ending)}
 
 

@@ -37,7 +37,7 @@ def events(journal: Journal, going: Going, request: Request) -> Response:
 
     id, asked = request.path_params.get("id"), request.query_params
     after = request.headers.get("last-event-id") or asked.get("after", "")
-    parts = zip(asked.getlist("with")[:_PARTS], asked.getlist("from"), strict=False)
+    parts = zip(asked.getlist("with")[:_PARTS], asked.getlist("since"), strict=False)
     watch = Watch(journal, going, id, after, parts)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(watch), headers=headers, media_type="text/event-stream")
@@ -58,7 +58,7 @@ async def _stream(watch: Watch) -> AsyncGenerator[str]:
             yield ": still here\n\n"
             quiet = 0.0
         if any(name in ("run", "steps", "part") for _, name, _ in found):
-            # What is read may take its time: what is known is sent first. Where there is a batch, there may be the next.
+            # What is read may take its time: what is known is sent first. After a batch there may be the next.
             await anyio.sleep(0)
             continue
         for _ in range(_LISTENS):

@@ -1,7 +1,6 @@
 // Markdown as elements, as it is written. Links are filtered, images elsewhere are links, headings fit into the page.
 import { useEffect, useRef } from "preact/hooks";
 import * as smd from "streaming-markdown";
-import { tokenize } from "speed-highlight";
 import { html } from "./html.js";
 import { address, clean } from "./plain.js";
 
@@ -42,7 +41,7 @@ function renderer(root) {
 async function colour(code) {
   const language = LANGUAGES[code.dataset.language?.toLowerCase()];
   if (!language || code.textContent.length > 50_000) return;
-  const pieces = [];
+  const pieces = [], { tokenize } = await import("speed-highlight");
   await tokenize(code.textContent, language, (text, type) => {
     const piece = document.createElement("span");
     piece.className = `t-${CLASSES[type] ?? ""}`;
@@ -50,6 +49,20 @@ async function colour(code) {
     if (text) pieces.push(piece);
   });
   code.replaceChildren(...pieces);
+}
+
+// As it comes: what is there is never read again.
+export function Saying({ of }) {
+  const root = useRef(null), read = useRef(null), said = of.value;
+  useEffect(() => {
+    if (read.current?.pieces !== said.pieces) {
+      root.current.replaceChildren();
+      read.current = { pieces: said.pieces, count: 0, parser: smd.parser(renderer(root.current)) };
+    }
+    const now = read.current;
+    while (now.count < now.pieces.length) smd.parser_write(now.parser, now.pieces[now.count++]);
+  }, [said]);
+  return html`<div class="markdown saying" aria-busy="true" ref=${root}></div>`;
 }
 
 export function Markdown({ text }) {

@@ -1,28 +1,33 @@
 // A run: its steps as they happen, each under what it is part of; opened, with all that came of it.
-import { computed } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
+import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Argument, headline, Result } from "./renderers.js";
-import { Ago, money, RunLine, State } from "./runs.js";
-import { ask, inbox, order, post, problem, run, runLink, steps, stepLink, where } from "./state.js";
+import { Ago, cost, money, State } from "./runs.js";
+import { ask, inbox, innerOf, main, post, problem, run, runLink, sayingAt, stepLink, where } from "./state.js";
 import { texts } from "./texts.js";
 
-const around = (path) => path.replace(/[/.][^/.]*$/, "");
+// What is seldom looked at is fetched then.
+const later = (name) => (given) => {
+  const [View, setView] = useState(null);
+  useEffect(() => { import("./looking.js").then((module) => setView(() => module[name])); }, []);
+  return View && html`<${View} ...${given} />`;
+};
+const Changes = later("Changes"), Parts = later("Parts"), Shown = later("Shown");
 
-// Paths by what they are part of: the nearest step around them that there is.
-const children = computed(() => {
-  const found = new Map([["", []]]);
-  for (const path of order.value) {
-    let outer = path, last = null;
-    while (outer !== last && (last = outer, outer = around(outer), outer !== last && !steps.has(outer)));
-    const key = outer === last ? "" : outer;
-    if (!found.has(key)) found.set(key, []);
-    found.get(key).push(path);
-  }
-  return found;
-});
+// How long it takes; while it runs, it goes on.
+export function Elapsed({ run }) {
+  const [, setNow] = useState(0);
+  useEffect(() => {
+    if (!run.isRun) return undefined;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [run.isRun]);
+  const seconds = Math.max(0, (run.isRun ? Date.now() / 1000 : run.updated) - run.created);
+  return html`<span class="elapsed" title=${texts.live.elapsed}>${texts.live.lasted(seconds)}</span>`;
+}
 
 const lasted = (step) => step.ended == null ? "" : step.ended - step.began < 1 ? `${Math.round((step.ended - step.began) * 1000)} ms`
   : `${(step.ended - step.began).toFixed(1)} s`;
@@ -56,6 +61,7 @@ function Opened({ id, step }) {
     ${found.call?.arguments.length ? html`<dl class="arguments">${found.call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>` : null}
     ${views.map((view) => html`<${Result} view=${view} more=${more} />`)}
     <p class="ends"><a href=${stepLink(id, step.path)}>${texts.link}</a></p>
+    ${!found.damage && step.kind === "request" && html`<${Shown} id=${id} path=${step.path} />`}
     ${!found.damage && html`<${Raw} id=${id} path=${step.path} />`}
   </div>`;
 }
@@ -76,7 +82,7 @@ const opens = (step) => step.came?.collapsed === false || step.state === "failed
 
 function Line({ step }) {
   const facts = [lasted(step), step.outputTokens != null || step.inputTokens != null ? texts.tokens(step.inputTokens, step.outputTokens) : "",
-    money(step.cost), step.attempt > 1 ? texts.attempt(step.attempt) : ""].filter(Boolean);
+    step.kind === "request" && step.state === "done" && step.cost == null && !step.isPrivate ? texts.live.unpriced : money(step.cost), step.attempt > 1 ? texts.attempt(step.attempt) : ""].filter(Boolean);
   return html`<span class=${`dot ${step.state}`} role="img" aria-label=${texts.states[step.state] ?? step.state}></span>
     <span class="kind">${texts.kinds[step.kind] ?? step.kind}</span>
     <span class="what">${step.isPrivate ? html`<span class="quiet">${texts.private}</span>` : html`<strong>${clean(step.head)}</strong>`}
@@ -86,9 +92,15 @@ function Line({ step }) {
     <span class="quiet facts">${facts.join(" · ")}</span>`;
 }
 
-function Step({ id, path, target }) {
-  const step = steps.get(path)?.value;
-  const inner = children.value.get(path) ?? [];
+// What is being said at a step that is not over.
+function Spoken({ store, step }) {
+  const saying = sayingAt(store, step.path);
+  return store.run.value?.isRun && saying.value ? html`<${Saying} of=${saying} />` : null;
+}
+
+function Step({ store, path, target }) {
+  const step = store.steps.get(path)?.value, id = store.id;
+  const inner = innerOf(store, path).value;
   const [chosen, setChosen] = useState(null), [unfolded, setUnfolded] = useState(true);
   const box = useRef(null);
   const open = chosen ?? (path === target || (step !== undefined && opens(step)));
@@ -100,17 +112,12 @@ function Step({ id, path, target }) {
   return html`<li class=${`step ${step.kind} ${path === target ? "target" : ""}`} data-run=${id} data-seq=${step.seq} data-path=${path} data-state=${step.state} ref=${box}>
     ${step.kind === "print" ? html`<div class="printed">${clean(step.head)}</div>` : html`<details open=${open} onToggle=${toggled} ref=${watched}>
       <summary><${Line} step=${step} /></summary>${open && seen && html`<${Opened} id=${id} step=${step} />`}</details>`}
+    ${step.kind === "request" && step.state === "begun" && html`<${Spoken} store=${store} step=${step} />`}
     ${inner.length > 0 && html`<details class="inner" open=${unfolded} onToggle=${folded}><summary>${texts.inside(inner.length)}</summary>
-      ${unfolded && html`<ol class="steps">${inner.map((each) => html`<${Step} key=${each} id=${id} path=${each} target=${target} />`)}</ol>`}</details>`}</li>`;
+      ${unfolded && html`<ol class="steps">${inner.map((each) => html`<${Step} key=${each} store=${store} path=${each} target=${target} />`)}</ol>`}</details>`}</li>`;
 }
 
-function Parts({ run }) {
-  const [found, setFound] = useState(null);
-  if (!run.parts) return null;
-  const toggled = (event) => event.target.open && ask(`api/runs?of=${encodeURIComponent(run.id)}`).then((data) => setFound(data.runs), () => {});
-  return html`<details class="parts" onToggle=${toggled}><summary>${texts.parts(run.parts)}</summary>
-    ${found && html`<ol class="runs" data-nav>${found.map((each) => html`<${RunLine} key=${each.id} run=${each} />`)}</ol>`}</details>`;
-}
+export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria-label=${texts.steps}>${innerOf(store, "").value.map((each) => html`<${Step} key=${each} store=${store} path=${each} target=${target} />`)}</ol>`;
 
 function GoOn({ id }) {
   const [done, setDone] = useState("");
@@ -126,12 +133,14 @@ export function Run({ id }) {
   const waits = (inbox.value ?? []).filter((each) => each.run === id);
   const resumable = !known.isRun && ["ready", "interrupted"].includes(known.state);
   return html`<header class="head" data-run=${id}><div><h1>${clean(known.title) || id}</h1>
-      <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><span class="cost">${money(known.cost)}</span><${Ago} at=${known.created} />
+      <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><${Elapsed} run=${known} /><span class="cost">${cost(known.cost, known.unpriced)}</span>${known.partsCost != null || known.partsUnpriced
+        ? html`<span class="cost-of-all">${texts.live.withParts(cost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}<${Ago} at=${known.created} />
       ${known.parent && html`<span>${texts.partOf} <a href=${runLink(known.parent)}>${known.parent}</a></span>`}</p></div></header>
     ${known.failure && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
     ${known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}
     ${resumable && html`<${GoOn} id=${id} />`}
     ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
-    <${Parts} run=${known} />
-    <ol class="steps" data-nav aria-label=${texts.steps}>${(children.value.get("") ?? []).map((each) => html`<${Step} key=${each} id=${id} path=${each} target=${path} />`)}</ol>`;
+    ${main.changes.value > 0 && html`<${Changes} store=${main} />`}
+    ${known.parts > 0 && html`<${Parts} run=${known} />`}
+    <${Steps} store=${main} target=${path} />`;
 }

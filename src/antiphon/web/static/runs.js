@@ -6,6 +6,12 @@ import { runLink, runs } from "./state.js";
 import { texts } from "./texts.js";
 
 export const money = (cost) => cost ? `$${cost < 0.01 ? cost.toFixed(4) : cost.toFixed(2)}` : "";
+// To the last digit; of what nobody knows the price it says that.
+const exactly = (cost) => `$${cost.toFixed(8).replace(/0{1,6}$/, "")}`;
+export function cost(known, unknown) {
+  if (known == null) return unknown ? texts.live.unpriced : "";
+  return unknown ? texts.live.partly(exactly(known), unknown) : exactly(known);
+}
 export const State = ({ of }) => html`<span class=${`state ${of}`}><span class="dot" aria-hidden="true"></span>${of}</span>`;
 export const Ago = ({ at }) => html`<time datetime=${new Date(at * 1000).toISOString()} title=${new Date(at * 1000).toLocaleString()}>${texts.ago(Date.now() / 1000 - at)}</time>`;
 
@@ -14,7 +20,7 @@ export function RunLine({ run }) {
     <${State} of=${run.state} />
     <span class="title">${clean(run.title) || run.id}${run.waiting ? html` <span class="badge strong">${texts.waitsFor(run.waiting)}</span>` : null}
       ${run.failure && html`<span class="why">${clean(run.failure)}</span>`}</span>
-    <span class="quiet facts"><span>${run.kind}</span><span>${texts.steps_(run.steps)}</span><span>${money(run.cost)}</span><${Ago} at=${run.created} /></span>
+    <span class="quiet facts"><span>${run.kind}</span><span>${texts.steps_(run.steps)}</span><span>${run.unpriced && run.cost == null ? texts.live.unpriced : money(run.cost)}</span><${Ago} at=${run.created} /></span>
   </a></li>`;
 }
 

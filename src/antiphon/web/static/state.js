@@ -1,20 +1,36 @@
 // What the page knows: one stream brings it, and it is set once for each frame that is drawn.
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { parsed } from "./plain.js";
 
 export const place = signal(location.hash);
 export const runs = signal(null);
 export const inbox = signal(null);
-export const run = signal(null);
 export const problem = signal("");
 export const connection = signal("new");
-// The steps of the run that is looked at: the order of their paths, and each as a signal of its own.
-export const order = signal([]);
-export const steps = new Map();
 // What was said here, by run and path, and what came of it.
 export const said = signal({});
 
-let source = null, about = null, mark = "", waiting = [], frame = 0, again = 0;
+// A run that is looked at: what is known of it, the order of its steps, each step as a signal of its own, the paths of
+// those inside each, and what is being said at a step. So what is new costs as much as there is of it.
+const looked = (id) => ({ id, mark: "", run: signal(null), order: signal([]), steps: new Map(), inner: new Map(), sought: new Set(),
+  changes: signal(0), saying: new Map() });
+// The one that the page is about; and those that are part of it and open there.
+export const main = looked(null);
+export const { run, order, steps } = main;
+export const parts = new Map();
+
+const kept = (map, key, first) => map.get(key) ?? (map.set(key, signal(first)), map.get(key));
+export const innerOf = (store, path) => kept(store.inner, path, []);
+export const sayingAt = (store, path) => kept(store.saying, path, null);
+
+function forget(store) {
+  store.steps.clear(); store.sought.clear();
+  for (const each of store.inner.values()) each.value = [];
+  for (const each of store.saying.values()) each.value = null;
+  store.order.value = []; store.changes.value = 0;
+}
+
+let source = null, waiting = [], frame = 0, again = 0;
 
 export async function ask(path, options) {
   const response = await fetch(path, options);
@@ -26,21 +42,69 @@ export async function ask(path, options) {
 
 export const post = (path, data) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(data) });
 
+const around = (path) => path.replace(/[/.][^/.]*$/, "");
+
+// The nearest step around one that there is.
+function outer(store, path) {
+  for (let at = path, next; (next = around(at)) !== at; at = next) {
+    if (store.steps.has(next)) return next;
+    store.sought.add(next);
+  }
+  return "";
+}
+
+function arrange(store, paths) {
+  const number = (path) => store.steps.get(path).value.seq, lists = new Map();
+  for (const path of paths) {
+    const key = outer(store, path);
+    if (lists.has(key)) lists.get(key).push(path);
+    else lists.set(key, [path]);
+  }
+  const joined = (known, fresh) => known.length && number(known.at(-1)) > number(fresh[0])
+    ? [...known, ...fresh].sort((a, b) => number(a) - number(b)) : [...known, ...fresh];
+  for (const [key, fresh] of lists) innerOf(store, key).value = joined(innerOf(store, key).value, fresh);
+}
+
+const isDiff = (step) => step?.came?.kind === "diff";
+
+function takeSteps(data, store) {
+  const fresh = [];
+  let changes = 0;
+  for (const step of data) {
+    const known = store.steps.get(step.path), before = known?.value;
+    changes += isDiff(step) - isDiff(before);
+    // What was said so far is replaced by what is written down, or is said anew.
+    if (store.saying.has(step.path) && (step.state !== "begun" || (before && before.attempt !== step.attempt))) store.saying.get(step.path).value = null;
+    if (known) known.value = step;
+    else { store.steps.set(step.path, signal(step)); fresh.push(step.path); }
+  }
+  store.changes.value += changes;
+  if (!fresh.length) return;
+  fresh.sort((a, b) => store.steps.get(a).value.seq - store.steps.get(b).value.seq);
+  store.order.value = [...store.order.value, ...fresh];
+  if (fresh.some((path) => store.sought.has(path))) {
+    // Something is around what was there before it.
+    for (const each of store.inner.values()) each.value = [];
+    store.sought.clear();
+    arrange(store, store.order.value);
+  } else arrange(store, fresh);
+}
+
 const TAKE = {
   runs: (data) => { runs.value = data; },
   inbox: (data) => { inbox.value = data; },
-  run: (data) => { run.value = data; },
+  run: (data, store) => { store.run.value = data; },
   problem: (data) => { problem.value = data; },
-  gone: () => { run.value = { isGone: true }; },
-  anew: () => { steps.clear(); order.value = []; },
-  steps: (data) => {
-    const fresh = [];
-    for (const step of data) {
-      const known = steps.get(step.path);
-      if (known) known.value = step;
-      else { steps.set(step.path, signal(step)); fresh.push(step.path); }
-    }
-    if (fresh.length) order.value = [...order.value, ...fresh].sort((a, b) => steps.get(a).value.seq - steps.get(b).value.seq);
+  gone: (data, store) => { store.run.value = { isGone: true }; },
+  anew: (data, store) => forget(store),
+  steps: takeSteps,
+  live: ({ run: id, path, number, text }) => {
+    const store = id === main.id ? main : parts.get(id);
+    if (!store) return;
+    const saying = sayingAt(store, path), pieces = saying.value?.pieces;
+    if (number === 0) saying.value = { pieces: [text] };
+    // A piece that is there already, or comes after one that is not, is none.
+    else if (pieces?.length === number) { pieces.push(text); saying.value = { pieces }; }
   },
 };
 
@@ -49,12 +113,25 @@ function flush() {
   const taken = waiting;
   waiting = [];
   // All steps of a frame are one change.
-  const all = [];
-  for (const [name, data] of taken) {
-    if (name === "steps") all.push(...data);
-    else { if (name === "anew") all.length = 0; TAKE[name](data); }
+  const all = new Map();
+  batch(() => {
+    for (const [name, data, store] of taken) {
+      if (name === "steps") all.set(store, [...all.get(store) ?? [], ...data]);
+      else { if (name === "anew") all.delete(store); TAKE[name](data, store); }
+    }
+    for (const [store, data] of all) takeSteps(data, store);
+  });
+}
+
+function take(name, data, id) {
+  if (name !== "part") waiting.push([name, data, main]);
+  else if (parts.has(data.run)) {
+    const store = parts.get(data.run);
+    store.mark = data.mark || store.mark;
+    waiting.push([data.name, data.data, store]);
   }
-  if (all.length) TAKE.steps(all);
+  if (id) main.mark = id;
+  frame ||= requestAnimationFrame(flush);
 }
 
 function close() {
@@ -66,8 +143,11 @@ function close() {
 function open() {
   close();
   if (document.hidden) return;
-  const where = about === null ? "api/events" : `api/runs/${encodeURIComponent(about)}/events`;
-  source = new EventSource(mark ? `${where}?after=${encodeURIComponent(mark)}` : where);
+  const asked = new URLSearchParams();
+  if (main.mark) asked.set("after", main.mark);
+  for (const each of parts.values()) { asked.append("with", each.id); asked.append("since", each.mark); }
+  const where = main.id === null ? "api/events" : `api/runs/${encodeURIComponent(main.id)}/events`;
+  source = new EventSource(`${where}?${asked}`);
   source.onopen = () => { connection.value = "open"; };
   source.onerror = () => {
     connection.value = connection.value === "out" ? "out" : "lost";
@@ -76,22 +156,28 @@ function open() {
       again = setTimeout(() => ask("api/inbox").catch(() => {}).then(() => connection.value !== "out" && open()), 2000);
     }
   };
-  for (const name of Object.keys(TAKE)) {
-    source.addEventListener(name, (event) => {
-      if (event.lastEventId) mark = event.lastEventId;
-      waiting.push([name, JSON.parse(event.data)]);
-      frame ||= requestAnimationFrame(flush);
-    });
+  for (const name of [...Object.keys(TAKE), "part"]) {
+    source.addEventListener(name, (event) => take(name, JSON.parse(event.data), event.lastEventId));
   }
 }
 
 // Look at a run, or at all of them.
 export function watch(id) {
-  if (source && about === id) return;
-  about = id; mark = ""; waiting = [];
-  run.value = null; problem.value = "";
-  steps.clear(); order.value = [];
+  if (source && main.id === id) return;
+  main.id = id; main.mark = ""; waiting = [];
+  main.run.value = null; problem.value = "";
+  parts.clear();
+  forget(main);
   open();
+}
+
+// Look into a run that is part of it.
+export function unfold(id) {
+  if (!parts.has(id)) { parts.set(id, looked(id)); open(); }
+  return parts.get(id);
+}
+export function fold(id) {
+  if (parts.delete(id)) open();
 }
 
 document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });

@@ -1,0 +1,92 @@
+// What can be looked at beside the steps of a run, fetched when there is some: what a model was shown, what was changed,
+// and the runs that are part of it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { html } from "./html.js";
+import { clean } from "./plain.js";
+import { Argument, Result } from "./renderers.js";
+import { Elapsed, Steps } from "./run.js";
+import { cost, State } from "./runs.js";
+import { ask, fold, runLink, stepLink, unfold } from "./state.js";
+import { texts } from "./texts.js";
+
+const words = texts.live;
+
+// What is folded is asked for when somebody opens it, and again, at most once in a second, while `when` changes.
+function useOpened(address, when) {
+  const [open, setOpen] = useState(false), [found, setFound] = useState(null), [failure, setFailure] = useState("");
+  const last = useRef(0);
+  useEffect(() => {
+    if (!open) return undefined;
+    let live = true;
+    const timer = setTimeout(() => {
+      last.current = Date.now();
+      ask(address).then((data) => live && (setFound(data), setFailure("")), (error) => live && setFailure(error.message));
+    }, Math.max(0, last.current + 1000 - Date.now()));
+    return () => { live = false; clearTimeout(timer); };
+  }, [open, address, when]);
+  return { found, setFound, failure, toggled: (event) => event.target === event.currentTarget && setOpen(event.target.open) };
+}
+
+const Said = ({ part }) => html`<div class="said-part" data-type=${part.type}>
+  ${part.type === "call" ? html`<p><span class="badge">${words.call}</span> <strong>${clean(part.call.name)}</strong></p>
+    <dl class="arguments">${part.call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>`
+  : html`${part.type !== "text" && html`<p><span class="badge">${words.parts[part.type]}</span> <strong>${clean(part.name ?? "")}</strong></p>`}
+    ${part.views.map((view) => html`<${Result} view=${view} />`)}`}</div>`;
+
+export function Shown({ id, path }) {
+  const address = `api/runs/${encodeURIComponent(id)}/shown?path=${encodeURIComponent(path)}`;
+  const { found, setFound, failure, toggled } = useOpened(address);
+  const earlier = () => ask(`${address}&before=${encodeURIComponent(found.before)}`)
+    .then((more) => setFound({ ...found, before: more.before, turns: [...more.turns, ...found.turns] }), () => {});
+  return html`<details class="raw shown" onToggle=${toggled}><summary>${words.shown}</summary>
+    ${failure && html`<p class="failure">${failure}</p>`}
+    ${found && html`${found.about?.map((each) => html`<${Result} key=${each.name} view=${each.view} label=${words.about[each.name]} />`)}
+      ${found.before && html`<button type="button" class="more" onClick=${earlier}>${words.earlier}</button>`}
+      ${found.turns.length ? html`<ol class="turns">${found.turns.map((turn, i) => html`<li key=${found.turns.length - i} class=${`turn ${turn.role}`}><p class="group">${words.roles[turn.role]}</p>
+        ${turn.parts.map((part) => html`<${Said} part=${part} />`)}</li>`)}</ol>` : html`<p class="quiet">${words.notKept}</p>`}`}</details>`;
+}
+
+export function Changes({ store }) {
+  const count = store.changes.value;
+  const { found, failure, toggled } = useOpened(`api/runs/${encodeURIComponent(store.id)}/changed`, count);
+  return html`<details class="parts changes" onToggle=${toggled}><summary>${words.changes(count)}</summary>
+    ${failure && html`<p class="failure">${failure}</p>`}
+    ${found?.files.map((file) => html`<section key=${file.path} data-file=${file.path}>${file.changes.map((each, i) => html`
+      ${i > 0 && html`<p class="quiet">${words.between}</p>`}<${Result} key=${`${each.step}:${JSON.stringify(each.view.summary)}`} view=${each.view} label=${file.path} />
+      <p class="ends"><a href=${stepLink(store.id, each.step)}>${words.last}</a></p>`)}</section>`)}</details>`;
+}
+
+// A run that is part of another: its steps in place, as they happen.
+function Part({ known }) {
+  const [store, setStore] = useState(null);
+  useEffect(() => () => store && fold(known.id), [store]);
+  const toggled = (event) => event.target === event.currentTarget && setStore(event.target.open ? unfold(known.id) : null);
+  const now = store?.run.value?.id ? store.run.value : known;
+  return html`<li><details class="part" data-run=${known.id} onToggle=${toggled}>
+    <summary><${State} of=${now.state} /><span class="title">${clean(now.title) || now.id}${now.failure && html`<span class="why">${clean(now.failure)}</span>`}</span>
+      <span class="quiet facts"><span>${now.kind}</span><span>${texts.steps_(now.steps)}</span><span>${cost(now.cost, now.unpriced)}</span><${Elapsed} run=${now} /></span></summary>
+    ${store && html`<div class="inside"><p class="ends"><a href=${runLink(known.id)}>${texts.live.open}</a></p>
+      ${store.changes.value > 0 && html`<${Changes} store=${store} />`}${now.parts > 0 && html`<${Parts} run=${now} />`}<${Steps} store=${store} /></div>`}</details></li>`;
+}
+
+// Those that are listed are fetched anew while something changes in them, at most once in a second.
+export function Parts({ run }) {
+  const [open, setOpen] = useState(false), [found, setFound] = useState([]), [more, setMore] = useState(0);
+  const last = useRef(0), states = JSON.stringify(run.partStates);
+  useEffect(() => {
+    if (!open) return undefined;
+    let live = true;
+    const fetched = (from) => ask(`api/runs?of=${encodeURIComponent(run.id)}${from ? `&after=${from}` : ""}`).then((data) => data.runs);
+    const timer = setTimeout(async () => {
+      last.current = Date.now();
+      const all = [];
+      for (let from = 0; from <= more; from += 200) all.push(...await fetched(from));
+      if (live) setFound(all);
+    }, Math.max(0, last.current + 1000 - Date.now()));
+    return () => { live = false; clearTimeout(timer); };
+  }, [open, run.id, states, run.partsCost, more]);
+  const toggled = (event) => event.target === event.currentTarget && setOpen(event.target.open), left = run.parts - found.length;
+  return html`<details class="parts" onToggle=${toggled}><summary>${texts.parts(run.parts)}${run.partStates && `: ${texts.live.states(run.partStates)}`}</summary>
+    ${open && html`<ol class="partly" data-nav>${found.map((each) => html`<${Part} key=${each.id} known=${each} />`)}</ol>
+      ${found.length > 0 && left > 0 && html`<button type="button" class="more" onClick=${() => setMore(more + 200)}>${texts.live.moreParts(Math.min(left, 200))}</button>`}`}</details>`;
+}
