@@ -34,8 +34,8 @@ class Reading(Journal):
 class Swept(Journal):
     """A journal from which somebody else removes runs after every write."""
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
-        super().write(run, epoch, statement, values)
+    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Any = ()) -> None:
+        super().write(run, epoch, statement, values, said)
         self.forget("another")
 
 

@@ -121,7 +121,7 @@ def test_what_was_said_is_kept_once_however_often_it_goes_on(tmp_path: Path) -> 
     session = Session(Scripted(*(f"answer {n} {'x' * 500}" for n in range(20))), journal=journal)
     for n in range(20):
         session.chat(f"Message {n}.")
-    assert journal.read("SELECT count(*) FROM said", ()) == [(38,)]
+    assert journal.read("SELECT count(*) FROM said", ()) == [(39,)]
     last = journal.runs()[0]
     conversation, mode, prompt = journal.asked(last.id)
     assert ([turn.text for turn in conversation.turns], mode) == (

@@ -15,7 +15,7 @@ from antiphon.conversation import Text, ToolCall, ToolResult
 from antiphon.conversation.turns import UserTurn
 from antiphon.effects import Answered, AskModel, CallTool, Outcome, Returned
 from antiphon.effects.door import privately
-from antiphon.journal import Journal
+from antiphon.journal import Journal, TakenOver
 from antiphon.results import Result, diff
 from antiphon.session import Session
 from antiphon.tools import tool
@@ -181,6 +181,17 @@ def test_what_was_shown_is_kept_for_forks_and_goes_with_the_last_run(journal: Jo
     assert "words" in json.dumps(shown(journal, fork, "1"))
     journal.forget(fork)
     assert journal.read("SELECT count(*) FROM said", ()) == [(0,)]
+
+
+def test_what_a_model_is_shown_is_never_without_the_request_that_names_it(journal: Journal):
+    turns = (UserTurn((Text("words"),)),)
+    running = begun(journal, "r")
+    journal.go_on("r", by_force=True)
+    with pytest.raises(TakenOver):
+        do(running, "1", AskModel("m", "", turns))
+    assert journal.read("SELECT count(*) FROM said", ()) == [(0,)]
+    do(begun(journal, "other"), "1", AskModel("m", "", turns))
+    assert "words" in json.dumps(shown(journal, "other", "1"))
 
 
 # What was changed so far

@@ -305,7 +305,8 @@ def test_runs_are_told_with_what_they_wait_for(journal: Journal):
     )
     assert (run["cost"], run["parts"], run["isRun"]) == (0.0125, 1, False)
     assert [each["id"] for each in get(journal, "/api/runs?of=first")["runs"]] == ["part"]
-    assert get(journal, "/api/runs/first/about") == run
+    about = get(journal, "/api/runs/first/about")
+    assert about == {**run, "partStates": {"running": 1}, "partsCost": None, "partsUnpriced": 0}
 
 
 @pytest.mark.parametrize("id", ["a b", "a/b", "x/about", "50%", "日本語", "a?b#c", "<script>"])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._shape import obj, string
 from antiphon.conversation import Conversation, Turn, UserPart
 from antiphon.conversation.storage import from_json, parts_from_json, parts_json, to_json, turn_json, turns_from_json
+from antiphon.effects.values import AskModel, Effect
 from antiphon.effects.written import as_text
 from antiphon.errors import StoreError
 from antiphon.journal.withheld import shown
@@ -20,6 +21,9 @@ from antiphon.journal.withheld import shown
 if TYPE_CHECKING:
     from antiphon.journal.records import Records
     from antiphon.journal.withheld import Withheld
+
+#: A turn as it is kept: its key, the key of what was said before it, and itself.
+SaidRow = tuple[str, str, str]
 
 
 def ask_json(conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None) -> dict[str, Any]:
@@ -35,18 +39,24 @@ def ask_from_json(journal: Records, data: Mapping[str, Any], said: str) -> tuple
     return from_json(head)[0], string(data.get("mode")), None if prompt is None else parts_from_json(prompt)
 
 
-def chained(journal: Records, turns: Sequence[Turn], withheld: Withheld) -> tuple[str, list[tuple[str, str, str]]]:
+def chained(journal: Records, turns: Sequence[Turn], withheld: Withheld) -> tuple[str, list[SaidRow]]:
     """The key of a history, and the rows of it that this journal may not have yet."""
-    before, new = "", list[tuple[str, str, str]]()
+    before, new, name = "", list[SaidRow](), journal.name
     for turn in turns:
         known = turn.memo.get("kept")
-        if known is None or known[:2] != (journal.name, before):
+        if known is None or known[1] != before or known[0] != name:
             body = withheld.out(as_text(turn_json(turn)))
             key = hashlib.sha256(f"{before} {body}".encode()).hexdigest()
             new.append((key, before, body))
-            known = turn.memo["kept"] = (journal.name, before, key)
+            known = turn.memo["kept"] = (name, before, key)
         before = known[2]
     return before, new
+
+
+def forget_kept(effect: Effect) -> None:
+    """What a model was to be shown is not kept after all."""
+    for turn in effect.turns if isinstance(effect, AskModel) else ():
+        turn.memo.pop("kept", None)
 
 
 def _turns(journal: Records, key: str) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -26,6 +26,7 @@ from antiphon.effects import (
 from antiphon.effects.door import is_private
 from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, outcome_from_json, outcome_json
 from antiphon.errors import ConfigurationError, FormatError, Halted, StoreError, Unsettled
+from antiphon.journal.asks import SaidRow, chained, forget_kept
 from antiphon.journal.looking import local_time
 from antiphon.journal.seal import MARK
 from antiphon.journal.withheld import NotThere, is_plain, shown
@@ -285,22 +286,22 @@ class Entries:
             number, self._count = self._count, self._count + 1
         now = self._journal.now()
         ended = now if state in ("done", "failed") else None
-        said = self._said(step.effect)
-        self._write(_BEGIN, (step.path, number, step.effect.kind, hash, text, state, outcome, now, ended, cost, said))
-
-    def _said(self, effect: Effect) -> str | None:
-        """The name of what a model is shown, which is kept; of what is private there is none."""
-        if not isinstance(effect, AskModel) or is_private():
-            return None
+        said, turns = self._said(step.effect)
+        values = (step.path, number, step.effect.kind, hash, text, state, outcome, now, ended, cost, said)
         try:
-            return self._journal.keep_said(effect.turns, self._withheld)
-        except StoreError as error:
-            raise JournalFailed(
-                f"run {self.run!r} stops, because what it does cannot be written down: {error}"
-            ) from error
+            self._write(_BEGIN, values, turns)
+        except BaseException:
+            forget_kept(step.effect)
+            raise
 
-    def _write(self, statement: str, values: tuple[Any, ...]) -> None:
-        self._journal.write(self.run, self._epoch, statement, values)
+    def _said(self, effect: Effect) -> tuple[str | None, list[SaidRow]]:
+        """The name of what a model is shown, and what of it is new; of what is private nothing is kept."""
+        if not isinstance(effect, AskModel) or is_private():
+            return None, []
+        return chained(self._journal, effect.turns, self._withheld)
+
+    def _write(self, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = ()) -> None:
+        self._journal.write(self.run, self._epoch, statement, values, said)
 
 
 def _first_state(effect: Effect) -> str:

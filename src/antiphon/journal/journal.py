@@ -11,14 +11,13 @@ from antiphon.conversation import Conversation, Turn, UserPart
 from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, outcome_json, perform, place
 from antiphon.effects.written import as_text, encoded
 from antiphon.errors import AntiphonError, Halted, NotReadyError, NotSavedError, StoreError, Unsettled
-from antiphon.journal.asks import ask_json, chained
+from antiphon.journal.asks import SaidRow, ask_json, chained
 from antiphon.journal.entries import Entries, JournalFailed
 from antiphon.journal.owner import is_there, owner_here, told_of
 from antiphon.journal.records import Records
 from antiphon.journal.seal import MARK
-from antiphon.journal.withheld import Withheld
 from antiphon.store.entry import id_at, now_ticks
-from antiphon.store.schema import KEEP
+from antiphon.store.schema import KEEP, KEEP_SAID
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -210,9 +209,9 @@ class Journal(Records):
         key = self.keep_said(conversation.turns)
         return self.begin(kind, title, {**ask_json(conversation, mode, prompt), **(about or {})}, said=key)
 
-    def keep_said(self, turns: Sequence[Turn], withheld: Withheld | None = None) -> str:
+    def keep_said(self, turns: Sequence[Turn]) -> str:
         """Keep the turns of a conversation, each once; the name of them all."""
-        key, new = chained(self, turns, withheld or self.withheld)
+        key, new = chained(self, turns, self.withheld)
         if new:
             self._database.write(lambda connection: _all_said(connection, new))
         return key
@@ -388,16 +387,21 @@ class Journal(Records):
         asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
         return self.seal.close(body) if asked and self.raw(asked[0][0]).startswith(MARK) else body
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...]) -> None:
-        """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart."""
+    def write(
+        self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = ()
+    ) -> None:
+        """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart.
+
+        `said` are the rows of turns that are new.
+        """
         large = {
             each: _name(each) for each in values if isinstance(each, str) and len(each) > LARGE and each[0] in "{!~"
         }
-        texts = [(name[1:], text) for text, name in large.items()]
+        kept = [*((KEEP, (name[1:], text)) for text, name in large.items()), *((KEEP_SAID, row) for row in said)]
         if large:
             values = tuple(large.get(each, each) for each in values)
         try:
-            if not self._database.write_at(run, epoch, statement, values, texts):
+            if not self._database.write_at(run, epoch, statement, values, kept):
                 self._database.write(lambda connection: self._check_epoch(connection, run, epoch))
         except StoreError as error:
             raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
@@ -446,9 +450,9 @@ _SWEEP_SAID = (
 )
 
 
-def _all_said(connection: Any, rows: Sequence[tuple[str, str, str]]) -> None:
+def _all_said(connection: Any, rows: Sequence[SaidRow]) -> None:
     for row in rows:
-        connection.execute("INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
+        connection.execute(KEEP_SAID, row)
 
 
 def _name(text: str) -> str:

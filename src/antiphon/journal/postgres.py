@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon.errors import StoreError, StoreUnreachable
-from antiphon.store.schema import AT, KEEP, RUNS
+from antiphon.store.schema import AT, RUNS
 
 if TYPE_CHECKING:
     import psycopg
@@ -155,18 +155,23 @@ class Postgres:
         return self._patiently(transact)
 
     def write_at(
-        self, run: str, epoch: int, statement: str, values: Sequence[Any], texts: Sequence[tuple[str, str]] = ()
+        self,
+        run: str,
+        epoch: int,
+        statement: str,
+        values: Sequence[Any],
+        kept: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> bool:
         """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
 
-        The large texts that it names are kept with it, so that nobody finds them unused in between.
+        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between.
         """
 
         def send() -> bool:
-            with self._connected() if not texts else self.writing() as connection:
+            with self._connected() if not kept else self.writing() as connection:
                 is_changed = connection.execute(f"{_AT} {statement}", (run, epoch, *values)).rowcount > 0
-                for each in texts if is_changed else ():
-                    connection.execute(KEEP, each)
+                for keep, row in kept if is_changed else ():
+                    connection.execute(keep, row)
                 return is_changed
 
         return self._patiently(send)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from antiphon.errors import StoreError
 from antiphon.store.place import VARIABLE
-from antiphon.store.schema import APPLICATION, AT, INDEX, KEEP, MIGRATIONS
+from antiphon.store.schema import APPLICATION, AT, INDEX, MIGRATIONS
 
 T = TypeVar("T")
 
@@ -81,15 +81,23 @@ class Database:
             return work(connection)
 
     def write_at(
-        self, run: str, epoch: int, statement: str, values: Sequence[Any], texts: Sequence[tuple[str, str]] = ()
+        self,
+        run: str,
+        epoch: int,
+        statement: str,
+        values: Sequence[Any],
+        kept: Sequence[tuple[str, Sequence[str]]] = (),
     ) -> bool:
         """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
 
-        The large texts that it names are kept with it, so that nobody finds them unused in between.
+        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between.
         """
-        if texts:
+        if kept:
             with self.writing() as connection:
-                return _changed(connection, run, epoch, statement, values) and bool(connection.executemany(KEEP, texts))
+                is_changed = _changed(connection, run, epoch, statement, values)
+                for keep, row in kept if is_changed else ():
+                    connection.execute(keep, row)
+                return is_changed
         # Every effect of a run comes by here twice: one statement, and no more around it than it needs.
         try:
             with self._lock:

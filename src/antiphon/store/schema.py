@@ -126,8 +126,12 @@ RUNS = (MIGRATIONS[1], MIGRATIONS[3])
 
 #: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
 AT = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"
+#: A statement that keeps something beside what names it, and the values of its row.
+Kept = tuple[str, tuple[str, ...]]
 #: Keep a large text by its hash.
 KEEP = "INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING"
+#: Keep a turn by its key, with the key of what was said before it.
+KEEP_SAID = "INSERT INTO said VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 
 #: The full-text index is made of the turns and can be made again, so it is no migration.
 INDEX = (

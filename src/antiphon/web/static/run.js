@@ -1,4 +1,5 @@
 // A run: its steps as they happen, each under what it is part of; opened, with all that came of it.
+import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
@@ -114,10 +115,26 @@ function Step({ store, path, target }) {
       <summary><${Line} step=${step} /></summary>${open && seen && html`<${Opened} id=${id} step=${step} />`}</details>`}
     ${step.kind === "request" && step.state === "begun" && html`<${Spoken} store=${store} step=${step} />`}
     ${inner.length > 0 && html`<details class="inner" open=${unfolded} onToggle=${folded}><summary>${texts.inside(inner.length)}</summary>
-      ${unfolded && html`<ol class="steps">${inner.map((each) => html`<${Step} key=${each} store=${store} path=${each} target=${target} />`)}</ol>`}</details>`}</li>`;
+      ${unfolded && html`<ol class="steps"><${Listed} store=${store} paths=${inner} target=${target} /></ol>`}</details>`}</li>`;
 }
 
-export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria-label=${texts.steps}>${innerOf(store, "").value.map((each) => html`<${Step} key=${each} store=${store} path=${each} target=${target} />`)}</ol>`;
+// What is not new is not gone through again.
+class Slice extends Component {
+  shouldComponentUpdate({ paths, target }) {
+    return target !== this.props.target || paths.length !== this.props.paths.length || paths.some((each, i) => each !== this.props.paths[i]);
+  }
+  render({ store, paths, target }) {
+    return paths.map((each) => html`<${Step} key=${each} store=${store} path=${each} target=${target} />`);
+  }
+}
+
+function Listed({ store, paths, target }) {
+  const slices = [];
+  for (let i = 0; i < paths.length; i += 100) slices.push(html`<${Slice} key=${i} store=${store} paths=${paths.slice(i, i + 100)} target=${target} />`);
+  return slices;
+}
+
+export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria-label=${texts.steps}><${Listed} store=${store} paths=${innerOf(store, "").value} target=${target} /></ol>`;
 
 function GoOn({ id }) {
   const [done, setDone] = useState("");
