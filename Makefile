@@ -32,6 +32,7 @@ bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 	$(BIN)/python bench/overhead.py
 	$(BIN)/python bench/typed.py
 	$(BIN)/python bench/render.py
+	$(BIN)/python bench/page.py
 	$(BIN)/python bench/tokens.py
 	$(BIN)/python bench/lang.py
 	$(BIN)/python bench/journal.py
