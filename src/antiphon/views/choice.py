@@ -19,7 +19,7 @@ from antiphon.views import changes, nodes, pictures, records, writing
 from antiphon.views.data import Body, Inner, View
 from antiphon.views.fields import Unfit
 from antiphon.views.foreign import VALUE, unpacked
-from antiphon.views.part import CHARACTERS, ROWS, Part, count_lines, forwards, json_cell, piece
+from antiphon.views.part import CHARACTERS, ROWS, Part, count_lines, forwards, json_cell, media_type, piece
 
 #: How much of the data is looked at to say what a result without a summary is about.
 _GIST, _LINE, _LOOKED_AT = 200, 400, 4000
@@ -140,7 +140,7 @@ def _ways(result: Result) -> Iterator[tuple[bool, Maker]]:
 
 
 def _by_mime_type(mime_type: str) -> str:
-    kind = mime_type.partition(";")[0].strip().lower()
+    kind = media_type(mime_type)
     if kind == "text/markdown":
         return "markdown"
     if kind in _DIFFS:

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { clean, visible } from "./plain.js";
-import { Argument, headline, Result } from "./renderers.js";
+import { Argument, headline, Result, ResultRenderers } from "./renderers.js";
 import { Ago, money, RunLine, State } from "./runs.js";
 import { ask, inbox, order, post, problem, run, runLink, steps, stepLink, where } from "./state.js";
 import { texts } from "./texts.js";
@@ -41,7 +41,7 @@ function Opened({ id, step }) {
   const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
   useEffect(() => {
     let live = true;
-    ask(`${stepAddress(id, step.path)}&rows=${rows}`)
+    ask(`${stepAddress(id, step.path)}&rows=${rows}&own=${ResultRenderers.kinds()}`)
       .then((data) => live && setFound(data), (error) => live && setFailure(error.message));
     return () => { live = false; };
   }, [id, step.path, step.state, rows]);

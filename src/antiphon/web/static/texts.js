@@ -89,4 +89,11 @@ export const texts = {
   list: (number) => count(number, "item"),
   object: (number) => count(number, "field"),
   drawing: "This could not be drawn in its own way:",
+  drawn: {
+    broken: (name, why) => `A module that draws results could not be loaded: ${name}: ${why}`,
+    html: "How the HTML is shown",
+    source: "Source",
+    page: "Page",
+    frame: (name) => `${name || "HTML"}, as a page that can do nothing outside of it`,
+  },
 };
