@@ -1,7 +1,8 @@
 """Results that are HTML: each is a page in a frame, at an address and with a policy of its own, and can do nothing.
 
 A frame has no origin: it cannot see the page around it, ask for anything, send a form, open a window or leave its
-place. Scripts that are in it run, so that what draws itself is drawn.
+place. Scripts in it run only where somebody wants them to: no policy can forbid them WebRTC, by which they could reach
+others.
 """
 
 from __future__ import annotations
@@ -25,15 +26,12 @@ if TYPE_CHECKING:
     from antiphon.journal import Journal
 
 _POLICY = (
-    "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:;"
-    " font-src data:; media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'; webrtc 'block'"
+    "sandbox{scripts}; default-src 'none'; script-src {inline}; style-src 'unsafe-inline'; img-src data:; font-src data:;"
+    " media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-_HEADERS = {
-    "content-security-policy": _POLICY,
-    "x-frame-options": "SAMEORIGIN",
-    "x-dns-prefetch-control": "off",
-    "cache-control": "no-store",
-}
+_STILL = _POLICY.format(scripts="", inline="'none'")
+_LIVELY = _POLICY.format(scripts=" allow-scripts", inline="'unsafe-inline'")
+_HEADERS = {"x-frame-options": "SAMEORIGIN", "x-dns-prefetch-control": "off", "cache-control": "no-store"}
 
 
 def routes(journal: Journal) -> list[Route]:
@@ -82,7 +80,8 @@ def _answer(journal: Journal, request: Request) -> Response:
     asked = request.query_params
     row = row_at(journal, request.path_params["id"], asked.get("path", ""))
     markup = _found(journal, row, asked.get("at", ""))
-    return Response(without_keys(markup).encode("utf-8", "replace"), 200, _HEADERS, "text/html; charset=utf-8")
+    headers = {**_HEADERS, "content-security-policy": _LIVELY if "scripts" in asked else _STILL}
+    return Response(without_keys(markup).encode("utf-8", "replace"), 200, headers, "text/html; charset=utf-8")
 
 
 def _found(journal: Journal, row: tuple[Any, ...], at: str) -> str:

@@ -92,8 +92,7 @@ export const texts = {
   drawn: {
     broken: (name, why) => `A module that draws results could not be loaded: ${name}: ${why}`,
     html: "How the HTML is shown",
-    source: "Source",
-    page: "Page",
+    ways: { source: "Source", page: "Page", scripts: "Page with scripts" },
     frame: (name) => `${name || "HTML"}, as a page that can do nothing outside of it`,
   },
 };
