@@ -51,7 +51,7 @@ def headline(value: object) -> View:
     """The view of what is folded away: all that is said of it in a line, and no body."""
     result = result_of(value)
     display = result.display
-    gist, more = ("", 0) if display.hidden else _gist(_own_data(result))
+    gist, more = ("", 0) if display.hidden else _said_first(result)
     failed = _has_failed(result) or (isinstance(value, ToolResult) and value.is_error)
     return View(
         result.kind,
@@ -203,6 +203,12 @@ def _has_failed(result: Result) -> bool:
     if result.kind == "terminal":
         return data.get("exitCode") not in (None, 0)
     return result.is_error or (result.kind == MCP and data.get("isError") is True)
+
+
+def _said_first(result: Result) -> tuple[str, int]:
+    """How a result begins; one of an MCP server with its first block."""
+    first = next(iter(unpacked(result)), result)
+    return (first.summary, 0) if first is not result and first.summary else _gist(_own_data(first))
 
 
 def _gist(data: object) -> tuple[str, int]:

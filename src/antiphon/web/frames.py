@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from antiphon.journal import Journal
 
 _POLICY = (
-    "sandbox{scripts}; default-src 'none'; script-src {inline}; style-src 'unsafe-inline'; img-src data:; font-src data:;"
-    " media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+    "sandbox{scripts}; default-src 'none'; script-src {inline}; style-src 'unsafe-inline'; img-src data:;"
+    " font-src data:; media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
 _STILL = _POLICY.format(scripts="", inline="'none'")
 _LIVELY = _POLICY.format(scripts=" allow-scripts", inline="'unsafe-inline'")

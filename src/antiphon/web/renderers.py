@@ -58,7 +58,7 @@ def _of_packages() -> Iterator[Path]:
     """The directories of packages. Nothing of a package is imported: where it is, is enough."""
     for each in sorted(metadata.entry_points(group=GROUP), key=lambda each: (each.name, each.value)):
         said = f"the entry point `{each.name} = {each.value}` of the group `{GROUP}`: "
-        package, *inner = f"{each.module}.{each.attr}".strip(".").split(".")
+        package, *inner = f"{each.module}.{each.attr or ''}".strip(".").split(".")
         try:
             spec = find_spec(package)
         except (ImportError, ValueError):

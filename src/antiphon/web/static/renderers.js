@@ -43,15 +43,18 @@ class Own extends Component {
 function Body({ view, more, exact }) {
   const Drawn = BODIES[view.body?.type];
   const inside = [...view.inside ?? []].sort((a, b) => (b.view.priority ?? 0) - (a.view.priority ?? 0));
-  const body = Drawn && html`<${Drawn} body=${view.body} more=${more} exact=${exact} height=${view.maxHeight} />`;
+  const body = Drawn && html`<${Drawn} body=${view.body} more=${more} exact=${exact} height=${view.maxHeight} title=${words(view.title)} />`;
   return html`${view.unfit && html`<p class="quiet">${texts.drawing} ${clean(view.unfit)}</p>`}
     ${view.frame ? html`<${Framed} view=${view}>${body}<//>` : body}
     ${inside.map((each) => html`<${Result} view=${each.view} label=${each.label} exact=${exact} />`)}
     ${view.moreInside ? html`<p class="quiet">${texts.left(view.moreInside, texts.items)}</p>` : null}`;
 }
 
-export const headline = (view) => html`${words(view.title) && html`<strong><${Piece} of=${view.title} /></strong> `}
-  <${Piece} of=${words(view.summary) ? view.summary : view.gist ?? ""} />`;
+// What a summary begins with is not said twice.
+export function headline(view) {
+  const title = words(view.title), said = words(view.summary) ? view.summary : view.gist ?? "";
+  return html`${title && !words(said).startsWith(title) && html`<strong><${Piece} of=${view.title} /></strong> `}<${Piece} of=${said} />`;
+}
 
 const LIMITED = ["table", "image", "status", "question"];
 
@@ -61,12 +64,13 @@ export function Result({ view, label, more, exact }) {
   const lines = view.maxHeight && !LIMITED.includes(view.body?.type) ? { "--lines": view.maxHeight } : null;
   const Drawn = count.value > 0 ? components.get(view.kind) : undefined;
   const Way = Drawn ? Own : Body;
+  const isEmpty = !view.body && !view.inside?.length && !view.moreInside && !view.unfit && !Drawn;
   const about = words(view.title) || words(view.summary) || !view.body ? headline(view) : null;
   const toggled = (event) => event.target === event.currentTarget && setOpen(event.target.open);
   return html`<details class=${`result ${view.state === "failed" ? "failed" : ""}`} data-kind=${view.kind} data-view=${view.body?.type ?? "none"}
-      data-own=${Drawn ? "" : null} open=${open} onToggle=${toggled}>
+      data-own=${Drawn ? "" : null} data-empty=${isEmpty ? "" : null} open=${open} onToggle=${toggled}>
     <summary><span class="label">${words(label) ? html`<${Piece} of=${label} />` : null}</span><span class="badge">${view.kind}</span> <span class="about">${about}</span></summary>
-    ${open && html`<div class=${`body ${lines ? "limited" : ""}`} style=${lines} tabindex=${lines ? 0 : null} role=${lines ? "group" : null} aria-label=${lines ? view.kind : null}><${Way} view=${view} Drawn=${Drawn} more=${more} exact=${exact} /></div>`}</details>`;
+    ${open && !isEmpty && html`<div class=${`body ${lines ? "limited" : ""}`} style=${lines} tabindex=${lines ? 0 : null} role=${lines ? "group" : null} aria-label=${lines ? view.kind : null}><${Way} view=${view} Drawn=${Drawn} more=${more} exact=${exact} /></div>`}</details>`;
 }
 
 // What a call is given, by its name.

@@ -72,12 +72,14 @@ function useSeen(wanted) {
   return [box, seen];
 }
 
-const opens = (step) => step.came?.collapsed === false || step.state === "failed";
+// A call that came back with a failure has failed for whoever looks.
+const stateOf = (step) => step.state === "done" && step.came?.state === "failed" ? "failed" : step.state;
+const opens = (step) => step.came?.collapsed === false || (stateOf(step) === "failed" && step.came?.collapsed !== true);
 
 function Line({ step }) {
   const facts = [lasted(step), step.outputTokens != null || step.inputTokens != null ? texts.tokens(step.inputTokens, step.outputTokens) : "",
     money(step.cost), step.attempt > 1 ? texts.attempt(step.attempt) : ""].filter(Boolean);
-  return html`<span class=${`dot ${step.state}`} role="img" aria-label=${texts.states[step.state] ?? step.state}></span>
+  return html`<span class=${`dot ${stateOf(step)}`} role="img" aria-label=${texts.states[stateOf(step)] ?? step.state}></span>
     <span class="kind">${texts.kinds[step.kind] ?? step.kind}</span>
     <span class="what">${step.isPrivate ? html`<span class="quiet">${texts.private}</span>` : html`<strong>${clean(step.head)}</strong>`}
       ${step.given && step.given !== "{}" && html` <code class="given">${clean(step.given)}</code>`}

@@ -91,6 +91,7 @@ export const texts = {
   drawing: "This could not be drawn in its own way:",
   drawn: {
     broken: (name, why) => `A module that draws results could not be loaded: ${name}: ${why}`,
+    empty: "(empty)",
     html: "How the HTML is shown",
     ways: { source: "Source", page: "Page", scripts: "Page with scripts" },
     frame: (name) => `${name || "HTML"}, as a page that can do nothing outside of it`,
