@@ -70,7 +70,7 @@ export function Table({ body, more, height }) {
       <span class="quiet" role="status">${texts.rows(order.length, all)}</span>
       ${body.moreColumns ? html`<span class="quiet">${texts.moreColumns(body.moreColumns)}</span>` : null}
     </div>
-    <div class="scroll" ref=${box} tabindex="0" role="region" aria-label=${texts.rows(order.length, all)}
+    <div class="scroll" ref=${box} tabindex="0" role="group" aria-label=${texts.rows(order.length, all)}
          style=${{ maxHeight: `${(lines + 1.3) * HEIGHT + 4}px` }} onScroll=${scrolled}>
       <table aria-rowcount=${all + 1} style=${{ width: `${columns.reduce((a, b) => a + b, 0)}ch` }}>
         <colgroup>${columns.map((width) => html`<col style=${{ width: `${width}ch` }} />`)}</colgroup>
