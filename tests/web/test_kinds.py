@@ -147,6 +147,9 @@ def test_kinds_look_as_they_should(page: Any):
     assert page.locator(f"{at('custom_without_data')} .body").count() == 0
     assert said("diff_new_file", ".file") == ["+3new file"]
     assert page.locator(f"{at('file_content')} .about").text_content() == "src/double.py, 3 lines"
+    page.click(f"{at('diff_text')} .ways button >> nth=1")
+    paired = page.locator(f"{at('diff_text')} table.paired tr").all_text_contents()
+    assert paired == ["--- a/x", "+++ b/x", "@@ -1 +1 @@", "1old1new"]
     for name in ("error", "terminal_failed"):
         assert page.locator(f"{at(name)} summary .dot").first.get_attribute("aria-label") == "failed"
     tricks = page.locator(f"{at('markdown_all')} .markdown a:not([href])")

@@ -49,7 +49,7 @@ function pairs(lines) {
   for (const line of lines) {
     if (line.mark === "-") old.push(line);
     else if (line.mark === "+") young.push(line);
-    else { flush(); rows.push([line, line]); }
+    else { flush(); rows.push(line.mark ? [line, line] : [line]); }
   }
   flush();
   return rows;
@@ -62,7 +62,8 @@ const Side = ({ line, side }) => html`<td class="number">${line?.[side] ?? ""}</
 function Hunk({ hunk, paired }) {
   const heading = words(hunk.heading) && html`<tr class="hunk"><td colspan="4"><${Piece} of=${hunk.heading} /></td></tr>`;
   if (paired) {
-    return html`${heading}${pairs(hunk.lines).map(([old, young]) => html`<tr><${Side} line=${old} side="old" /><${Side} line=${young} side="new" /></tr>`)}`;
+    return html`${heading}${pairs(hunk.lines).map((row) => row.length < 2 ? html`<tr class="about"><td colspan="4"><${Piece} of=${row[0].text} /></td></tr>`
+      : html`<tr><${Side} line=${row[0]} side="old" /><${Side} line=${row[1]} side="new" /></tr>`)}`;
   }
   return html`${heading}${hunk.lines.map((line) => html`<tr class=${MARKS[line.mark] ?? (line.mark ? "" : "about")}>
     <td class="number">${line.old ?? ""}</td><td class="number">${line.new ?? ""}</td><td class="mark">${line.mark}</td>
@@ -72,11 +73,13 @@ function Hunk({ hunk, paired }) {
 function Diff({ body, more, exact, title }) {
   const [paired, setPaired] = useState(false);
   const said = texts.changes[body.change];
+  // There is something to set beside something else.
+  const pairable = body.isPaired || body.hunks.some((hunk) => hunk.lines.some((line) => line.mark === "-"));
   const way = (value, label) => html`<button type="button" aria-pressed=${paired === value} onClick=${() => setPaired(value)}>${label}</button>`;
   return html`<p class="file">${(exact || words(body.path) !== title) && html`<code class="path"><${Piece} of=${body.path} exact=${exact} /></code>`}
       ${body.added ? html`<span class="added">+${body.added}</span>` : null}${body.removed ? html`<span class="removed">−${body.removed}</span>` : null}
       ${said && html`<span class="quiet">${said}</span>`}${body.isComplete === false && html`<span class="quiet">${texts.incomplete}</span>`}
-      ${body.isPaired && body.hunks.length > 0 && html`<span class="ways" role="group" aria-label=${texts.diffView}>${way(false, texts.unified)}${way(true, texts.sideBySide)}</span>`}</p>
+      ${pairable && body.hunks.length > 0 && html`<span class="ways" role="group" aria-label=${texts.diffView}>${way(false, texts.unified)}${way(true, texts.sideBySide)}</span>`}</p>
     ${body.hunks.length > 0 && html`<div class="diff scroll" tabindex="0" role="group" aria-label=${`diff ${clean(words(body.path))}`}><table class=${paired ? "paired" : "unified"}>
       <tbody>${body.hunks.map((hunk) => html`<${Hunk} hunk=${hunk} paired=${paired} />`)}</tbody></table></div>`}
     <${More} body=${body} more=${more} what=${texts.lines} />`;
