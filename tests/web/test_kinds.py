@@ -150,6 +150,10 @@ def test_kinds_look_as_they_should(page: Any):
     page.click(f"{at('diff_text')} .ways button >> nth=1")
     paired = page.locator(f"{at('diff_text')} table.paired tr").all_text_contents()
     assert paired == ["--- a/x", "+++ b/x", "@@ -1 +1 @@", "1old1new"]
+    wide = page.locator(f"{at('diff_text')} .paired tr:last-child td").evaluate_all(
+        "(all) => all.map((each) => each.clientWidth)"
+    )
+    assert wide[0] * 5 < wide[1]
     for name in ("error", "terminal_failed"):
         assert page.locator(f"{at(name)} summary .dot").first.get_attribute("aria-label") == "failed"
     tricks = page.locator(f"{at('markdown_all')} .markdown a:not([href])")

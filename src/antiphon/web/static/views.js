@@ -81,6 +81,7 @@ function Diff({ body, more, exact, title }) {
       ${said && html`<span class="quiet">${said}</span>`}${body.isComplete === false && html`<span class="quiet">${texts.incomplete}</span>`}
       ${pairable && body.hunks.length > 0 && html`<span class="ways" role="group" aria-label=${texts.diffView}>${way(false, texts.unified)}${way(true, texts.sideBySide)}</span>`}</p>
     ${body.hunks.length > 0 && html`<div class="diff scroll" tabindex="0" role="group" aria-label=${`diff ${clean(words(body.path))}`}><table class=${paired ? "paired" : "unified"}>
+      ${paired && html`<colgroup><col /><col /><col /><col /></colgroup>`}
       <tbody>${body.hunks.map((hunk) => html`<${Hunk} hunk=${hunk} paired=${paired} />`)}</tbody></table></div>`}
     <${More} body=${body} more=${more} what=${texts.lines} />`;
 }
