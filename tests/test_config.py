@@ -347,3 +347,28 @@ class TestDotenv:
     def test_no_file_breaks_the_parser(self, text: str) -> None:
         values, _ = parse(text)
         assert all("\0" not in value for value in values.values())
+
+
+class TestPage:
+    def test_renderers_are_named_from_where_the_file_is(self, project: Path, user: Path) -> None:
+        user.write_text('[page]\nrenderers = "~/looks"\n')
+        (project / "antiphon.toml").write_text('[page]\nrenderers = "page/renderers"\n')
+        assert load_configuration().renderers() == [(user, Path.home() / "looks")]
+        trusted()
+        own = project / "antiphon.toml"
+        assert load_configuration().renderers()[1:] == [(own, project / "page" / "renderers")]
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("page = 1", "`page` is a table, not int"),
+            ("[page]\nrenderes = 'x'", "there is no setting `page.renderes`; did you mean `page.renderers`?"),
+            ("[page]\nrenderers = ['x']", "`page.renderers` is a directory such as 'page/renderers', not ['x']"),
+            ("[page]\nrenderers = ' '", "`page.renderers` is a directory such as 'page/renderers', not ' '"),
+        ],
+    )
+    def test_a_mistake_is_named(self, user: Path, text: str, message: str) -> None:
+        user.write_text(text)
+        with pytest.raises(ConfigurationError) as told:
+            load_configuration().renderers()
+        assert str(told.value) == f"{user}: {message}"

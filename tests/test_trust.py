@@ -105,6 +105,15 @@ class TestFiles:
         decide(find_project(), True)
         assert load_configuration().dotenv == {"TOKEN": "x"}
 
+    def test_modules_of_the_page_are_told_and_wait_for_trust(self, repository: Path) -> None:
+        path = repository / "antiphon.toml"
+        path.write_text('[page]\nrenderers = "looks"')
+        told = f"modules in {repository}/looks run in the page, and may do there what you may"
+        assert facts(path, path.read_text()) == [told]
+        assert load_configuration().renderers() == []
+        decide(find_project(), True)
+        assert load_configuration().renderers() == [(path, repository / "looks")]
+
     def test_what_is_used_is_what_was_hashed(self, repository: Path) -> None:
         path = repository / "antiphon.toml"
         path.write_text('model = "openai/seen"')

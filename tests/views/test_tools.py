@@ -11,11 +11,12 @@ import pytest
 
 from antiphon import views
 from antiphon.conversation import Conversation, ToolCall
+from antiphon.results import Result
 from antiphon.results.mapping import from_mcp
 from antiphon.tools import execute
 from antiphon.tools.builtin import all_tools
 from antiphon.tools.processes import program
-from antiphon.views import view
+from antiphon.views import headline, view
 from tests.render.cases import CASES, PIXEL
 
 
@@ -120,3 +121,29 @@ def test_structured_content_is_seen_by_its_shape_and_once():
 def test_what_is_no_content_is_a_tree():
     assert isinstance(view(from_mcp({"content": 3})).body, views.Tree)
     assert isinstance(content({"type": "image", "data": ""}).body, views.Tree)
+
+
+def test_the_text_of_a_resource_is_seen_by_its_type():
+    seen = content({"type": "resource", "resource": {"uri": "ui://a", "mimeType": "text/html", "text": "<p>hi"}})
+    assert seen.body == views.Code(("<p>hi",), "html")
+    assert content({"type": "resource", "resource": {"uri": "file:///a", "text": "plain"}}).body == views.Text(
+        ("plain",)
+    )
+    assert isinstance(content({"type": "resource", "resource": {"uri": "file:///a", "blob": "AAAA"}}).body, views.Tree)
+
+
+def test_a_line_about_blocks_says_what_the_first_says():
+    assert headline(Result("mcp.result", {"content": [SAID, PICTURE]})).gist == "first"
+    assert headline(Result("mcp.result", {"content": [PICTURE, SAID]})).gist == "image"
+
+
+@pytest.mark.parametrize("kind", ["text", "acme.note"])
+@pytest.mark.parametrize("mime_type", ["text/html", "Text/HTML; charset=utf-8", "application/xml;x=y"])
+def test_text_of_a_language_is_code_in_it(kind: str, mime_type: str):
+    seen = view(Result(kind, {"content": "<p>"}, mime_type=mime_type)).body
+    assert isinstance(seen, views.Code)
+    assert seen.language in ("html", "xml")
+
+
+def test_what_is_said_beside_a_type_does_not_matter():
+    assert isinstance(view(Result("text", {"content": "# a"}, mime_type="text/markdown; x=y")).body, views.Markdown)

@@ -48,6 +48,14 @@ class Configuration:
         """The user's own `config.toml`."""
         return user_settings(self.user_file)
 
+    def renderers(self) -> list[tuple[Path, Path]]:
+        """Directories of modules that draw results on the page, the user's before the project's; each after its file.
+
+        The later one counts where both draw the same kind.
+        """
+        found = _there(self.user_settings(), self.project_settings())
+        return [(each.path, each.renderers) for each in found if each.renderers is not None]
+
     def mcp_servers(self) -> list[McpServer]:
         """All servers by name; the project's own file comes before its `mcp.json`, and that before the user's.
 

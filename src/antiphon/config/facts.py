@@ -33,6 +33,8 @@ def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> lis
         return []
     dotenv = dotenv or {}
     lines = list(_model(settings.model, dotenv)) if settings.model else []
+    if settings.renderers is not None:
+        lines.append(f"modules in {settings.renderers} run in the page, and may do there what you may")
     return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry, dotenv)]
 
 

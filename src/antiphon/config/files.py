@@ -17,7 +17,8 @@ from antiphon.errors import ConfigurationError
 if TYPE_CHECKING:
     from antiphon.tools.mcp.config import McpServer
 
-_KEYS = ("model", "mcp")
+_KEYS = ("model", "mcp", "page")
+_PAGE_KEYS = ("renderers",)
 _SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "timeout", "type", "disabled")
 _MCP_FILES = (".mcp.json", "mcp.json")
 _MODEL = re.compile(r"""\s*(model|"model"|'model')\s*=""")
@@ -31,6 +32,8 @@ class ConfigFile:
     model: str = ""
     # Entries hold keys of servers; they are not for logs.
     mcp: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    #: A directory of modules that draw results on the page.
+    renderers: Path | None = None
 
 
 def mcp_servers(
@@ -115,7 +118,18 @@ def _settings(path: Path, table: dict[str, Any]) -> ConfigFile:
     mcp = _table(path, table.get("mcp", {}), "`mcp`")
     for name, entry in mcp.items():
         _check_keys(path, _table(path, entry, f"`mcp.{name}`"), _SERVER_KEYS, f"mcp.{name}.")
-    return ConfigFile(path, model.strip(), mcp)
+    return ConfigFile(path, model.strip(), mcp, _renderers(path, _table(path, table.get("page", {}), "`page`")))
+
+
+def _renderers(path: Path, page: dict[str, Any]) -> Path | None:
+    """The directory that is named, as seen from the file that names it."""
+    _check_keys(path, page, _PAGE_KEYS, "page.")
+    named = page.get("renderers")
+    if named is None:
+        return None
+    if not isinstance(named, str) or not named.strip():
+        raise ConfigurationError(f"{path}: `page.renderers` is a directory such as 'page/renderers', not {named!r}")
+    return path.parent / (Path(named).expanduser() if named.startswith("~/") else named)
 
 
 def _table(path: Path, value: object, name: str) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from antiphon.views import changes, nodes, pictures, records, writing
 from antiphon.views.data import Body, Inner, View
 from antiphon.views.fields import Unfit
 from antiphon.views.foreign import VALUE, unpacked
-from antiphon.views.part import CHARACTERS, ROWS, Part, count_lines, forwards, json_cell, piece
+from antiphon.views.part import CHARACTERS, ROWS, Part, count_lines, forwards, json_cell, media_type, piece
 
 #: How much of the data is looked at to say what a result without a summary is about.
 _GIST, _LINE, _LOOKED_AT = 200, 400, 4000
@@ -51,7 +51,7 @@ def headline(value: object) -> View:
     """The view of what is folded away: all that is said of it in a line, and no body."""
     result = result_of(value)
     display = result.display
-    gist, more = ("", 0) if display.hidden else _gist(_own_data(result))
+    gist, more = ("", 0) if display.hidden else _said_first(result)
     failed = _has_failed(result) or (isinstance(value, ToolResult) and value.is_error)
     return View(
         result.kind,
@@ -140,7 +140,7 @@ def _ways(result: Result) -> Iterator[tuple[bool, Maker]]:
 
 
 def _by_mime_type(mime_type: str) -> str:
-    kind = mime_type.partition(";")[0].strip().lower()
+    kind = media_type(mime_type)
     if kind == "text/markdown":
         return "markdown"
     if kind in _DIFFS:
@@ -203,6 +203,12 @@ def _has_failed(result: Result) -> bool:
     if result.kind == "terminal":
         return data.get("exitCode") not in (None, 0)
     return result.is_error or (result.kind == MCP and data.get("isError") is True)
+
+
+def _said_first(result: Result) -> tuple[str, int]:
+    """How a result begins; one of an MCP server with its first block."""
+    first = next(iter(unpacked(result)), result)
+    return (first.summary, 0) if first is not result and first.summary else _gist(_own_data(first))
 
 
 def _gist(data: object) -> tuple[str, int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from antiphon._json import loads
+from antiphon._shape import obj
 from antiphon.errors import ContentError
 from antiphon.results import Result, image, text
 from antiphon.results.face import objects
@@ -34,6 +35,10 @@ def _block(block: dict[str, Any]) -> Result:
         return text(said)
     if block.get("type") == "image" and isinstance(encoded, str) and encoded and isinstance(media_type, str):
         return image(base64=encoded, mime_type=media_type)
+    resource = obj(block.get("resource"))
+    if block.get("type") == "resource" and isinstance(resource.get("text"), str):
+        given = resource.get("mimeType")
+        return Result("text", {"content": resource["text"]}, "", given if isinstance(given, str) else "")
     return Result(VALUE, block)
 
 

@@ -71,6 +71,11 @@ def piece(text: str, limit: int = NAME) -> Piece:
     return text if len(text) <= limit else Cut(text[:limit], len(text) - limit)
 
 
+def media_type(given: str) -> str:
+    """A MIME type without what is said beside it."""
+    return given.partition(";")[0].strip().lower()
+
+
 def forwards(text: str) -> Iterator[str]:
     """The lines of a text, found one by one. A newline at its very end does not begin another."""
     start = 0

@@ -10,7 +10,7 @@ from antiphon.results.kinds import language as language_of
 from antiphon.views.data import Code, Failure, Markdown, Output, Question, Text
 from antiphon.views.fields import content_of, count_of, needed_text, object_of, text_of
 from antiphon.views.nodes import COUNTED, any_tree
-from antiphon.views.part import Part, backwards, count_lines, json_lines, piece
+from antiphon.views.part import Part, backwards, count_lines, json_lines, media_type, piece
 
 #: The languages that MIME types name.
 LANGUAGES = {"text/html": "html", "text/css": "css", "text/javascript": "javascript", "text/x-python": "python",
@@ -20,10 +20,11 @@ LANGUAGES = {"text/html": "html", "text/css": "css", "text/javascript": "javascr
 
 def text(result: Result, part: Part) -> Text | Markdown | Code:
     """The text in paragraphs, as Markdown or as code when the hints say so."""
-    wanted, language = result.display.preferred_view, result.display.language
-    if wanted == "markdown" or (wanted is None and result.mime_type == "text/markdown"):
+    wanted, kind = result.display.preferred_view, media_type(result.mime_type)
+    if wanted == "markdown" or (wanted is None and kind == "text/markdown"):
         return markdown(result, part)
-    return code(result, part) if wanted == "code" or (wanted is None and language) else plain(result, part)
+    is_code = wanted is None and (result.display.language or kind in LANGUAGES)
+    return code(result, part) if wanted == "code" or is_code else plain(result, part)
 
 
 def plain(result: Result, part: Part) -> Text:
@@ -45,7 +46,7 @@ def markdown(result: Result, part: Part) -> Markdown:
 def code(result: Result, part: Part) -> Code:
     """Text as code, in the language of the hints or of the MIME type."""
     content = content_of(result.data)
-    language = result.display.language or LANGUAGES.get(result.mime_type, "")
+    language = result.display.language or LANGUAGES.get(media_type(result.mime_type), "")
     return Code(part.lines(content), language, start=part.start, more=part.more(count_lines(content)))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
@@ -34,20 +33,23 @@ def app(
 
     Whoever opens `login?token=TOKEN` may use it; without a `token` nobody can. `origins` are the addresses at which
     it is reached, such as `https://agents.example.org`; without them it is this machine, at any port. `renderers` is a
-    directory of modules that draw further kinds of results. The journal is the user's own unless another is given.
+    directory of modules that draw further kinds of results, besides those of packages and of the configuration. The
+    journal is the user's own unless another is given.
     """
     try:
         from starlette.applications import Starlette
         from starlette.routing import Route
     except ImportError as error:
         raise missing(error) from None
+    from antiphon.web import frames
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
     from antiphon.web.looking import routes as looks
+    from antiphon.web.renderers import Renderers
 
     known = journal if journal is not None else Journal()
-    files = Files(None if renderers is None else Path(renderers))
+    files = Files(Renderers(renderers))
     routes = _Routes(known, Going(known))
     run = "/api/runs/{id:path}"
     starlette = Starlette(
@@ -61,6 +63,7 @@ def app(
             Route(f"{run}/answer", routes.answer, methods=["POST"]),
             Route(f"{run}/go", routes.go, methods=["POST"]),
             *looks(known),
+            *frames.routes(known),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},
@@ -112,9 +115,11 @@ class _Routes:
         from antiphon.web.stored import row_at
 
         asked = request.query_params
-        row = row_at(self._journal, request.path_params["id"], asked.get("path", ""))
-        show = raw if "raw" in asked else opened
-        return answer(show(self._journal, row, number(asked, "rows", 200)))
+        id, rows = request.path_params["id"], number(asked, "rows", 200)
+        row = row_at(self._journal, id, asked.get("path", ""))
+        if "raw" in asked:
+            return answer(raw(self._journal, row, rows))
+        return answer(opened(self._journal, id, row, rows, asked.get("own", "").split(",")))
 
     async def events(self, request: Request) -> Response:
         from antiphon.web.stream import events

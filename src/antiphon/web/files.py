@@ -9,11 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from antiphon.errors import ConfigurationError
-
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
+
+    from antiphon.web.renderers import Renderers
 
 STATIC = Path(__file__).parent / "static"
 _TYPES = {
@@ -24,11 +24,10 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 _MAP = re.compile(r'<script type="importmap">(.*?)</script>', re.DOTALL)
-_MODULE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\.m?js")
 _POLICY = (
     "default-src 'none'; script-src 'self' 'sha256-{hash}'; style-src 'self'; style-src-attr 'unsafe-inline';"
-    " img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
-    " require-trusted-types-for 'script'; trusted-types 'none'"
+    " img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 
 
@@ -39,11 +38,9 @@ class _File(NamedTuple):
 
 
 class Files:
-    """What the page is made of, and the modules of users that draw further kinds."""
+    """What the page is made of, and the modules of others that draw further kinds."""
 
-    def __init__(self, renderers: Path | None = None) -> None:
-        if renderers is not None and not renderers.is_dir():
-            raise ConfigurationError(f"the renderers of the page are in a directory, and {renderers} is none")
+    def __init__(self, renderers: Renderers) -> None:
         self._renderers = renderers
 
     @property
@@ -53,11 +50,11 @@ class Files:
         digest = hashlib.sha256((found[1] if found else "").encode()).digest()
         return _POLICY.format(hash=base64.b64encode(digest).decode())
 
-    async def answer(self, request: Request) -> Response:
+    def answer(self, request: Request) -> Response:
         """A file by its name; the page itself has none."""
         from starlette.responses import PlainTextResponse, Response
 
-        file = self._all.get(request.path_params["name"] or "index.html")
+        file = self._file(request.path_params["name"])
         if file is None:
             return PlainTextResponse("There is no such file.", 404)
         headers = {"etag": file.tag, "cache-control": "no-cache"}
@@ -65,24 +62,24 @@ class Files:
             return Response(status_code=304, headers=headers)
         return Response(file.body, headers=headers, media_type=file.type)
 
+    def _file(self, name: str) -> _File | None:
+        if name in ("", "index.html"):
+            page = self._all["index.html"].body.decode()
+            listed = " ".join(self._renderers.names())
+            return _file(page.replace('name="renderers" content=""', f'name="renderers" content="{listed}"').encode())
+        if name.startswith("renderers/"):
+            module = self._renderers.module(name.removeprefix("renderers/"))
+            return None if module is None else _file(module, ".js")
+        return self._all.get(name)
+
     @cached_property
     def _all(self) -> dict[str, _File]:
-        found = {
+        return {
             path.relative_to(STATIC).as_posix(): _file(path.read_bytes(), path.suffix)
             for path in sorted(STATIC.rglob("*"))
             if path.suffix in _TYPES
         }
-        modules = sorted(self._renderers.iterdir()) if self._renderers is not None else []
-        own = [path for path in modules if _MODULE.fullmatch(path.name)]
-        found |= {f"renderers/{path.name}": _file(path.read_bytes(), path.suffix) for path in own}
-        page = (STATIC / "index.html").read_text("utf-8")
-        page = page.replace('name="renderers" content=""', f'name="renderers" content="{_names(own)}"')
-        return {**found, "index.html": _file(page.encode(), ".html")}
 
 
-def _names(modules: list[Path]) -> str:
-    return " ".join(each.name for each in modules)
-
-
-def _file(body: bytes, suffix: str) -> _File:
+def _file(body: bytes, suffix: str = ".html") -> _File:
     return _File(body, _TYPES[suffix], f'"{hashlib.sha256(body).hexdigest()[:32]}"')

@@ -27,7 +27,10 @@ _NO_TOKEN = (
 
 
 class Guard:
-    """Stands before an application. `policy` is what its pages may load and run, as browsers enforce it."""
+    """Stands before an application. `policy` is what its pages may load and run, as browsers enforce it.
+
+    A response that brings a policy of its own keeps that.
+    """
 
     def __init__(self, app: Any, token: str, origins: Sequence[str], policy: str) -> None:
         self._app = app
@@ -49,7 +52,9 @@ class Guard:
 
         async def with_headers(message: Any) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
+                own = {name.lower() for name, _ in message.get("headers", ())}
+                ours = (each for each in self._headers if each[0] not in own)
+                message = {**message, "headers": [*message.get("headers", ()), *ours]}
             await send(message)
 
         refused = self._refused(request)

@@ -27,7 +27,11 @@ def answer(data: Any, status: int = 200) -> Response:
 def written(data: Any) -> str:
     """Data as JSON in a line, without the keys that are known here."""
     # What is no JSON in a browser, numbers that are none, was never in a view; surrogates are written as escapes.
-    text = json.dumps(data, separators=(",", ":"))
+    return without_keys(json.dumps(data, separators=(",", ":")))
+
+
+def without_keys(text: str) -> str:
+    """A text in which no key is that is known here, as it is or as it stands in JSON."""
     for form, instead in _keys():
         text = text.replace(form, instead)
     return text
@@ -63,8 +67,9 @@ def number(asked: Mapping[str, str], name: str, otherwise: int) -> int:
 
 @cache
 def _keys() -> tuple[tuple[str, str], ...]:
-    """The keys of models that are known here, as they stand in JSON, each with what is written in its place."""
+    """The keys of models that are known here, plain and as in JSON, each with what is written in its place."""
     from antiphon.config import load_configuration
 
     known = load_configuration().environment.known_keys()
-    return tuple((json.dumps(key)[1:-1], f"[${name}]") for name, key in known.items() if len(key) >= _SHORT)
+    forms = ((name, dict.fromkeys((key, json.dumps(key)[1:-1]))) for name, key in known.items() if len(key) >= _SHORT)
+    return tuple((form, f"[${name}]") for name, both in forms for form in both)

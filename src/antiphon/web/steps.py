@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -13,9 +14,10 @@ from antiphon.errors import ContentError, StoreError
 from antiphon.journal.looking import EffectEntry, effect_entry
 from antiphon.results import Display, Result, diff, error, structured, text
 from antiphon.views import headline, results_of, view, view_json
-from antiphon.views.choice import KINDS
+from antiphon.views.choice import KINDS, labelled
 from antiphon.views.part import json_cell
 from antiphon.web.colours import coloured
+from antiphon.web.frames import address, framed
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal
@@ -50,14 +52,18 @@ def line(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     return {**told, **_head(entry), **_gist(entry)}
 
 
-def opened(journal: Journal, row: tuple[Any, ...], rows: int) -> dict[str, Any]:
-    """What is to be seen of a step, so many rows of each thing."""
+def opened(journal: Journal, id: str, row: tuple[Any, ...], rows: int, own: Container[str] = ()) -> dict[str, Any]:
+    """What is to be seen of a step, so many rows of each thing; of the kinds that are `own`, with their data."""
     told = line(journal, row)
     if "damage" in told or told.get("isPrivate"):
         return {**told, "views": []}
     entry = entry_at(journal, row)
     call = {"call": called(entry.asked, rows)} if entry.kind == "tool" else {}
-    return {**told, **call, "views": [drawn(each, rows) for each in results(entry)]}
+    found = results(entry)
+    views = [drawn(each, rows, own=own) for each in found]
+    for number, (seen, result) in enumerate(zip(views, found, strict=True)):
+        framed(seen, result, address(id, row[1]), str(number))
+    return {**told, **call, "views": views}
 
 
 def raw(journal: Journal, row: tuple[Any, ...], rows: int) -> dict[str, Any]:
@@ -68,13 +74,23 @@ def raw(journal: Journal, row: tuple[Any, ...], rows: int) -> dict[str, Any]:
     return {"raw": [{"name": name, "view": drawn(_as_json(data), rows)} for name, data in both]}
 
 
-def drawn(result: Result, rows: int = 200, characters: int = _ROW) -> dict[str, Any]:
+def drawn(result: Result, rows: int = 200, characters: int = _ROW, own: Container[str] = ()) -> dict[str, Any]:
     """A result as the page draws it; of a kind that has no look of its own, with its data for whoever draws it."""
     seen = coloured(view_json(view(result, rows=rows, characters=characters)))
-    if result.kind not in KINDS and not result.display.hidden and result.levels == 1:
-        cell = json_cell(result.data, _DATA)
-        seen |= {} if cell.cut else {"data": result.data}
+    _add_data(seen, result, own, _DATA)
     return seen
+
+
+def _add_data(seen: dict[str, Any], result: Result, own: Container[str], room: int) -> int:
+    """Give a view, and those inside it, the data that somebody else may draw; the room that is left for more."""
+    if (result.kind not in KINDS or result.kind in own) and not result.display.hidden and result.levels == 1:
+        cell = json_cell(result.data, room)
+        if not cell.cut:
+            seen["data"] = result.data
+            room -= len(cell.text)
+    for inner, (_, each) in zip(seen.get("inside", ()), labelled(result), strict=False):
+        room = _add_data(inner["view"], each, own, max(room, 0))
+    return room
 
 
 def called(asked: dict[str, Any], rows: int, characters: int = _ROW) -> dict[str, Any]:

@@ -3,8 +3,10 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { Inbox } from "./inbox.js";
+import { broken, loaded } from "./modules.js";
 import { Run } from "./run.js";
 import { Runs } from "./runs.js";
+import { clean } from "./plain.js";
 import { choose, connection, inbox, theme, watch, where } from "./state.js";
 import { texts } from "./texts.js";
 
@@ -40,7 +42,8 @@ function skip(event) {
 }
 
 const Page = () => html`<a class="skip" href="#content" onClick=${skip}>${texts.skip}</a><${Top} />
-  <div role="status">${connection.value === "lost" ? html`<p class="banner">${texts.lost}</p>` : connection.value === "out" ? html`<p class="banner">${texts.loggedOut}</p>` : null}</div>
+  <div role="status">${connection.value === "lost" ? html`<p class="banner">${texts.lost}</p>` : connection.value === "out" ? html`<p class="banner">${texts.loggedOut}</p>` : null}
+    ${broken.value.map((each) => html`<p class="banner">${clean(each)}</p>`)}</div>
   <main id="content" tabindex="-1"><${View} /></main>`;
 
 // Arrows go through lists, open what is folded, and close it.
@@ -59,6 +62,6 @@ function arrows(event) {
 }
 
 const modules = document.querySelector('meta[name="renderers"]').content.split(" ").filter(Boolean);
-await Promise.allSettled(modules.map((each) => import(`./renderers/${each}`)));
+await loaded(modules);
 document.addEventListener("keydown", arrows);
 render(html`<${Page} />`, document.getElementById("page"));

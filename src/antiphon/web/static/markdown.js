@@ -7,7 +7,7 @@ import { address, clean } from "./plain.js";
 const HEADINGS = [smd.HEADING_1, smd.HEADING_2, smd.HEADING_3, smd.HEADING_4, smd.HEADING_5, smd.HEADING_6];
 const LANGUAGES = { python: "py", py: "py", javascript: "js", js: "js", typescript: "js", ts: "js", bash: "bash",
   sh: "bash", shell: "bash", json: "json", yaml: "yaml", yml: "yaml", toml: "toml", html: "xml", xml: "xml",
-  css: "css", diff: "diff" };
+  css: "css", diff: "diff", vibe: "vibe" };
 const CLASSES = { cmnt: "c", kwd: "k", str: "s", num: "n", bool: "n", func: "f", class: "f", var: "b", type: "b",
   section: "k", insert: "s", deleted: "c", err: "e" };
 
@@ -28,8 +28,8 @@ function renderer(root) {
     else if (type === smd.CHECKED) node.setAttribute("checked", "");
     else {
       // What stands behind an address in quotes is a title.
-      const href = address(value.replace(/\s+["'(].*$/s, ""));
-      if (!href) return;
+      const given = value.replace(/\s+["'(].*$/s, ""), href = address(given);
+      if (!href) { node.title = clean(given); return; }
       node.setAttribute("href", href);
       node.setAttribute("target", "_blank");
       node.setAttribute("rel", "noopener noreferrer nofollow");
@@ -41,8 +41,9 @@ function renderer(root) {
 async function colour(code) {
   const language = LANGUAGES[code.dataset.language?.toLowerCase()];
   if (!language || code.textContent.length > 50_000) return;
-  const pieces = [], { tokenize } = await import("speed-highlight");
-  await tokenize(code.textContent, language, (text, type) => {
+  const pieces = [], words = language === "vibe" ? (await import("./vibe.js")).default : language;
+  const { tokenize } = await import("speed-highlight");
+  await tokenize(code.textContent, words, (text, type) => {
     const piece = document.createElement("span");
     piece.className = `t-${CLASSES[type] ?? ""}`;
     piece.append(text);

@@ -5,7 +5,7 @@ import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Argument, headline, Result } from "./renderers.js";
+import { Argument, headline, Result, ResultRenderers } from "./renderers.js";
 import { Ago, cost, money, State } from "./runs.js";
 import { ask, inbox, innerOf, main, post, problem, run, runLink, sayingAt, stepLink, where } from "./state.js";
 import { texts } from "./texts.js";
@@ -47,7 +47,7 @@ function Opened({ id, step }) {
   const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
   useEffect(() => {
     let live = true;
-    ask(`${stepAddress(id, step.path)}&rows=${rows}`)
+    ask(`${stepAddress(id, step.path)}&rows=${rows}&own=${ResultRenderers.kinds()}`)
       .then((data) => live && setFound(data), (error) => live && setFailure(error.message));
     return () => { live = false; };
   }, [id, step.path, step.state, rows]);
@@ -79,12 +79,14 @@ function useSeen(wanted) {
   return [box, seen];
 }
 
-const opens = (step) => step.came?.collapsed === false || step.state === "failed";
+// A call that came back with a failure has failed for whoever looks.
+const stateOf = (step) => step.state === "done" && step.came?.state === "failed" ? "failed" : step.state;
+const opens = (step) => step.came?.collapsed === false || (stateOf(step) === "failed" && step.came?.collapsed !== true);
 
 function Line({ step }) {
   const facts = [lasted(step), step.outputTokens != null || step.inputTokens != null ? texts.tokens(step.inputTokens, step.outputTokens) : "",
     step.kind === "request" && step.state === "done" && step.cost == null && !step.isPrivate ? texts.live.unpriced : money(step.cost), step.attempt > 1 ? texts.attempt(step.attempt) : ""].filter(Boolean);
-  return html`<span class=${`dot ${step.state}`} role="img" aria-label=${texts.states[step.state] ?? step.state}></span>
+  return html`<span class=${`dot ${stateOf(step)}`} role="img" aria-label=${texts.states[stateOf(step)] ?? step.state}></span>
     <span class="kind">${texts.kinds[step.kind] ?? step.kind}</span>
     <span class="what">${step.isPrivate ? html`<span class="quiet">${texts.private}</span>` : html`<strong>${clean(step.head)}</strong>`}
       ${step.given && step.given !== "{}" && html` <code class="given">${clean(step.given)}</code>`}

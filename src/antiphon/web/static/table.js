@@ -29,8 +29,14 @@ function chosen(body, found, sort, filter) {
   return order;
 }
 
+// How long a cell is as it is written, in characters.
+function written(value, type) {
+  if (type === "date" && value !== null && date(value)) return words(value).length === 10 ? 10 : 25;
+  return (isNumber(value) && type === "number" ? value.toLocaleString("en", { maximumFractionDigits: 20 }) : words(value)).length;
+}
+
 const widths = (body) => body.columns.map((column, i) => {
-  const longest = body.rows.slice(0, 200).reduce((most, row) => Math.max(most, words(row[i]).length), 0);
+  const longest = body.rows.slice(0, 200).reduce((most, row) => Math.max(most, written(row[i], column.type)), 0);
   return Math.min(Math.max(longest, words(column.label).length + 3, 5), 44) + 2;
 });
 
@@ -64,7 +70,7 @@ export function Table({ body, more, height }) {
       <span class="quiet" role="status">${texts.rows(order.length, all)}</span>
       ${body.moreColumns ? html`<span class="quiet">${texts.moreColumns(body.moreColumns)}</span>` : null}
     </div>
-    <div class="scroll" ref=${box} tabindex="0" role="region" aria-label=${texts.rows(order.length, all)}
+    <div class="scroll" ref=${box} tabindex="0" role="group" aria-label=${texts.rows(order.length, all)}
          style=${{ maxHeight: `${(lines + 1.3) * HEIGHT + 4}px` }} onScroll=${scrolled}>
       <table aria-rowcount=${all + 1} style=${{ width: `${columns.reduce((a, b) => a + b, 0)}ch` }}>
         <colgroup>${columns.map((width) => html`<col style=${{ width: `${width}ch` }} />`)}</colgroup>

@@ -110,4 +110,11 @@ export const texts = {
     open: "Open",
     moreParts: (number) => `Show ${count(number, "more run")}`,
   },
+  drawn: {
+    broken: (name, why) => `A module that draws results could not be loaded: ${name}: ${why}`,
+    empty: "(empty)",
+    html: "How the HTML is shown",
+    ways: { source: "Source", page: "Page", scripts: "Page with scripts" },
+    frame: (name) => `${name || "HTML"}, as a page that can do nothing outside of it`,
+  },
 };

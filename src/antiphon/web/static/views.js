@@ -18,6 +18,7 @@ function More({ body, more, what }) {
 }
 
 function Text({ body, more, exact }) {
+  if (!body.lines.length && !body.more) return html`<p class="quiet">${texts.drawn.empty}</p>`;
   return html`<div class="text">${body.lines.map((line) => html`<div class="line"><${Piece} of=${line} exact=${exact} /></div>`)}</div>
     <${More} body=${body} more=${more} what=${texts.lines} />`;
 }
@@ -29,10 +30,10 @@ function Markdown({ body, more }) {
 const Tokens = ({ of, text, exact }) => of && !exact ? of.map(([kind, piece]) => html`<span class=${`t-${kind}`}>${clean(piece)}</span>`)
   : html`<${Piece} of=${text} exact=${exact} />`;
 
-function Code({ body, more, exact }) {
+function Code({ body, more, exact, title }) {
   const numbered = body.first != null;
-  return html`${body.path ? html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code></p>` : null}
-    <div class="code scroll" tabindex="0" role="region" aria-label=${body.language || "code"}><pre>${body.lines.map((line, i) => html`
+  return html`${body.path && (exact || words(body.path) !== title) ? html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code></p>` : null}
+    <div class="code scroll" tabindex="0" role="group" aria-label=${body.language || "code"}><pre>${body.lines.map((line, i) => html`
       <div class="line">${numbered && html`<span class="number" aria-hidden="true">${body.first + i}</span>`}<code><${Tokens} of=${body.tokens?.[i]} text=${line} exact=${exact} />${"\n"}</code></div>`)}</pre></div>
     <${More} body=${body} more=${more} what=${texts.lines} />`;
 }
@@ -48,7 +49,7 @@ function pairs(lines) {
   for (const line of lines) {
     if (line.mark === "-") old.push(line);
     else if (line.mark === "+") young.push(line);
-    else { flush(); rows.push([line, line]); }
+    else { flush(); rows.push(line.mark ? [line, line] : [line]); }
   }
   flush();
   return rows;
@@ -61,22 +62,26 @@ const Side = ({ line, side }) => html`<td class="number">${line?.[side] ?? ""}</
 function Hunk({ hunk, paired }) {
   const heading = words(hunk.heading) && html`<tr class="hunk"><td colspan="4"><${Piece} of=${hunk.heading} /></td></tr>`;
   if (paired) {
-    return html`${heading}${pairs(hunk.lines).map(([old, young]) => html`<tr><${Side} line=${old} side="old" /><${Side} line=${young} side="new" /></tr>`)}`;
+    return html`${heading}${pairs(hunk.lines).map((row) => row.length < 2 ? html`<tr class="about"><td colspan="4"><${Piece} of=${row[0].text} /></td></tr>`
+      : html`<tr><${Side} line=${row[0]} side="old" /><${Side} line=${row[1]} side="new" /></tr>`)}`;
   }
   return html`${heading}${hunk.lines.map((line) => html`<tr class=${MARKS[line.mark] ?? (line.mark ? "" : "about")}>
     <td class="number">${line.old ?? ""}</td><td class="number">${line.new ?? ""}</td><td class="mark">${line.mark}</td>
     <td class="content"><${Tokens} of=${line.tokens} text=${line.text} /></td></tr>`)}`;
 }
 
-function Diff({ body, more }) {
+function Diff({ body, more, exact, title }) {
   const [paired, setPaired] = useState(false);
   const said = texts.changes[body.change];
+  // There is something to set beside something else.
+  const pairable = body.isPaired || body.hunks.some((hunk) => hunk.lines.some((line) => line.mark === "-"));
   const way = (value, label) => html`<button type="button" aria-pressed=${paired === value} onClick=${() => setPaired(value)}>${label}</button>`;
-  return html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code>
-      ${body.added != null && html`<span class="added">+${body.added}</span> <span class="removed">−${body.removed}</span>`}
+  return html`<p class="file">${(exact || words(body.path) !== title) && html`<code class="path"><${Piece} of=${body.path} exact=${exact} /></code>`}
+      ${body.added ? html`<span class="added">+${body.added}</span>` : null}${body.removed ? html`<span class="removed">−${body.removed}</span>` : null}
       ${said && html`<span class="quiet">${said}</span>`}${body.isComplete === false && html`<span class="quiet">${texts.incomplete}</span>`}
-      ${body.isPaired && body.hunks.length > 0 && html`<span class="ways" role="group" aria-label=${texts.diffView}>${way(false, texts.unified)}${way(true, texts.sideBySide)}</span>`}</p>
-    ${body.hunks.length > 0 && html`<div class="diff scroll" tabindex="0" role="region" aria-label=${`diff ${clean(words(body.path))}`}><table class=${paired ? "paired" : "unified"}>
+      ${pairable && body.hunks.length > 0 && html`<span class="ways" role="group" aria-label=${texts.diffView}>${way(false, texts.unified)}${way(true, texts.sideBySide)}</span>`}</p>
+    ${body.hunks.length > 0 && html`<div class="diff scroll" tabindex="0" role="group" aria-label=${`diff ${clean(words(body.path))}`}><table class=${paired ? "paired" : "unified"}>
+      ${paired && html`<colgroup><col /><col /><col /><col /></colgroup>`}
       <tbody>${body.hunks.map((hunk) => html`<${Hunk} hunk=${hunk} paired=${paired} />`)}</tbody></table></div>`}
     <${More} body=${body} more=${more} what=${texts.lines} />`;
 }
@@ -85,8 +90,8 @@ const ICONS = { directory: "▸", symlink: "↪", file: "", "": "" };
 
 function Files({ body, more }) {
   return html`<p class="file"><code class="path"><${Piece} of=${body.path} /></code>${body.isComplete === false && html`<span class="quiet">${texts.incomplete}</span>`}</p>
-    <div class="scroll" tabindex="0" role="region" aria-label=${clean(words(body.path))}><table class="files"><thead><tr><th scope="col">${texts.name_}</th><th scope="col" class="right">${texts.size}</th><th scope="col">${texts.modified}</th></tr></thead>
-    <tbody>${body.entries.map((entry) => html`<tr class=${entry.type || "file"}><td><span aria-hidden="true">${ICONS[entry.type ?? ""]}</span> <${Piece} of=${entry.name} />${entry.type === "directory" ? "/" : ""}</td>
+    <div class="scroll" tabindex="0" role="group" aria-label=${clean(words(body.path))}><table class="files"><thead><tr><th scope="col">${texts.name_}</th><th scope="col" class="right">${texts.size}</th><th scope="col">${texts.modified}</th></tr></thead>
+    <tbody>${body.entries.map((entry) => html`<tr data-type=${entry.type || "file"}><td><span class="icon" aria-hidden="true">${ICONS[entry.type ?? ""]}</span> <${Piece} of=${entry.name} />${entry.type === "directory" ? "/" : ""}</td>
       <td class="right">${bytes(entry.size)}</td><td>${entry.modified == null ? "" : html`<${Value} value=${entry.modified} type="date" />`}</td></tr>`)}</tbody></table></div>
     <${More} body=${body} more=${more} what=${texts.items} />`;
 }
@@ -121,14 +126,23 @@ function Picture({ body }) {
 
 const Key = ({ of, exact }) => of === null ? null : html`<span class="key"><${Piece} of=${of} exact=${exact} /></span><span class="colon">: </span>`;
 
+// What has more in it than this is not opened by itself, nor is anything in it.
+const WIDE = 30;
+// A list of a few plain values is read in a line.
+const isShort = (node) => node.shape === "list" && node.nodes?.length <= 8 && !node.more
+  && node.nodes.every((each) => each.type === "leaf" && words(each.value).length <= 40);
+const Short = ({ node, exact }) => html`<div class="leaf"><${Key} of=${node.key} exact=${exact} /><span class="quiet">[</span>${node.nodes.map((each, i) => html`
+  ${i > 0 && html`<span class="quiet">, </span>`}<${Value} value=${each.value} type=${node.format} exact=${exact} />`)}<span class="quiet">]</span></div>`;
+
 function Branch({ node, level, exact }) {
-  const [open, setOpen] = useState(level < 2 && node.nodes?.length <= 30);
+  const [open, setOpen] = useState(level === 0 || (level < 2 && node.nodes?.length <= WIDE));
   const nodes = node.nodes ?? [], count = nodes.length + (node.more ?? 0);
   const about = node.shape === "list" ? `[${texts.list(count)}]` : `{${texts.object(count)}}`;
   if (count === 0) return html`<div class="leaf"><${Key} of=${node.key} exact=${exact} /><span class="quiet">${node.shape === "list" ? "[]" : "{}"}</span></div>`;
+  if (isShort(node)) return html`<${Short} node=${node} exact=${exact} />`;
   return html`<details open=${open} onToggle=${(event) => event.target === event.currentTarget && setOpen(event.target.open)}>
     <summary><${Key} of=${node.key} exact=${exact} /><span class="quiet">${about}</span></summary>
-    ${open && html`<div class="nodes">${nodes.map((each) => html`<${Node} node=${each} level=${level + 1} exact=${exact} />`)}
+    ${open && html`<div class="nodes">${nodes.map((each) => html`<${Node} node=${each} level=${level + (nodes.length > WIDE ? 2 : 1)} exact=${exact} />`)}
       ${node.more ? html`<p class="quiet">${texts.left(node.more, texts.items)}</p>` : null}</div>`}</details>`;
 }
 
@@ -144,7 +158,7 @@ function Output({ body, more }) {
   const failed = body.exitCode != null && body.exitCode !== 0;
   return html`<div class="terminal">
     ${body.command && html`<pre class="command"><span aria-hidden="true">$ </span><${Piece} of=${body.command} /></pre>`}
-    <pre class="scroll" tabindex="0" role="region" aria-label=${clean(words(body.command)) || "output"}>${lines(body.lines)}${body.more ? html`<${More} body=${body} more=${more} what=${texts.lines} />` : null}${lines(body.tail ?? [])}</pre>
+    <pre class="scroll" tabindex="0" role="group" aria-label=${clean(words(body.command)) || "output"}>${lines(body.lines)}${body.more ? html`<${More} body=${body} more=${more} what=${texts.lines} />` : null}${lines(body.tail ?? [])}</pre>
     <p class="quiet">${body.dropped ? `${texts.dropped(body.dropped)} ` : ""}${body.exitCode != null && html`<span class=${failed ? "bad" : "good"}>${texts.exit(words(body.exitCode))}</span>`}</p></div>`;
 }
 

@@ -1,0 +1,27 @@
+// Modules of others that draw kinds of results. One that is broken is told, and keeps nobody from anything.
+import { signal } from "@preact/signals";
+import { texts } from "./texts.js";
+
+// How long the page waits for them, and one of them for the one before it, in milliseconds.
+const PATIENCE = 2000;
+
+export const broken = signal([]);
+
+const pause = () => new Promise((done) => setTimeout(done, PATIENCE));
+
+async function load(name) {
+  try {
+    await import(`./renderers/${name}`);
+  } catch (error) {
+    const said = texts.drawn.broken(`renderers/${name}`, String(error));
+    console.error(said);
+    broken.value = [...broken.value, said];
+  }
+}
+
+// In their order: where two draw the same kind, the later one counts.
+async function loadAll(names) {
+  for (const each of names) await Promise.race([load(each), pause()]);
+}
+
+export const loaded = (names) => names.length ? Promise.race([loadAll(names), pause()]) : null;

@@ -1,0 +1,12 @@
+// The colours of programs of ours in fences: the words of `antiphon.lang.highlight`.
+const KEYWORDS = "let const function if else for in while break continue return throw try catch yield do vibe ask import export and or not private async model type tool test from as default local none verbose forget compress py pure";
+
+export default [
+  { type: "cmnt", match: /\/\/.*|\/\*[^]*?\*\//g },
+  { type: "str", match: /"(\\[^]|[^"\\\n])*"?|'(\\[^]|[^'\\\n])*'?|`(\\[^]|[^`\\])*`?/g },
+  { type: "type", match: /\b(text|number|boolean|json|prompt)\b/g },
+  { type: "bool", match: /\b(true|false|null)\b/g },
+  { type: "kwd", match: new RegExp(`\\b(${KEYWORDS.replaceAll(" ", "|")})\\b`, "g") },
+  { expand: "num" },
+  { type: "func", match: /[a-zA-Z_]\w*(?=\s*\()/g },
+];
