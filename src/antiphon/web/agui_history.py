@@ -45,27 +45,36 @@ class _Stretch:
 def new_in(messages: Sequence[Message], ours: Conversation, is_unfinished: Callable[[str], bool]) -> New:
     """What is new to us; messages that a run of ours began to say and did not finish are nobody's history."""
     mine = _of_turns(ours)
-    theirs = _of_messages(messages)
-    if not _begins_with(theirs, mine):
-        theirs = _of_messages([each for each in messages if not (each.role == "assistant" and is_unfinished(each.id))])
-    if not _begins_with(theirs, mine):
+    said = _said_after(mine, messages)
+    if said is None:
+        said = _said_after(mine, _finished(messages, is_unfinished))
+    if said is None:
         raise Differs(
             "this thread is not what is written down here: it went on elsewhere, or was changed; what is written down"
             " is in the snapshot, from which the next run can go on"
         )
-    rest = theirs[len(mine) :]
-    said = [*theirs[len(mine) - 1].said[len(mine[-1].said) :]] if mine and mine[-1].is_users else []
-    for each in rest:
-        if not each.is_users:
-            raise Differs("this thread has words of the model that are not written down here")
-        said += each.said
     waiting = {call.id for call in ours.open_calls}
     answers = [each.result() for each in messages if isinstance(each, Answered)]
     return New(tuple(each for each in answers if each.call_id in waiting), tuple(said))
 
 
-def taken(messages: Sequence[Message], system: str) -> tuple[Conversation, New]:
+def _said_after(mine: list[_Stretch], messages: Sequence[Message]) -> list[UserPart] | None:
+    """What the user says after all that is known; nothing, where that is not how the messages begin."""
+    theirs = _of_messages(messages)
+    if not _begins_with(theirs, mine):
+        return None
+    known = len(mine[-1].said) if mine and mine[-1].is_users else 0
+    rest = theirs[len(mine) - bool(known) :]
+    return [part for each in rest for part in each.said][known:] if all(each.is_users for each in rest) else None
+
+
+def _finished(messages: Sequence[Message], is_unfinished: Callable[[str], bool]) -> list[Message]:
+    return [each for each in messages if each.role != "assistant" or not is_unfinished(each.id)]
+
+
+def taken(messages: Sequence[Message], system: str, is_unfinished: Callable[[str], bool]) -> tuple[Conversation, New]:
     """The history of a thread that is not known here, by the rules of conversations; what was said last is new."""
+    messages = _finished(messages, is_unfinished)
     last = len(messages)
     while last and isinstance(messages[last - 1], User):
         last -= 1
@@ -93,7 +102,7 @@ def messages_json(conversation: Conversation, name: str) -> list[dict[str, Any]]
     for number, turn in enumerate(conversation.turns):
         id = f"{name}.turn{number}"
         if isinstance(turn, UserTurn):
-            found.append({"id": id, "role": "user", "content": content_json(turn.parts)})
+            found.append({"id": id, "role": "user", "content": _said_json(turn)})
             continue
         calls = [
             {"id": each.id, "type": "function", "function": {"name": each.name, "arguments": each.arguments_json}}
@@ -103,6 +112,13 @@ def messages_json(conversation: Conversation, name: str) -> list[dict[str, Any]]
         found.append({"id": id, "role": "assistant", **words, **({"toolCalls": calls} if calls else {})})
         found += [_result_json(f"{id}.{each.call_id}", each) for each in turn.results]
     return found
+
+
+def _said_json(turn: UserTurn) -> str | list[dict[str, Any]]:
+    """What somebody said, so that it comes back in the same parts."""
+    parts = [each for part in turn.parts if (each := _plain(part)) is not None]
+    only = parts[0] if len(parts) == 1 else None
+    return only.text if isinstance(only, Text) else [_part_json(each) for each in parts]
 
 
 def content_json(parts: Sequence[Any]) -> str | list[dict[str, Any]]:

@@ -7,10 +7,10 @@ import os
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from antiphon.conversation import Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
 from antiphon.errors import AntiphonError, NotSavedError, OptionError, Unsettled
 from antiphon.journal.asks import ask_json
 from antiphon.session import Asks, Cancelled, Compacted, Context, Event, Run, Session
@@ -50,11 +50,11 @@ class Work:
     @classmethod
     def begun(cls, journal: Journal, agent: Agent, name: str, given: RunInput) -> Work:
         """A new run, which says what is new in the thread."""
-        ours = loaded(journal, name)
+        ours, is_unfinished = loaded(journal, name), partial(_is_unfinished, journal)
         if ours is None:
-            conversation, new = taken(given.messages, given.system)
+            conversation, new = taken(given.messages, given.system, is_unfinished)
         else:
-            conversation, new = ours, new_in(given.messages, ours, lambda id: _is_unfinished(journal, id))
+            conversation, new = ours, new_in(given.messages, ours, is_unfinished)
             conversation.system = given.system or conversation.system
         _answer(conversation, new.results)
         if not new.said and not conversation.ready():
@@ -126,10 +126,16 @@ class Work:
         except BaseException as raised:
             error = raised
         self._kept.over.wait(_PATIENCE)
-        self._save()
+        if error is None or self._has_answered():
+            self._save()
         if self.state == "cancelled" or isinstance(error, Cancelled):
             return None
         return error
+
+    def _has_answered(self) -> bool:
+        """Whether anything came of what was said; else the client says it again, or something else."""
+        turns = self._session.conversation.turns[len(self._known.turns) :]
+        return self._whole is not None or any(isinstance(turn, AssistantTurn) for turn in turns)
 
     def stop(self) -> None:
         """End the run, because nobody listens any more."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
-from antiphon.journal import Journal
+from antiphon.journal import Journal, Unfinished
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -88,7 +88,7 @@ def missing(error: ImportError) -> ConfigurationError:
 def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001
     from antiphon.web.sent import answer
 
-    status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError) else 500
+    status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError | Unfinished) else 500
     return answer({"error": str(error)}, 400 if isinstance(error, OptionError) else status)
 
 
