@@ -110,4 +110,5 @@ export const texts = {
     open: "Open",
     moreParts: (number) => `Show ${count(number, "more run")}`,
   },
+  people: { me: (name, mayAct) => mayAct ? name : `${name}, who may look` },
 };
