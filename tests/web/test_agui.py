@@ -10,7 +10,9 @@ from typing import Any
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 
+from antiphon.cli import cli
 from antiphon.effects import Said
 from antiphon.fakes import Answer, Fail, Fake, call
 from antiphon.journal import Journal
@@ -90,7 +92,7 @@ def test_an_answer_comes_in_pieces_and_the_thread_is_saved(journal: Journal, pag
     with Store(journal.file.path) as store:
         (entry,) = store.list()
         assert (entry.id, entry.turns, entry.command) == (client.thread, 4, "agui")
-    assert [(each.kind, each.state) for each in journal.runs()] == [("chat", "done")] * 2
+    assert [(each.kind, each.state) for each in journal.runs()] == [("agui", "done")] * 2
     assert {each.id for each in journal.runs()} == {f"{client.thread}-run1", f"{client.thread}-run2"}
 
 
@@ -351,10 +353,53 @@ def test_whoever_answers_first_counts_also_on_the_page(journal: Journal, page: A
     journal.answer(f"{client.thread}-run1", question.path, Said("mine", allowed=False))
     events = client.run(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": True}}])
     (note,) = [each for each in events if each["type"] == "CUSTOM"]
-    assert note["value"]["why"] == "somebody else was faster: mine"
+    assert note["value"] == {"interruptId": interrupt["id"], "why": "somebody else was faster: mine"}
     (result,) = [each for each in events if each["type"] == "TOOL_CALL_RESULT"]
     assert "denied: mine" in result["content"]
     assert ran == []
+
+
+def test_a_client_that_has_forgotten_what_was_asked_goes_on_when_it_is_answered_elsewhere(
+    journal: Journal, page: Any, antiphon_fake: Fake
+):
+    antiphon_fake.play(Answer("", [call("remove", path="a"), call("remove", path="b")]), "Done.")
+    client = Client(page)
+    _, second = outcome(client.ask("Go."))["interrupts"]
+    id = f"{client.thread}-run1"
+    one, two = journal.questions(id)
+    journal.answer(id, one.path, Said())
+    assert outcome(client.run())["interrupts"] == [second]
+    journal.answer(id, two.path, Said(allowed=False))
+    refused = client.post(messages=[*client.messages, {"id": "u9", "role": "user", "content": "Well?"}])
+    assert (refused.status_code, "has its answers" in refused.json()["error"]) == (409, True)
+    assert outcome(client.run()) == {"type": "success"}
+    assert ran == ["a"]
+    assert len(antiphon_fake.requests) == 2
+
+
+def test_a_run_of_a_thread_goes_on_in_a_terminal_and_the_client_hears_of_it(
+    tmp_path: Path, antiphon_fake: Fake, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-secret-0123456789")
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", antiphon_fake.base_url("anthropic"))
+    antiphon_fake.play(call("write_file", path="a.txt", content="hi"), "Written.", "Yes.")
+    journal = Journal()
+    client = Client(app(journal=journal, token=TOKEN, model=MODEL, tools="all"))
+    (interrupt,) = outcome(client.ask("Write."))["interrupts"]
+    id = f"{client.thread}-run1"
+    (question,) = journal.questions(id)
+    journal.answer(id, question.path, Said())
+    resumed = CliRunner().invoke(cli, ["runs", "resume", id])
+    assert (resumed.exit_code, "Written." in resumed.output) == (0, True)
+    assert (tmp_path / "a.txt").read_text() == "hi"
+    late = client.post(resume=[{"interruptId": interrupt["id"], "status": "resolved", "payload": {"approved": False}}])
+    assert late.status_code == 409
+    assert "somebody else was faster: allowed; run" in late.json()["error"]
+    assert types(client.ask("Sure?")) == ["RUN_STARTED", "MESSAGES_SNAPSHOT", "RUN_ERROR"]
+    assert outcome(client.ask("Sure?")) == {"type": "success"}
+    journal.close()
 
 
 # Tools of the client

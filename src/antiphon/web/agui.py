@@ -104,17 +104,22 @@ class Agui:
         if given.resume:
             id, told = self._settled(given)
             return Work.resumed(self._journal, agent, name, given, id, told)
-        waiting = self._waiting(name)
-        if waiting is not None:
+        left = self._left(name)
+        if left is None:
+            return Work.begun(self._journal, agent, name, given)
+        if self._journal.questions(left, 1):
             # Nobody has decided it, and it is not for us to do so.
-            return [*_first(given), _last(given, _interrupts(self._journal, waiting))]
-        return Work.begun(self._journal, agent, name, given)
+            return [*_first(given), _last(given, _interrupts(self._journal, left))]
+        if given.messages and given.messages[-1].role == "user":
+            raise NotReadyError(
+                f"run {left!r} of this thread has its answers, and goes on before anything else is said"
+            )
+        return Work.resumed(self._journal, agent, name, given, left, [])
 
     def _settled(self, given: RunInput) -> tuple[str, list[Sent]]:
         """The run that goes on, with what is said to its questions; and what is to be told of those answered before."""
         from antiphon.web.agui_input import answer_json
         from antiphon.web.inbox import settle_as
-        from antiphon.web.steps import entry_at
         from antiphon.web.stored import row_at
 
         entries = {_asked(each): each for each in given.resume or ()}
@@ -122,18 +127,19 @@ class Agui:
         rows = {path: row_at(self._journal, id, path) for _, _, path in entries}
         if uncovered := [each.text for each in self._journal.questions(id) if each.path not in rows]:
             raise OptionError(f"`resume` answers every interrupt of a run, or gives it up; missing: {uncovered[0]}")
-        answers = {
-            (path, hash): answer_json(str(entry_at(self._journal, rows[path]).asked.get("about")), each)
+        answers = [
+            (each.interrupt_id, {"path": path, "hash": hash, **answer_json(_about(self._journal, rows[path]), each)})
             for (_, hash, path), each in entries.items()
-        }
+        ]
         told: list[Sent] = []
-        for (path, hash), said in answers.items():
+        for interrupt, said in answers:
             try:
-                settle_as(self._journal, id, {"path": path, "hash": hash, **said})
+                settle_as(self._journal, id, said)
             except NotReadyError as error:
                 if self._journal.find(id).state not in ("waiting", "ready"):
                     raise NotReadyError(f"{error}; run {id!r} has gone on without you") from None
-                told.append({"type": "CUSTOM", "name": "antiphon.answered", "value": {"path": path, "why": str(error)}})
+                value = {"interruptId": interrupt, "why": str(error)}
+                told.append({"type": "CUSTOM", "name": "antiphon.answered", "value": value})
         return id, told
 
     def _run_of(self, given: RunInput, asked: Iterable[tuple[str, str, str]]) -> str:
@@ -144,15 +150,14 @@ class Agui:
             raise OptionError(f"run {run!r} is none of thread {given.thread_id!r}")
         return run
 
-    def _waiting(self, name: str) -> str | None:
-        """The run of a thread that waits for a person."""
+    def _left(self, name: str) -> str | None:
+        """The run of a thread that waits for a person, or has the answer by now."""
         rows = self._journal.read(
-            "SELECT id FROM runs WHERE kind = 'chat' AND state = 'waiting' ORDER BY created DESC LIMIT 200", ()
+            "SELECT id FROM runs WHERE kind IN ('agui', 'chat') AND state IN ('waiting', 'ready')"
+            " ORDER BY created DESC LIMIT 200",
+            (),
         )
-        for (id,) in rows:
-            if self._journal.find(id).begun_as.get("conversation") == name and self._journal.questions(id, 1):
-                return id
-        return None
+        return next((id for (id,) in rows if self._journal.find(id).begun_as.get("conversation") == name), None)
 
     # Telling
 
@@ -221,6 +226,12 @@ def _asked(entry: Resume) -> tuple[str, str, str]:
     run, _, rest = entry.interrupt_id.partition("/")
     hash, _, path = rest.partition("/")
     return unquote(run), hash, path
+
+
+def _about(journal: Journal, row: tuple[Any, ...]) -> str:
+    from antiphon.web.steps import entry_at
+
+    return str(entry_at(journal, row).asked.get("about"))
 
 
 def _interrupts(journal: Journal, run: str) -> Sent:

@@ -288,7 +288,9 @@ class _Keeps:
         }  # fmt: skip
         key = self.journal.keep_said(conversation)
         begun_as = {**ask_json(conversation, mode, prompt), **about}
-        return _Left(self, self.journal.begin("chat", title, begun_as, id=self.given.run_id, said=key))
+        # With these tools alone it can go on in a terminal too.
+        kind = "chat" if self.tools and not self.given.tools else "agui"
+        return _Left(self, self.journal.begin(kind, title, begun_as, id=self.given.run_id, said=key))
 
     def go_on(self, id: str) -> _Left:
         return _Left(self, self.journal.go_on(id))
