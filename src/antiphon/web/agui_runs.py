@@ -286,7 +286,7 @@ class _Keeps:
             "model": self.model,
             "offered": [each.model_dump() for each in self.given.tools or ()],
         }  # fmt: skip
-        key = self.journal.keep_said(conversation)
+        key = self.journal.keep_said(conversation.turns)
         begun_as = {**ask_json(conversation, mode, prompt), **about}
         # With these tools alone it can go on in a terminal too.
         kind = "chat" if self.tools and not self.given.tools else "agui"
