@@ -83,7 +83,9 @@ def post(journal: Journal, run: str, data: Any, **headers: str) -> httpx2.Respon
 # Who may ask
 
 
-@pytest.mark.parametrize("path", ["/", "/main.js", "/api/runs", "/api/inbox", "/api/runs/x/about", "/no-such"])
+@pytest.mark.parametrize(
+    "path", ["/", "/main.js", "/api/me", "/api/runs", "/api/inbox", "/api/runs/x/about", "/agui", "/no-such"]
+)
 def test_without_the_token_there_is_nothing(journal: Journal, path: str):
     wrong = {"cookie": f"antiphon-8321={TOKEN}"}
     other = {"cookie": "antiphon-8322=" + "0" * 64}
@@ -191,6 +193,8 @@ def test_only_the_page_itself_can_answer(journal: Journal, headers: dict[str, st
     [
         ("/api/runs", {"sec-fetch-site": "same-origin"}, 200),
         ("/api/runs", {"sec-fetch-site": "none"}, 200),
+        ("/api/me", {"sec-fetch-site": "same-origin"}, 200),
+        ("/api/me", {"sec-fetch-site": "cross-site"}, 403),
         ("/api/runs", {"sec-fetch-site": "same-site"}, 403),
         ("/api/runs", {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors"}, 403),
         ("/main.js", {"sec-fetch-site": "cross-site"}, 403),
@@ -203,7 +207,9 @@ def test_other_pages_read_nothing(journal: Journal, path: str, headers: dict[str
     assert response.status_code == status
 
 
-@pytest.mark.parametrize("path", ["/", "/login?token=x", "/main.js", "/api/runs", "/api/runs/none/about", "/none"])
+@pytest.mark.parametrize(
+    "path", ["/", "/login?token=x", "/main.js", "/api/me", "/api/runs/none/about", "/agui", "/none"]
+)
 def test_every_response_tells_browsers_to_be_strict(journal: Journal, path: str):
     page = app(journal=journal, token=TOKEN)
     for response in (*sent(page, ("GET", path, {})), *known(page, ("GET", path, {}))):

@@ -64,12 +64,15 @@ class Store:
         conversation: Conversation,
         *,
         id: str | None = None,
+        is_new: bool = False,
         model: str,
         command: str,
         usage: Usage | None = None,
         cost: float | None = None,
     ) -> str:
         """Save a conversation as a new one, or as the new state of the one with this `id`, and return its id.
+
+        With `is_new`, the `id` may be one that there is none of yet.
 
         Only what changed since it was last saved or loaded is written. `usage` and `cost` are what was spent since
         then; they add up. Where another process changed the saved conversation in the meantime, nothing is lost:
@@ -79,7 +82,10 @@ class Store:
             return ""
         with self._database.writing() as connection:
             written = Written.of(conversation, self.path, id)
-            id, written = self._home(connection, conversation, id, written, command)
+            if id is not None and is_new and _revision(connection, id) is None:
+                id, written = _insert(connection, command, id=id), None
+            else:
+                id, written = self._home(connection, conversation, id, written, command)
             same = rows.count_same(connection, id, conversation.turns, written)
             rows.write_turns(connection, id, conversation.turns, same, indexed=self._database.indexed)
             rows.write_head(connection, id, conversation, written)

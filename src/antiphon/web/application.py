@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
-from antiphon.journal import Journal
+from antiphon.journal import Journal, Unfinished
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from antiphon.session import Asks
+    from antiphon.tools import Tool
     from antiphon.web.going import Going
 
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
@@ -28,32 +30,39 @@ def app(
     token: str = "",
     origins: Sequence[str] = (),
     renderers: str | PathLike[str] | None = None,
+    model: str | Asks | None = None,
+    tools: str | Iterable[Callable[..., Any] | Tool] = "none",
+    users: str | PathLike[str] | None = None,
 ) -> ASGI:
     """The page as an ASGI application, which can be mounted in another one.
 
     Whoever opens `login?token=TOKEN` may use it; without a `token` nobody can. `origins` are the addresses at which
     it is reached, such as `https://agents.example.org`; without them it is this machine, at any port. `renderers` is a
     directory of modules that draw further kinds of results, besides those of packages and of the configuration. The
-    journal is the user's own unless another is given.
+    journal is the user's own unless another is given. `model` and `tools` are those of AG-UI: a name, `none`, `read`
+    or `all`, or functions. `users` is the file of further people, as `antiphon serve users` writes it.
     """
     try:
         from starlette.applications import Starlette
         from starlette.routing import Route
     except ImportError as error:
         raise missing(error) from None
-    from antiphon.web import frames
+    from antiphon.web import agui, frames
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
     from antiphon.web.looking import routes as looks
     from antiphon.web.renderers import Renderers
+    from antiphon.web.users import Users
 
+    known_users = None if users is None else Users(users)
     known = journal if journal is not None else Journal()
     files = Files(Renderers(renderers))
     routes = _Routes(known, Going(known))
     run = "/api/runs/{id:path}"
     starlette = Starlette(
         routes=[
+            Route("/api/me", routes.me),
             Route("/api/runs", routes.runs),
             Route("/api/inbox", routes.inbox),
             Route("/api/events", routes.events),
@@ -64,11 +73,12 @@ def app(
             Route(f"{run}/go", routes.go, methods=["POST"]),
             *looks(known),
             *frames.routes(known),
+            *agui.routes(known, model, tools),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},
     )
-    return Guard(starlette, token or secrets.token_urlsafe(32), origins, files.policy)
+    return Guard(starlette, token or secrets.token_urlsafe(32), origins, files.policy, known_users)
 
 
 def missing(error: ImportError) -> ConfigurationError:
@@ -79,7 +89,7 @@ def missing(error: ImportError) -> ConfigurationError:
 def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001
     from antiphon.web.sent import answer
 
-    status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError) else 500
+    status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError | Unfinished) else 500
     return answer({"error": str(error)}, 400 if isinstance(error, OptionError) else status)
 
 
@@ -89,6 +99,13 @@ class _Routes:
     def __init__(self, journal: Journal, going: Going) -> None:
         self._journal = journal
         self._going = going
+
+    async def me(self, request: Request) -> Response:
+        from antiphon.web.guard import WHO
+        from antiphon.web.sent import answer
+
+        who = request.scope[WHO]
+        return answer({"name": who.name, "mayAct": who.may_act})
 
     def runs(self, request: Request) -> Response:
         from antiphon.web.sent import answer, number

@@ -1,7 +1,8 @@
-"""Who may ask: only pages of ours, at a name of ours, for somebody who has the token. Others are told why not."""
+"""Who may ask: only pages of ours, at a name of ours, for somebody who has a token. Others are told why not."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from antiphon.errors import OptionError
+from antiphon.web.users import User, Users, key_of
 
 #: The names of this machine: a page elsewhere can give its own name our address, but not these.
 _HERE = frozenset({"127.0.0.1", "localhost", "[::1]"})
@@ -26,15 +28,24 @@ _NO_TOKEN = (
 )
 
 
+#: Where a token may come with the request itself, because who asks there need not be a page.
+_BEARER = "/agui"
+#: How often is looked whether somebody who looks at something still may, in seconds.
+_OFTEN = 1.0
+#: Where the application finds who asks.
+WHO = "antiphon.user"
+
+
 class Guard:
     """Stands before an application. `policy` is what its pages may load and run, as browsers enforce it.
 
     A response that brings a policy of its own keeps that.
     """
 
-    def __init__(self, app: Any, token: str, origins: Sequence[str], policy: str) -> None:
+    def __init__(self, app: Any, token: str, origins: Sequence[str], policy: str, users: Users | None = None) -> None:
         self._app = app
-        self._token = token
+        self._owner = User("", key_of(token))
+        self._users = users
         self._origins = frozenset(map(_origin, origins))
         self._headers = (*_HEADERS, (b"content-security-policy", policy.encode()))
 
@@ -57,27 +68,55 @@ class Guard:
                 message = {**message, "headers": [*message.get("headers", ()), *ours]}
             await send(message)
 
-        refused = self._refused(request)
+        who = self._who(request)
+        refused = self._refused(request, who)
         if refused is not None:
             await _say(with_headers, *refused)
-        elif request.path == "/login":
+        elif who is None or request.path == "/login":
             await self._log_in(request, with_headers)
+        elif who is self._owner:
+            await self._app({**scope, WHO: who}, receive, with_headers)
         else:
-            await self._app(scope, receive, with_headers)
+            await self._while_known(who, {**scope, WHO: who}, receive, with_headers)
 
-    def _refused(self, request: _Asked) -> tuple[int, str] | None:
+    async def _while_known(self, who: User, scope: Any, receive: Any, send: Any) -> None:
+        """Answer somebody as long as he is a user; one who is removed sees nothing more, also of what he looks at."""
+        begun = False
+
+        async def noted(message: Any) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        work = asyncio.ensure_future(self._app(scope, receive, noted))
+        try:
+            while not work.done():
+                await asyncio.wait({work}, timeout=_OFTEN)
+                if who not in self._known:
+                    break
+            if work.done():
+                await work
+        finally:
+            work.cancel()
+        if not work.done():
+            await asyncio.wait({work})
+            await (send({"type": "http.response.body", "body": b""}) if begun else _say(send, 401, _NO_TOKEN))
+
+    def _refused(self, request: _Asked, who: User | None) -> tuple[int, str] | None:
         if not self._is_ours(request.host):
             return 421, f"There is no page at {request.host[:200]!r} here."
         if request.path == "/login" and request.is_reading:
             return None
-        if not self._is_known(request):
+        if who is None:
             return 401, _NO_TOKEN
         if request.is_reading:
             is_page = request.path == "/" and request.header("sec-fetch-mode") in ("", "navigate")
             if not is_page and request.header("sec-fetch-site") not in ("", "none", "same-origin"):
                 return 403, "Another page has asked for this."
-        elif not self._is_own(request):
+        elif not self._is_own(request) and not self._is_no_page(request):
             return 403, "Only the page itself can do this."
+        elif not who.may_act:
+            return 403, f"{who.name} may look here, and not act."
         return None
 
     def _is_ours(self, host: str) -> bool:
@@ -90,27 +129,48 @@ class Guard:
         known = self._origins or {f"{request.scheme}://{request.host}"}
         return origin in known and request.header("sec-fetch-site") == "same-origin"
 
-    # The token
+    def _is_no_page(self, request: _Asked) -> bool:
+        """Whether a server asks, with a token: no page can make a browser send one."""
+        from_page = request.has("origin") or request.has("sec-fetch-site")
+        return request.path == _BEARER and bool(request.bearer) and not from_page
 
-    def _is_known(self, request: _Asked) -> bool:
-        wanted = self._pass(request).encode()
-        return any(hmac.compare_digest(each.encode(), wanted) for each in request.cookies(self._cookie(request)))
+    # The tokens
+
+    @property
+    def _known(self) -> tuple[User, ...]:
+        return (self._owner, *(() if self._users is None else self._users.all))
+
+    def _who(self, request: _Asked) -> User | None:
+        """Who asks: whose cookie, or where that may be, whose token it is."""
+        if request.path == _BEARER and request.bearer:
+            return self._with(request.bearer)
+        given = [each.encode() for each in request.cookies(self._cookie(request))]
+        found: User | None = None
+        for user in self._known if given else ():
+            wanted = self._pass(request, user).encode()
+            found = user if any(hmac.compare_digest(each, wanted) for each in given) else found
+        return found
+
+    def _with(self, token: str) -> User | None:
+        key = key_of(token)
+        return next((each for each in self._known if hmac.compare_digest(each.key, key)), None) if token else None
 
     def _cookie(self, request: _Asked) -> str:
         """The name of the cookie: browsers send cookies to all ports of a machine."""
         return f"antiphon-{request.port}"
 
-    def _pass(self, request: _Asked) -> str:
+    def _pass(self, request: _Asked, user: User) -> str:
         """What the cookie holds: of use at this place alone, and not the token."""
-        return hmac.new(self._token.encode(), self._cookie(request).encode(), hashlib.sha256).hexdigest()
+        return hmac.new(user.key.encode(), self._cookie(request).encode(), hashlib.sha256).hexdigest()
 
     async def _log_in(self, request: _Asked, send: Any) -> None:
-        if not hmac.compare_digest(request.token.encode(), self._token.encode()):
+        user = self._with(request.token)
+        if user is None:
             await _say(send, 401, _NO_TOKEN)
             return
         secure = "; Secure" if request.scheme == "https" else ""
         where = f"; Path={request.root}/; HttpOnly; SameSite=Strict{secure}"
-        cookie = f"{self._cookie(request)}={self._pass(request)}{where}"
+        cookie = f"{self._cookie(request)}={self._pass(request, user)}{where}"
         await _say(send, 303, "", (b"location", b"./"), (b"set-cookie", cookie.encode()))
 
 
@@ -133,6 +193,16 @@ class _Asked:
         """A header that is there once; one that is there twice says nothing."""
         found = [value for key, value in self._headers if key.lower() == name.encode()]
         return found[0].decode("latin-1").strip() if len(found) == 1 else ""
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a header, however often."""
+        return any(key.lower() == name.encode() for key, _ in self._headers)
+
+    @property
+    def bearer(self) -> str:
+        """The token that came with the request."""
+        scheme, _, token = self.header("authorization").partition(" ")
+        return token.strip() if scheme.lower() == "bearer" else ""
 
     def cookies(self, name: str) -> list[str]:
         """All cookies of a name: what else runs on this machine may have set others, and any nonsense beside them."""

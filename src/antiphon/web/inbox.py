@@ -60,6 +60,14 @@ def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
 
 def settle(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> dict[str, Any]:
     """Take what somebody said to the question that was shown, and let the run go on; how it does."""
+    settle_as(journal, id, given)
+    now = run(journal, id)
+    goes_on = now["isRun"] or journal.is_shared or going.go_on(id)
+    return {"state": now["state"], "goesOn": goes_on, "resume": f"antiphon runs resume {id}"}
+
+
+def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
+    """Take what somebody said to the question that was shown, if nobody was faster."""
     path, hash, said = _taken(given)
     row = row_at(journal, id, path)
     if row[2] != "person" or row[3] != hash:
@@ -72,9 +80,6 @@ def settle(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> di
     if entry.state != "waiting":
         raise NotReadyError(_settled(entry.outcome.value if entry.outcome is not None else None))
     journal.answer(id, path, said)
-    now = run(journal, id)
-    goes_on = now["isRun"] or journal.is_shared or going.go_on(id)
-    return {"state": now["state"], "goesOn": goes_on, "resume": f"antiphon runs resume {id}"}
 
 
 def _taken(given: dict[str, Any]) -> tuple[str, str, Said]:

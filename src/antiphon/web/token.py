@@ -10,6 +10,8 @@ from antiphon._places import user_directory
 from antiphon.errors import StoreError
 
 _BYTES = 32
+#: No file of ours is longer.
+_LARGEST = 1_000_000
 
 
 def kept_token() -> str:
@@ -17,28 +19,33 @@ def kept_token() -> str:
     file = user_directory("data") / "web-token"
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _read(file) or _made(file)
+        token = private_text(file).strip()
+        return token if len(token) >= _BYTES else _made(file)
     except OSError as error:
         raise StoreError(f"the token of the page, {file}, cannot be kept: {error.strerror}") from None
 
 
-def _read(file: Path) -> str:
-    """What is in the file; nothing, where others could have read or written it."""
+def private_text(file: Path) -> str:
+    """What is in a file; nothing, where there is none, or others could have read or written it."""
     try:
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except FileNotFoundError:
         return ""
     with os.fdopen(handle, encoding="ascii", errors="replace") as opened:
         mode = os.fstat(handle).st_mode
-        token = opened.read(1000).strip()
-    is_private = os.name != "posix" or not mode & 0o077
-    return token if is_private and len(token) >= _BYTES else ""
+        text = opened.read(_LARGEST)
+    return text if os.name != "posix" or not mode & 0o077 else ""
+
+
+def write_privately(file: Path, text: str) -> None:
+    """Write a file that nobody else can read: the old one or the new one, never half of it."""
+    new = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as opened:
+        opened.write(text)
+    new.replace(file)
 
 
 def _made(file: Path) -> str:
     token = secrets.token_urlsafe(_BYTES)
-    new = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as opened:
-        opened.write(token)
-    new.replace(file)
+    write_privately(file, token)
     return token

@@ -4,7 +4,7 @@ import { html } from "./html.js";
 import { clean, visible } from "./plain.js";
 import { Argument, Result } from "./renderers.js";
 import { Ago } from "./runs.js";
-import { inbox, post, runLink, said, stepLink } from "./state.js";
+import { inbox, mayAct, post, runLink, said, stepLink } from "./state.js";
 import { texts } from "./texts.js";
 
 const key = (item) => `${item.run}\n${item.path}\n${item.hash}`;
@@ -23,12 +23,12 @@ function Approval({ item }) {
     ${!(item.call && item.text.startsWith(`May \`${item.call.name}\` run`)) && html`<p class="asked">${visible(item.text)}</p>`}
     ${item.call?.change && html`<${Result} view=${item.call.change} exact=${true} />`}
     <dl class="arguments whole">${given.length ? given.map((each) => html`<${Argument} ...${each} exact=${true} />`) : html`<div class="quiet">${texts.noArguments}</div>`}</dl>
-    <form class="decide" onSubmit=${(event) => event.preventDefault()}>
+    ${mayAct.value && html`<form class="decide" onSubmit=${(event) => event.preventDefault()}>
       <button type="button" class="primary" onClick=${() => settle(item, { allowed: true }, texts.allowed)}>${texts.allow}</button>
       <button type="button" onClick=${() => settle(item, { allowed: true, always: true }, texts.allowed)}>${texts.always}</button>
       <span class="deny"><input type="text" aria-label=${texts.reason} placeholder=${texts.reason} value=${reason} onInput=${(event) => setReason(event.target.value)} />
       <button type="button" class="danger" onClick=${() => settle(item, { allowed: false, text: reason }, texts.denied)}>${texts.deny}</button></span>
-    </form>`;
+    </form>`}`;
 }
 
 function Question({ item }) {
@@ -36,8 +36,8 @@ function Question({ item }) {
   const send = (event) => { event.preventDefault(); settle(item, { text: answer }, texts.answered); };
   const typed = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(event); };
   return html`<p class="asked">${visible(item.text)}</p>
-    <form class="decide" onSubmit=${send}><textarea rows="2" aria-label=${texts.yourAnswer} placeholder=${texts.yourAnswer} value=${answer} onInput=${(event) => setAnswer(event.target.value)} onKeyDown=${typed}></textarea>
-    <button type="submit" class="primary">${texts.answer}</button></form>`;
+    ${mayAct.value && html`<form class="decide" onSubmit=${send}><textarea rows="2" aria-label=${texts.yourAnswer} placeholder=${texts.yourAnswer} value=${answer} onInput=${(event) => setAnswer(event.target.value)} onKeyDown=${typed}></textarea>
+    <button type="submit" class="primary">${texts.answer}</button></form>`}`;
 }
 
 function Settled({ item, settled }) {

@@ -7,7 +7,7 @@ import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Argument, headline, Result, ResultRenderers } from "./renderers.js";
 import { Ago, cost, money, State } from "./runs.js";
-import { ask, inbox, innerOf, main, post, problem, run, runLink, sayingAt, stepLink, where } from "./state.js";
+import { ask, inbox, innerOf, main, mayAct, post, problem, run, runLink, sayingAt, stepLink, where } from "./state.js";
 import { texts } from "./texts.js";
 
 // What is seldom looked at is fetched then.
@@ -157,7 +157,7 @@ export function Run({ id }) {
       ${known.parent && html`<span>${texts.partOf} <a href=${runLink(known.parent)}>${known.parent}</a></span>`}</p></div></header>
     ${known.failure && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
     ${known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}
-    ${resumable && html`<${GoOn} id=${id} />`}
+    ${resumable && mayAct.value && html`<${GoOn} id=${id} />`}
     ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
     ${main.changes.value > 0 && html`<${Changes} store=${main} />`}
     ${known.parts > 0 && html`<${Parts} run=${known} />`}

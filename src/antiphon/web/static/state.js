@@ -1,5 +1,5 @@
 // What the page knows: one stream brings it, and it is set once for each frame that is drawn.
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { parsed } from "./plain.js";
 
 export const place = signal(location.hash);
@@ -9,6 +9,9 @@ export const problem = signal("");
 export const connection = signal("new");
 // What was said here, by run and path, and what came of it.
 export const said = signal({});
+// Who looks at the page, and whether he may act: until that is known he may not.
+export const me = signal({ name: "", mayAct: false });
+export const mayAct = computed(() => me.value.mayAct);
 
 // A run that is looked at: what is known of it, the order of its steps, each step as a signal of its own, the paths of
 // those inside each, and what is being said at a step. So what is new costs as much as there is of it.
@@ -148,7 +151,10 @@ function open() {
   for (const each of parts.values()) { asked.append("with", each.id); asked.append("since", each.mark); }
   const where = main.id === null ? "api/events" : `api/runs/${encodeURIComponent(main.id)}/events`;
   source = new EventSource(`${where}?${asked}`);
-  source.onopen = () => { connection.value = "open"; };
+  source.onopen = () => {
+    connection.value = "open";
+    ask("api/me").then((data) => { me.value = data; }, () => {});
+  };
   source.onerror = () => {
     connection.value = connection.value === "out" ? "out" : "lost";
     // One that the browser has given up is begun again where it was; one who is not let in any more is told.

@@ -117,4 +117,5 @@ export const texts = {
     ways: { source: "Source", page: "Page", scripts: "Page with scripts" },
     frame: (name) => `${name || "HTML"}, as a page that can do nothing outside of it`,
   },
+  people: { me: (name, mayAct) => mayAct ? name : `${name}, who may look` },
 };

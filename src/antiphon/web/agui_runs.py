@@ -1,0 +1,325 @@
+"""The runs of AG-UI: a session on the conversation of a thread, written down so that it can wait for people."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
+
+from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
+from antiphon.errors import AntiphonError, NotSavedError, OptionError, Unsettled
+from antiphon.journal.asks import ask_json
+from antiphon.session import Asks, Cancelled, Compacted, Context, Event, Run, Session
+from antiphon.store import Store
+from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
+from antiphon.tools.signature import Arguments
+from antiphon.web.agui_events import Sent, Telling
+from antiphon.web.agui_history import new_in, taken
+from antiphon.web.agui_input import Answered, Offered, RunInput
+
+if TYPE_CHECKING:
+    from antiphon.journal import Journal, Running
+
+#: The model and the tools that answer.
+Agent = tuple[Asks, str | Iterable[Callable[..., Any] | Tool]]
+#: How long is waited for what is being written down, in seconds.
+_PATIENCE = 60.0
+
+
+class AtClient(Unsettled):
+    """A call that the client carries out."""
+
+
+class Work:
+    """A run that goes on, and whoever looks at it."""
+
+    def __init__(self, journal: Journal, name: str, kept: _Keeps, session: Session, known: Conversation) -> None:
+        self._journal = journal
+        self._name = name
+        self._kept = kept
+        self._session = session
+        self._known = known
+        #: The conversation as it was before it was made shorter, and how many turns there were then.
+        self._whole: tuple[Conversation, int] | None = None
+        self.told: list[Sent] = []
+
+    @classmethod
+    def begun(cls, journal: Journal, agent: Agent, name: str, given: RunInput) -> Work:
+        """A new run, which says what is new in the thread."""
+        ours, is_unfinished = loaded(journal, name), partial(_is_unfinished, journal)
+        if ours is None:
+            conversation, new = taken(given.messages, given.system, is_unfinished)
+        else:
+            conversation, new = ours, new_in(given.messages, ours, is_unfinished)
+            conversation.system = given.system or conversation.system
+        _answer(conversation, new.results)
+        if not new.said and not conversation.ready():
+            raise OptionError(f"there is nothing new to answer: {conversation.ready().reason}")
+        known = conversation.fork()
+        kept = _Keeps(journal, name, given, agent[1] if isinstance(agent[1], str) else "")
+        session = _session(agent, kept, given.tools or (), {}, conversation)
+        work = cls(journal, name, kept, session, known)
+        work._watch(session.start(list(new.said) or None, mode="chat"), 0)
+        return work
+
+    @classmethod
+    def resumed(cls, journal: Journal, agent: Agent, name: str, given: RunInput, id: str, told: list[Sent]) -> Work:
+        """A run that waited: with the tools that it had, and what the client's own have answered."""
+        known = loaded(journal, name) or Conversation()
+        about = journal.find(id).begun_as
+        offered = [Offered.model_validate(each) for each in about.get("offered", ())]
+        answers = {each.tool_call_id: each.result() for each in given.messages if isinstance(each, Answered)}
+        kept = _Keeps(journal, name, given, "")
+        session = _session(agent, kept, offered, answers, None)
+        work = cls(journal, name, kept, session, known)
+        work.told = told
+        ((count,),) = journal.read(
+            "SELECT count(*) FROM effects WHERE run = ? AND kind = 'request' AND state = 'done' AND path LIKE '1/r%'",
+            (id,),
+        )
+        work._watch(session.start_again(id), count)
+        return work
+
+    def _watch(self, run: Run[Any], replayed: int) -> None:
+        self._run = run
+        self.id = run.id
+        self.telling = Telling(run.id, self._session.conversation, self._known, replayed)
+        run.subscribe(self._shortened)
+
+    def _shortened(self, event: Event) -> None:
+        if isinstance(event.body, Compacted) and event.run == self.id:
+            self._whole = self._grown(event.body.before), len(self._session.conversation.turns)
+
+    async def happening(self, quiet: float) -> AsyncGenerator[Sent | None]:
+        """What is to be told, as it happens; nothing, where nothing has for a while."""
+        events = self._run.aevents()
+        following: asyncio.Future[Event] = asyncio.ensure_future(anext(events))
+        try:
+            while True:
+                await asyncio.wait({following}, timeout=quiet)
+                if not following.done():
+                    yield None
+                    continue
+                try:
+                    event = following.result()
+                except StopAsyncIteration:
+                    return
+                for each in self.telling.take(event):
+                    yield each
+                following = asyncio.ensure_future(anext(events))
+        finally:
+            following.cancel()
+
+    # The end
+
+    def end(self) -> BaseException | None:
+        """Wait until all is written down, and save the conversation; what the run failed with."""
+        error: BaseException | None = None
+        try:
+            self._run.wait()
+        except Unsettled:
+            pass
+        except BaseException as raised:
+            error = raised
+        self._kept.over.wait(_PATIENCE)
+        if error is None or self._has_answered():
+            self._save()
+        if self.state == "cancelled" or isinstance(error, Cancelled):
+            return None
+        return error
+
+    def _has_answered(self) -> bool:
+        """Whether anything came of what was said; else the client says it again, or something else."""
+        turns = self._session.conversation.turns[len(self._known.turns) :]
+        return self._whole is not None or any(isinstance(turn, AssistantTurn) for turn in turns)
+
+    def stop(self) -> None:
+        """End the run, because nobody listens any more."""
+        self._kept.is_stopped = True
+        self._run.cancel()
+        self.end()
+
+    @cached_property
+    def state(self) -> str:
+        """How it is, as it is written down."""
+        return self._journal.find(self.id).state
+
+    @property
+    def pending(self) -> list[str]:
+        """The calls that the client has to answer."""
+        return [call.id for call in self._session.conversation.open_calls]
+
+    def _save(self) -> None:
+        conversation = self._session.conversation
+        if self._whole is not None:
+            conversation = self._grown(conversation)
+        with _store(self._journal) as store:
+            store.save(
+                conversation, id=self._name, is_new=True, model=self._session.model.name, command="agui",
+                usage=self._run.usage, cost=self._run.cost,
+            )  # fmt: skip
+
+    def _grown(self, shorter: Conversation) -> Conversation:
+        """All that was said: what was left out for the model is still what the client has."""
+        if self._whole is None:
+            return shorter
+        before, count = self._whole
+        whole = before.fork()
+        for turn in shorter.turns[count:]:
+            _add(whole, turn)
+        for id, question in shorter.questions.items():
+            whole.ask(id, question)
+        return whole
+
+
+def loaded(journal: Journal, name: str) -> Conversation | None:
+    """The conversation of a thread; nothing, where none is saved."""
+    with _store(journal) as store:
+        try:
+            return store.load(name) if store.find(name).id == name else None
+        except NotSavedError:
+            return None
+
+
+def _store(journal: Journal) -> Store:
+    return Store() if journal.is_shared else Store(journal.file.path)
+
+
+def _add(whole: Conversation, turn: Turn) -> None:
+    if isinstance(turn, UserTurn):
+        whole.add_user(turn.parts)
+    else:
+        whole.add_reply(turn.parts)
+        whole.add_tool_results(turn.results)
+
+
+def _answer(conversation: Conversation, results: Sequence[ToolResult]) -> None:
+    conversation.add_tool_results(results)
+    if open_calls := conversation.open_calls:
+        names = ", ".join(f"{call.id!r} (`{call.name}`)" for call in open_calls)
+        raise OptionError(f"no message of role `tool` answers call {names}: a thread goes on when all are answered")
+
+
+def _is_unfinished(journal: Journal, message: str) -> bool:
+    """Whether it is what a run of ours began to say, and did not get to say."""
+    run, _, number = message.rpartition(".")
+    rows = journal.read("SELECT state FROM effects WHERE run = ? AND path = ?", (run, f"1/r{number}"))
+    return bool(rows) and rows[0][0] != "done"
+
+
+# The session
+
+
+def _session(
+    agent: Agent,
+    kept: _Keeps,
+    offered: Iterable[Offered],
+    answers: Mapping[str, ToolResult],
+    conversation: Conversation | None,
+) -> Session:
+    model, tools = agent
+    mine = _named(tools) if isinstance(tools, str) else list(tools)
+    try:
+        theirs = [_at_client(each.spec(), answers) for each in offered]
+        every = as_tools([*mine, *theirs])
+    except (ToolDefinitionError, AntiphonError) as error:
+        raise OptionError(f"`tools`: {error}") from None
+    # A client has all that was said and sends all of it, so what is left out for the model is not summed up each time.
+    context = Context(summarize=False)
+    kept.model = model.name
+    return Session(model, every, conversation=conversation, journal=kept, context=context)
+
+
+def connected(model: str | Asks | None) -> Asks:
+    """The model that answers; without a name, the one of the configuration."""
+    if model is not None and not isinstance(model, str):
+        return model
+    from antiphon.config import default_model, load_configuration
+    from antiphon.providers import connect
+
+    settings = load_configuration()
+    name = model if model is not None else default_model(settings).model
+    return connect(name, environment=settings.environment)
+
+
+def _named(name: str) -> list[Tool]:
+    if name == "none":
+        return []
+    from antiphon.tools.builtin import all_tools, read_only_tools
+
+    return read_only_tools() if name == "read" else all_tools()
+
+
+def _at_client(spec: ToolSpec, answers: Mapping[str, ToolResult]) -> Tool:
+    """A tool that the client runs: its calls stay open until the client has answered them."""
+
+    def answered(antiphon_context: ToolContext, **arguments: Any) -> ToolResult:
+        del arguments
+        result = answers.get(antiphon_context.call.id)
+        if result is None:
+            raise AtClient(f"`{spec.name}` is run by the client")
+        return result
+
+    arguments = Arguments(spec.description, spec.parameters, {}, "antiphon_context", None)
+    return Tool(spec, answered, arguments, is_transparent=True)
+
+
+@dataclass(slots=True)
+class _Keeps:
+    """The journal, as a session of AG-UI sees it: its runs have the names that clients gave them."""
+
+    journal: Journal
+    name: str
+    given: RunInput
+    tools: str
+    model: str = ""
+    over: threading.Event = field(default_factory=threading.Event)
+    is_stopped: bool = False
+
+    def begin_ask(self, conversation: Conversation, mode: str, prompt: Sequence[UserPart] | None, title: str) -> _Left:
+        about = {
+            "conversation": self.name, "thread": self.given.thread_id, "directory": os.getcwd(), "tools": self.tools,
+            "model": self.model,
+            "offered": [each.model_dump() for each in self.given.tools or ()],
+        }  # fmt: skip
+        key = self.journal.keep_said(conversation.turns)
+        begun_as = {**ask_json(conversation, mode, prompt), **about}
+        # With these tools alone it can go on in a terminal too.
+        kind = "chat" if self.tools and not self.given.tools else "agui"
+        return _Left(self, self.journal.begin(kind, title, begun_as, id=self.given.run_id, said=key))
+
+    def go_on(self, id: str) -> _Left:
+        return _Left(self, self.journal.go_on(id))
+
+    def asked(self, id: str) -> tuple[Conversation, Any, Any]:
+        return self.journal.asked(id)
+
+
+class _Left:
+    """A run of the journal: one that only waits for its client's tools is over, and one that nobody wants any more."""
+
+    def __init__(self, keeps: _Keeps, running: Running) -> None:
+        self._keeps = keeps
+        self._running = running
+
+    @property
+    def id(self) -> str:
+        return self._running.id
+
+    @property
+    def performer(self) -> Any:
+        return self._running.performer
+
+    def leave(self, state: str, ending: Mapping[str, Any] | None = None) -> None:
+        try:
+            if self._keeps.is_stopped:
+                state = "cancelled"
+            elif state == "waiting" and not self._running.journal.questions(self.id, 1):
+                state, ending = "done", {"outcome": "done", "value": None}
+            self._running.leave(state, ending)
+        finally:
+            self._keeps.over.set()
