@@ -41,13 +41,15 @@ def app(
         from starlette.routing import Route
     except ImportError as error:
         raise missing(error) from None
+    from antiphon.web import teams
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
 
     known = journal if journal is not None else Journal()
     files = Files(None if renderers is None else Path(renderers))
-    routes = _Routes(known, Going(known))
+    going = Going(known)
+    routes = _Routes(known, going)
     run = "/api/runs/{id:path}"
     starlette = Starlette(
         routes=[
@@ -59,6 +61,7 @@ def app(
             Route(f"{run}/about", routes.about),
             Route(f"{run}/answer", routes.answer, methods=["POST"]),
             Route(f"{run}/go", routes.go, methods=["POST"]),
+            *teams.routes(known, going),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},
@@ -104,14 +107,14 @@ class _Routes:
         return answer(run(self._journal, request.path_params["id"]))
 
     def step(self, request: Request) -> Response:
-        from antiphon.web.sent import answer
+        from antiphon.web.sent import answer, number
         from antiphon.web.steps import opened, raw
         from antiphon.web.stored import row_at
 
         asked = request.query_params
         row = row_at(self._journal, request.path_params["id"], asked.get("path", ""))
         show = raw if "raw" in asked else opened
-        return answer(show(self._journal, row, _number(asked.get("rows"), 200)))
+        return answer(show(self._journal, row, number(asked.get("rows"), 200)))
 
     async def events(self, request: Request) -> Response:
         from antiphon.web.stream import events
@@ -132,11 +135,3 @@ class _Routes:
         from antiphon.web.sent import answer
 
         return answer({"goesOn": self._going.go_on(request.path_params["id"])})
-
-
-def _number(given: str | None, otherwise: int) -> int:
-    if given is None:
-        return otherwise
-    if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= 100_000:
-        raise OptionError(f"`rows` is a number from 1 to 100000, not {given!r}")
-    return int(given)

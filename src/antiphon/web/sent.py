@@ -50,6 +50,15 @@ async def json_of(request: Request, largest: int) -> dict[str, Any]:
     return cast(dict[str, Any], data)
 
 
+def number(given: str | None, otherwise: int) -> int:
+    """How many rows are asked for."""
+    if given is None:
+        return otherwise
+    if not (given.isascii() and given.isdigit()) or not 0 < int(given) <= 100_000:
+        raise OptionError(f"`rows` is a number from 1 to 100000, not {given!r}")
+    return int(given)
+
+
 @cache
 def _keys() -> tuple[tuple[str, str], ...]:
     """The keys of models that are known here, as they stand in JSON, each with what is written in its place."""

@@ -31,13 +31,13 @@ _OPEN = ("begun", "waiting")
 Event = tuple[str, str, Any]
 
 
-def events(journal: Journal, going: Going, request: Request) -> Response:
-    """The stream of a run, or of all that is new."""
+def events(journal: Journal, going: Going, request: Request, watched: type[Watch] | None = None) -> Response:
+    """The stream of a run, or of all that is new; or of what else is `watched`."""
     from starlette.responses import StreamingResponse
 
     id = request.path_params.get("id")
     after = request.headers.get("last-event-id") or request.query_params.get("after", "")
-    watch = Watch(journal, going, id, after)
+    watch = (watched or Watch)(journal, going, id, after)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(watch.new), headers=headers, media_type="text/event-stream")
 
@@ -57,7 +57,7 @@ async def _stream(new: Callable[[], list[Event]]) -> AsyncGenerator[str]:
             yield ": still here\n\n"
             quiet = 0.0
         # What is read may take its time: what is known is sent first. Where there is a batch, there may be the next.
-        await anyio.sleep(0 if any(name in ("run", "steps") for _, name, _ in found) else _PAUSE)
+        await anyio.sleep(0 if any(name in ("run", "steps", "messages") for _, name, _ in found) else _PAUSE)
 
 
 class Watch:

@@ -6,7 +6,7 @@ import { Waiting } from "./inbox.js";
 import { clean, visible } from "./plain.js";
 import { Argument, headline, Result } from "./renderers.js";
 import { Ago, money, RunLine, State } from "./runs.js";
-import { ask, inbox, order, post, problem, run, runLink, steps, stepLink, where } from "./state.js";
+import { ask, inbox, order, post, problem, run, runLink, steps, stepLink, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
 
 const around = (path) => path.replace(/[/.][^/.]*$/, "");
@@ -127,7 +127,7 @@ export function Run({ id }) {
   const resumable = !known.isRun && ["ready", "interrupted"].includes(known.state);
   return html`<header class="head" data-run=${id}><div><h1>${clean(known.title) || id}</h1>
       <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><span class="cost">${money(known.cost)}</span><${Ago} at=${known.created} />
-      ${known.parent && html`<span>${texts.partOf} <a href=${runLink(known.parent)}>${known.parent}</a></span>`}</p></div></header>
+      ${known.parent && html`<span>${texts.partOf} <a href=${(known.kind === "turn" ? teamLink : runLink)(known.parent)}>${known.parent}</a></span>`}</p></div></header>
     ${known.failure && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
     ${known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}
     ${resumable && html`<${GoOn} id=${id} />`}

@@ -6,6 +6,10 @@ export const place = signal(location.hash);
 export const runs = signal(null);
 export const inbox = signal(null);
 export const run = signal(null);
+// The teams; the one that is looked at, and what was said and has happened in it.
+export const teams = signal(null);
+export const team = signal(null);
+export const messages = signal([]);
 export const problem = signal("");
 export const connection = signal("new");
 // The steps of the run that is looked at: the order of their paths, and each as a signal of its own.
@@ -14,7 +18,7 @@ export const steps = new Map();
 // What was said here, by run and path, and what came of it.
 export const said = signal({});
 
-let source = null, about = null, mark = "", waiting = [], frame = 0, again = 0;
+let source = null, of = "runs", about = null, mark = "", waiting = [], frame = 0, again = 0;
 
 export async function ask(path, options) {
   const response = await fetch(path, options);
@@ -31,7 +35,13 @@ const TAKE = {
   inbox: (data) => { inbox.value = data; },
   run: (data) => { run.value = data; },
   problem: (data) => { problem.value = data; },
-  gone: () => { run.value = { isGone: true }; },
+  gone: () => { run.value = team.value = { isGone: true }; },
+  teams: (data) => { teams.value = data; },
+  team: (data) => { team.value = data; },
+  messages: (data) => {
+    const last = messages.value.at(-1)?.id ?? 0;
+    messages.value = [...messages.value, ...data.filter((each) => each.id > last)];
+  },
   anew: () => { steps.clear(); order.value = []; },
   steps: (data) => {
     const fresh = [];
@@ -66,7 +76,7 @@ function close() {
 function open() {
   close();
   if (document.hidden) return;
-  const where = about === null ? "api/events" : `api/runs/${encodeURIComponent(about)}/events`;
+  const where = about !== null ? `api/${of}/${encodeURIComponent(about)}/events` : of === "teams" ? "api/teams/events" : "api/events";
   source = new EventSource(mark ? `${where}?after=${encodeURIComponent(mark)}` : where);
   source.onopen = () => { connection.value = "open"; };
   source.onerror = () => {
@@ -85,11 +95,11 @@ function open() {
   }
 }
 
-// Look at a run, or at all of them.
-export function watch(id) {
-  if (source && about === id) return;
-  about = id; mark = ""; waiting = [];
-  run.value = null; problem.value = "";
+// Look at a run or a team, or at all of them.
+export function watch(id, kind = "runs") {
+  if (source && about === id && of === kind) return;
+  about = id; of = kind; mark = ""; waiting = [];
+  run.value = team.value = null; messages.value = []; problem.value = "";
   steps.clear(); order.value = [];
   open();
 }
@@ -102,6 +112,7 @@ export function where() {
   return { name: name || "runs", id: rest[0] ?? null, path: rest[1] ?? null };
 }
 export const runLink = (id) => `#/runs/${encodeURIComponent(id)}`;
+export const teamLink = (id) => `#/teams/${encodeURIComponent(id)}`;
 export const stepLink = (id, path) => `${runLink(id)}/${encodeURIComponent(path)}`;
 
 // The theme that was chosen in this browser; without one it is the system's.
