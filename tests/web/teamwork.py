@@ -6,17 +6,28 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.agents import Team, TeamSettings
-from antiphon.agents.facts import Assigned, Checked, Fact, TurnBegun, TurnEnded
+from antiphon.agents.facts import Assigned, Begun, Checked, Fact, TurnBegun, TurnEnded
+from antiphon.agents.settings import settings_json
 from antiphon.journal import Journal
 from tests.agents.teams import COMMAND, repository
 
 WANTED = {"title": "A receipt", "text": "Each receipt has a *total*.\n\n- cents are exact"}
 
 
-def team_in(journal: Journal, where: Path, request: str = "Write receipts", **settings: Any) -> Team:
+def team_in(journal: Journal, id: str = "one", request: str = "Write receipts", **given: Any) -> Team:
+    """A team that has begun, without a repository."""
+    journal.begin("team", request, {"repository": "/home/ada/basket"}, id=id).leave("ready")
+    team = Team(id, journal)
+    team.channel("product").post(request, to="@pm")
+    settings = settings_json(TeamSettings(**{"command": COMMAND, "coders": 2, **given}))
+    happens(team, Begun(request, "/home/ada/basket", "3c0ffee" * 5, settings), "begun")
+    return team
+
+
+def real_team(journal: Journal, where: Path, request: str = "Write receipts", **given: Any) -> Team:
     """A team that has begun, in a repository of its own."""
-    given = {"command": COMMAND, "sandbox": False, "coders": 2, **settings}
-    return Team.begin(request, repository(where / "repo"), TeamSettings(**given), journal=journal)
+    settings = TeamSettings(**{"command": COMMAND, "sandbox": False, **given})
+    return Team.begin(request, repository(where / "repo"), settings, journal=journal)
 
 
 def happens(team: Team, fact: Fact, text: str = "it happens", task: str = "") -> None:
@@ -73,7 +84,7 @@ def codes(team: Team, task: str, coder: str = "@coder-1") -> int:
     return takes_turn(team, coder, thread, "work", task)
 
 
-def tested(team: Team, task: str, passed: bool = True, output: str = "1 passed\n", **more: Any) -> None:
+def checked(team: Team, task: str, passed: bool = True, output: str = "1 passed\n", **more: Any) -> None:
     why = "passed" if passed else "failed"
     fact = Checked(task, why, passed, team.state.head, COMMAND, output, **more)
     happens(team, fact, f"task {task}: {why}", task)
@@ -81,16 +92,24 @@ def tested(team: Team, task: str, passed: bool = True, output: str = "1 passed\n
 
 def board(team: Team) -> Team:
     """A team with tasks in many states, two of which are worked on."""
-    with_tasks(team, "Add up lines", "Show a discount", "Group thousands", "Print to a file", "Round in favour of customers")
+    with_tasks(
+        team, "Add up lines", "Show a discount", "Group thousands", "Print to a file", "Round in favour of customers"
+    )
     hands_in(team, codes(team, "1"), "submit_work", summary="Add up lines")
-    tested(team, "1")
+    checked(team, "1")
     takes_turn(team, "@architect", "architect/coder-1", "review", "1")
     second = codes(team, "2", "@coder-2")
     hands_in(team, second, "submit_work", summary="Show a discount")
-    tested(team, "2", passed=False, output="no total\n")
+    checked(team, "2", passed=False, output="no total\n")
     takes_turn(team, "@coder-2", "coder-2/2", "failed", "2")
     for each in ("3", "4"):
         hands_in(team, codes(team, each), "submit_work", summary=f"Task {each}")
-    tested(team, "4")
-    hands_in(team, takes_turn(team, "@architect", "architect/coder-1", "review", "4"), "review", decision="approve", notes="Good.")
+    checked(team, "4")
+    hands_in(
+        team,
+        takes_turn(team, "@architect", "architect/coder-1", "review", "4"),
+        "review",
+        decision="approve",
+        notes="Good.",
+    )
     return team
