@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from antiphon.agents.changes import commands
 from antiphon.agents.facts import Ended, TurnPaused
 from antiphon.agents.looking import open_questions
 from antiphon.conversation import ToolCall
-from antiphon.effects import AskPerson
+from antiphon.effects import AskPerson, CallTool
 from antiphon.errors import NotReadyError, NotSavedError, OptionError
 from antiphon.journal import Journal
 from antiphon.web import app, teams
@@ -23,7 +25,9 @@ from antiphon.web.inbox import inbox
 from antiphon.web.teamwatch import TeamWatch
 from tests.agents.teams import FIX, SUBMIT, Script, calls, git, repository, settings
 from tests.cli.team_roles import MODEL, serving
+from tests.web.browser import Site
 from tests.web.journals import begun, do, say
+from tests.web.tabs import AXE, PICTURES, Tab
 from tests.web.teamwork import (
     asks,
     board,
@@ -37,6 +41,7 @@ from tests.web.teamwork import (
     team_in,
     with_tasks,
 )
+from tests.web.test_page import HOSTILES
 from tests.web.test_server import OURS, TOKEN, known
 
 
@@ -504,3 +509,151 @@ def test_a_repository_that_is_gone_is_told_plainly(journal: Journal):
     team = team_in(journal)
     (response,) = known(app(journal=journal, token=TOKEN), ("GET", f"/api/teams/{team.id}/diff", {}))
     assert (response.status_code, "/home/ada/basket" in response.json()["error"]) == (409, True)
+
+
+# In a browser
+
+
+def numbers_of(page: Any) -> list[int]:
+    return page.evaluate("() => [...document.querySelectorAll('[data-message]')].map((each) => +each.dataset.message)")
+
+
+def test_a_team_is_seen_as_it_works_and_talked_to(tab: Tab, browser: Any, site: Site, journal: Journal):
+    team = board(team_in(journal))
+    first, second = (
+        asks(team, "Which **numbers**?"),
+        asks(team, "In whose favour?", "@coder-2", "development", task="2"),
+    )
+    held(journal, team)
+    other = Tab(browser, site)
+    there = other.go("inbox")
+    there.fill(f"[data-seq='{first}'] textarea", "None")
+    page = tab.go("teams")
+    page.wait_for_selector("[data-team=one][data-state=running]")
+    # With the keyboard alone: the list, the team, a task of its board.
+    page.focus(".teams a")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".column.review [data-task='1']")
+    cards = "() => [...document.querySelectorAll('.board li')].map(({ dataset }) => dataset.task + dataset.state)"
+    assert page.evaluate(cards) == ["5planned", "2coding", "3testing", "1review", "4merging"]
+    assert page.get_attribute(".now [data-agent='@coder-2'] .turn", "href") == "#/runs/one.8"
+    page.focus("[data-task='5'] a")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h2:has-text('Task 2: Show a discount')")
+    assert page.evaluate("() => document.activeElement.id") == "opened"
+    page.wait_for_selector(".opened-task .terminal >> text=no total")
+    # What is said is seen at once, and goes to whom it is for.
+    page.click("text=development >> nth=0")
+    page.select_option(".said select", "@coder-2")
+    page.fill(".said textarea", "Keep it <b>small</b>, please.")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector(".message.mine >> text=Keep it <b>small</b>, please.")
+    assert (team.messages()[-1].to, team.messages()[-1].channel) == ("@coder-2", "one/development")
+    # One answer counts, wherever it is given.
+    page.fill(f"[data-seq='{first}'] textarea", "All of them")
+    page.click(f"[data-seq='{first}'] button")
+    there.wait_for_selector(f"[data-seq='{first}']", state="detached")
+    there.wait_for_selector(f"[data-seq='{second}']")
+    team.answer(second, "The customer's")
+    there.wait_for_selector(".empty")
+    page.wait_for_selector(f"[data-seq='{second}']", state="detached")
+    # Nothing is missed or doubled when the page was served anew meanwhile.
+    page.click("text=What happened")
+    site.stop()
+    takes_turn(team, "@pm", "pm", "talk")
+    site.start()
+    page.wait_for_selector("text=@pm reads what was said")
+    page.click("text=Both channels")
+    found = numbers_of(page)
+    assert found == [each.id for each in team.messages() if not each.channel.endswith("/log")]
+    page.click("text=Stop")
+    page.wait_for_selector("text=It is told to stop.")
+    assert team.refresh().stopped_at
+    other.close()
+    # The server was away for a while, and the files of this team are nowhere.
+    tab.complaints[:] = [each for each in tab.complaints if "ERR_" not in each and "409" not in each]
+
+
+def seen_well(page: Any) -> None:
+    """Nobody is shut out, and nothing sticks out of a narrow screen."""
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run()")
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []
+    page.set_viewport_size({"width": 360, "height": 700})
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.set_viewport_size({"width": 1100, "height": 800})
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_teams_are_seen_by_all(browser: Any, site: Site, journal: Journal, scheme: str):
+    team = board(team_in(journal, request="Receipts with a total, a discount, and large amounts as 1,234.50"))
+    for number in team.state.turns:
+        running = journal.begin("turn", "x", {}, id=f"one.{number}", parent="one", number=number)
+        say(running, "1", "I look.", 0.31)
+        do(
+            running,
+            "2",
+            CallTool("edit_file", {"path": "basket/receipt.py", "old": "total", "new": "total - discount"}),
+        )
+    asks(
+        team,
+        "A discount seldom comes to whole cents: in whose favour is it rounded?",
+        "@coder-2",
+        "development",
+        task="2",
+    )
+    held(journal, team)
+    capped = with_tasks(team_in(journal, "capped", cost=1.0), "Add up")
+    happens(capped, TurnPaused(codes(capped, "1"), "the limit of $1 for all of it is reached", over="cap"))
+    done = team_in(journal, "done", "Mend add")
+    happens(done, Ended(done.state.head, ("1",)))
+    specified(team_in(journal, "spec", "Receipts"))
+    tab = Tab(browser, site, color_scheme=scheme)
+    views = {
+        "light": {"teams/one/2": ".opened-task h3 >> nth=3", "teams/done": ".take >> nth=2"},
+        "dark": {"teams/capped": ".costs details[open]", "inbox": "[data-about=spec]"},
+    }[scheme]
+    for where, wanted in views.items():
+        page = tab.go(where)
+        page.wait_for_selector(wanted)
+        seen_well(page)
+    if os.environ.get("UPDATE_PICTURES"):
+        page = tab.go("teams/one")
+        page.wait_for_selector(".message")
+        page.set_viewport_size({"width": 1100, "height": 1000})
+        page.screenshot(path=PICTURES / f"page-team-{scheme}.png")
+    tab.close()
+    assert [each for each in tab.complaints if "409" not in each] == []
+
+
+def test_nothing_that_a_team_says_does_anything(tab: Tab, journal: Journal, tmp_path: Path):
+    name = '<img src=x onerror="document.title=1">\u202e.py'
+    write = calls("write_file", path=name, content=f"{HOSTILES[0]}\n")
+    with ThreadPoolExecutor() as elsewhere:
+        team = elsewhere.submit(made, tmp_path, journal, write, FIX, SUBMIT).result()
+    evil = team_in(journal, "evil", HOSTILES[0])
+    with_tasks(evil, *HOSTILES)
+    number = codes(evil, "1")
+    running = journal.begin("turn", "x", {}, id=f"evil.{number}", parent="evil", number=number)
+    do(running, "1", CallTool(HOSTILES[3], {"a": HOSTILES[1]}))
+    for words in HOSTILES:
+        evil.channel("product").post(words, "@pm", to="@human")
+        asks(evil, words, "@coder-1", "development", task="1")
+    hands_in(evil, codes(evil, "2", "@coder-2"), "submit_work", summary=HOSTILES[1])
+    checked(evil, "2", False, HOSTILES[0], tests=(name,), left_out=(HOSTILES[2],))
+    page = tab.go("teams/evil/2")
+    page.wait_for_selector(".opened-task .terminal")
+    page.wait_for_selector(".message >> nth=5")
+    assert page.locator("main script, main iframe, main img, main base, main style").count() == 0
+    for where, wanted in {
+        "teams": "[data-team=evil]", "inbox": "section.waiting >> nth=5", f"teams/{team.id}/branch": ".diff >> nth=1",
+        "teams/..%2F..%2Fx": ".empty",
+    }.items():  # fmt: skip
+        page = tab.go(where)
+        page.wait_for_selector(wanted)
+        assert page.title() == "Antiphon"
+        assert page.locator("main script, main iframe, main img, main base, main style").count() == 0
+    tab.go(f"teams/{team.id}/branch").wait_for_selector("text=onerror=")
+    assert page.locator("text=\\u202e.py").count() > 0
+    tab.complaints[:] = [each for each in tab.complaints if "409" not in each]

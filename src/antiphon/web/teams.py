@@ -44,7 +44,7 @@ def routes(journal: Journal, going: Going) -> list[Route]:
     from starlette.routing import Route
 
     made = _Routes(journal, going)
-    team = "/api/teams/{id}"
+    team = "/api/teams/{id:path}"
     acts = [Route(f"{team}/{name}", made.acting(act), methods=["POST"]) for name, act in _ACTS.items()]
     return [
         Route("/api/teams", made.teams),
