@@ -106,7 +106,7 @@ function Opened({ id, known, path }) {
 const isWritten = (message) => message.kind === "question" || !["@human", "@team"].includes(message.author);
 
 function Message({ id, of }) {
-  const about = html`<span class="quiet number">#${of.id}</span>`;
+  const about = html`<span class="quiet nr">#${of.id}</span>`;
   if (of.kind === "fact") return html`<li class="fact" data-message=${of.id}>${about} <span>${clean(of.text)}</span></li>`;
   return html`<li class=${`message ${of.author === "@human" ? "mine" : ""}`} data-message=${of.id} data-kind=${of.kind}><p class="quiet facts"><strong>${clean(of.author)}</strong>${of.to && html`<span>→ ${clean(of.to)}</span>`}
       ${of.kind === "question" && html`<span class="badge strong">?</span>`}${of.replyTo && html`<span>${words.answers(of.replyTo)}</span>`}<span>${of.channel}</span>${of.task && html`<a href=${taskLink(id, of.task)}>${words.task(of.task)}</a>`}<${Ago} at=${of.at} />${about}</p>
