@@ -320,6 +320,14 @@ def test_the_inbox_has_what_teams_ask_each_once(journal: Journal):
         "1",
         "rm",
     )
+    turn = f"/api/runs/{found[2]['run']}/answer"
+    (refused,) = known(
+        app(journal=journal, token=TOKEN), ("POST", turn, OURS, {"json": {"path": "1", "hash": "x", "text": "yes"}})
+    )
+    assert (refused.status_code, refused.json()) == (
+        409,
+        {"error": f"this is asked by team {team.id}, and is answered there"},
+    )
     team.answer(numbers[0], "This")
     assert [each["seq"] for each in inbox(journal)] == numbers[1:]
     journal.go_on(other.id).leave("done")
@@ -545,6 +553,7 @@ def test_a_team_is_seen_as_it_works_and_talked_to(tab: Tab, browser: Any, site: 
     page.wait_for_selector(".opened-task .terminal >> text=no total")
     # What is said is seen at once, and goes to whom it is for.
     page.click("text=development >> nth=0")
+    assert page.get_attribute("[role=log]", "aria-label") == "What is said"
     page.select_option(".said select", "@coder-2")
     page.fill(".said textarea", "Keep it <b>small</b>, please.")
     page.keyboard.press("Control+Enter")

@@ -105,6 +105,8 @@ def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
 def settle(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> dict[str, Any]:
     """Take what somebody said to the question that was shown, and let the run go on; how it does."""
     path, hash, said = _taken(given)
+    if (asking := run(journal, id))["kind"] == "turn":
+        raise NotReadyError(f"this is asked by team {asking['parent']}, and is answered there")
     row = row_at(journal, id, path)
     if row[2] != "person" or row[3] != hash:
         raise NotReadyError("this is not what was asked any more; look at it again")

@@ -129,15 +129,25 @@ def _line(id: str, title: str, state: str, created: float, owner: str, asked: in
 
 
 def found(journal: Journal, id: str) -> Team:
-    """The team of this name, as far as it is known: nothing of it is made here."""
+    """The team of this name, as it stands."""
+    team = named(journal, id)
+    if team.refresh().begun is None:
+        raise NotReadyError(half_begun(id))
+    return team
+
+
+def half_begun(id: str) -> str:
+    """What is told of a team that somebody begins, or was broken off at: nothing of it is made here."""
+    return f"team {id} is just being begun; `antiphon team resume {id}` does the rest if nobody does"
+
+
+def named(journal: Journal, id: str) -> Team:
+    """The team of this name, of which nothing is read yet."""
     if journal.is_shared:
         raise NotSavedError(ONE_MACHINE)
     if not journal.read("SELECT 1 FROM runs WHERE id = ? AND kind = 'team'", (id,)):
         raise NotSavedError(f"there is no team {id!r}")
-    team = Team(id, journal)
-    if team.refresh().begun is None:
-        raise NotReadyError(f"team {id} is just being begun; `antiphon team resume {id}` does the rest if nobody does")
-    return team
+    return Team(id, journal)
 
 
 def task(team: Team, which: str) -> dict[str, Any]:

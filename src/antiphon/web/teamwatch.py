@@ -12,11 +12,11 @@ from antiphon.agents.changes import commands
 from antiphon.agents.looking import at_work, happened, standing
 from antiphon.agents.spending import Used, costs_of, used_by
 from antiphon.agents.turns import run_name
-from antiphon.errors import NotReadyError, NotSavedError
+from antiphon.errors import NotSavedError
 from antiphon.web.steps import line
 from antiphon.web.stored import STEP
 from antiphon.web.stream import Event, Watch
-from antiphon.web.teams import found, listed
+from antiphon.web.teams import half_begun, listed, named
 
 if TYPE_CHECKING:
     from antiphon.agents import Message, Task, Team
@@ -42,27 +42,21 @@ class TeamWatch(Watch):
             yield from self._if_other("teams", listed(self._journal))
             return
         try:
-            team = self._team = self._team or found(self._journal, id)
+            team = self._team = self._team or named(self._journal, id)
         except NotSavedError:
             yield from self._if_other("gone", id)
             return
-        except NotReadyError as begun:
-            yield from self._if_other("problem", str(begun))
-            return
-        yield from self._if_other("problem", "")
         yield from self._said(team)
-        yield from self._if_other("team", self._standing(team))
+        is_begun = team.state.begun is not None
+        yield from self._if_other("problem", "" if is_begun else half_begun(id))
+        if is_begun:
+            yield from self._if_other("team", self._standing(team))
 
     def _said(self, team: Team) -> Generator[Event]:
-        if "said" not in self._told:
-            # What the team was found with is known to it, and not yet to the page.
-            self._told["said"] = True
-            fresh = [each for each in team.messages(self._last) if each.id <= team.state.last]
-        else:
-            fresh = team.messages(team.state.last)
-            for each in fresh:
-                team.state.apply(each)
-        self._unsent += fresh
+        for each in team.messages(team.state.last):
+            team.state.apply(each)
+            if each.id > self._last:
+                self._unsent.append(each)
         batch, self._unsent = self._unsent[:_BATCH], self._unsent[_BATCH:]
         if batch:
             yield str(batch[-1].id), "messages", [_message(each) for each in batch]

@@ -38,10 +38,7 @@ const TAKE = {
   gone: () => { run.value = team.value = { isGone: true }; },
   teams: (data) => { teams.value = data; },
   team: (data) => { team.value = data; },
-  messages: (data) => {
-    const last = messages.value.at(-1)?.id ?? 0;
-    messages.value = [...messages.value, ...data.filter((each) => each.id > last)];
-  },
+  messages: (data) => { messages.value = [...messages.value, ...data]; },
   anew: () => { steps.clear(); order.value = []; },
   steps: (data) => {
     const fresh = [];
