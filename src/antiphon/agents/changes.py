@@ -29,6 +29,10 @@ _SETUP = (
     ),
     *("makefile", "gnumakefile", "package.json", "jest.config.*", "vitest.config.*", "karma.conf.*", ".mocharc*"),
 )
+#: The modes of files whose content can be shown: plain ones, programs, and links.
+_BLOBS = ("100644", "100755", "120000")
+#: A file that has a zero among its first bytes is no text.
+_LOOKED = 8000
 _PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short")
 
 
@@ -50,6 +54,18 @@ class Diff:
     text: str
     size: int
     cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A file before and after a change, `None` where there was or is none; or why neither is shown."""
+
+    path: str
+    status: Status
+    role: Role
+    before: str | None = None
+    after: str | None = None
+    unseen: Literal["", "binary", "large", "submodule"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +91,12 @@ class Summary:
 
 def changes(work: Workplace, task: str, since: str | None = None) -> tuple[Change, ...]:
     """The files that the commits of a task changed, since a commit or since it left the team's branch."""
-    return _between(work, since or _start(work, task), work.head(task))
+    return _between(work, since or start(work, task), work.head(task))
 
 
 def diff(work: Workplace, task: str, since: str | None = None, most: int = 200_000) -> Diff:
     """The same as text, of at most so many bytes."""
-    return diff_between(work, since or _start(work, task), work.head(task), most)
+    return diff_between(work, since or start(work, task), work.head(task), most)
 
 
 def diff_between(work: Workplace, old: str, new: str, most: int = 200_000) -> Diff:
@@ -93,6 +109,53 @@ def diff_between(work: Workplace, old: str, new: str, most: int = 200_000) -> Di
     return Diff(f"{whole}[cut: the first {len(whole):,} characters of a diff of {size:,} bytes]\n", size, True)
 
 
+def contents_between(work: Workplace, old: str, new: str, most: int) -> list[Contents]:
+    """The files that differ between two commits, with what was and is in them, of which at most so many bytes."""
+    command = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", *_PLAIN, old, new)
+    fields = work.files().ask(*command).output.split(b"\0")[:-1]
+    files = [(head.decode().split(), name) for head, name in zip(fields[::2], fields[1::2], strict=True)]
+    wanted = [id for head, _ in files for mode, id in ((head[0][1:], head[2]), (head[1], head[3])) if mode in _BLOBS]
+    found = _blobs(work, wanted, most)
+    return [_contents(head, shown(name), found) for head, name in files]
+
+
+def _contents(head: list[str], path: str, found: dict[str, bytes | None]) -> Contents:
+    old, new = ((head[0][1:], head[2]), (head[1], head[3]))
+    status, role = _STATUS[head[4][0]], role_of(path)
+    if "160000" in (old[0], new[0]):
+        return Contents(path, status, role, unseen="submodule")
+    both = [found[id] if mode in _BLOBS else b"" for mode, id in (old, new)]
+    if None in both:
+        return Contents(path, status, role, unseen="large")
+    before, after = [each or b"" for each in both]
+    if b"\0" in before[:_LOOKED] + after[:_LOOKED]:
+        return Contents(path, status, role, unseen="binary")
+    return Contents(path, status, role, _text(before, old[0]), _text(after, new[0]))
+
+
+def _text(content: bytes, mode: str) -> str | None:
+    return content.decode("utf-8", "backslashreplace") if mode in _BLOBS else None
+
+
+def _blobs(work: Workplace, ids: list[str], most: int) -> dict[str, bytes | None]:
+    """What is in files, by their ids; nothing, where all of them together would be too large."""
+    git, named = work.files(), "".join(f"{each}\n" for each in ids).encode()
+    lines = [line.split() for line in git.tell("cat-file", "--batch-check", given=named).splitlines()]
+    taken: list[str] = []
+    for id, line in zip(ids, lines, strict=True):
+        # Of what is not here, as in a clone that has only a part, there is no size.
+        if line[-1].isdigit() and int(line[-1]) <= most:
+            taken.append(id)
+            most -= int(line[-1])
+    output = git.ask("cat-file", "--batch", given="".join(f"{each}\n" for each in taken).encode()).output
+    found: dict[str, bytes | None] = dict.fromkeys(ids)
+    for id in taken:
+        head, _, output = output.partition(b"\n")
+        size = int(head.split()[2])
+        found[id], output = output[:size], output[size + 1 :]
+    return found
+
+
 def summary(work: Workplace) -> Summary:
     """What is on the branch of a team."""
     base = work.find(f"refs/antiphon/{work.team}/base") or work.head()
@@ -103,7 +166,7 @@ def summary(work: Workplace) -> Summary:
         for line in said.encode("utf-8", "surrogateescape").decode("utf-8", "replace").split("\n")
         if line
     )
-    return Summary(work.main, base, head, commits, _between(work, base, head), _commands(work, base))
+    return Summary(work.main, base, head, commits, _between(work, base, head), commands(work.main, base))
 
 
 def role_of(path: str) -> Role:
@@ -115,7 +178,8 @@ def role_of(path: str) -> Role:
     return "test" if in_tests or any(fnmatchcase(name, pattern) for pattern in _TESTS) else "code"
 
 
-def _start(work: Workplace, task: str) -> str:
+def start(work: Workplace, task: str) -> str:
+    """Where a task left the team's branch."""
     return work.files().tell("merge-base", work.head(), work.head(task))
 
 
@@ -144,10 +208,10 @@ def _count(field: bytes) -> int | None:
     return None if field == b"-" else int(field)
 
 
-def _commands(work: Workplace, base: str) -> tuple[tuple[str, str], ...]:
-    main = work.main
+def commands(branch: str, base: str) -> tuple[tuple[str, str], ...]:
+    """What can be done with the branch of a team, and how."""
     return (
-        ("look at it", f"git diff {base[:12]}...{main}"),
-        ("take it", f"git merge {main}"),
-        ("throw it away", f"git branch -D {main}"),
+        ("look at it", f"git diff {base[:12]}...{branch}"),
+        ("take it", f"git merge {branch}"),
+        ("throw it away", f"git branch -D {branch}"),
     )

@@ -49,11 +49,15 @@ class Workshop:
         trees.rebase(reading)
         return reading.path
 
-    def diff(self, task: Task, most: int = _DIFF) -> str:
-        """What a task has changed."""
+    def span(self, task: Task) -> tuple[str, str]:
+        """The commits between which a task has changed something."""
         if task.commit:
-            return changed.diff_between(self.work, task.since, task.commit, most).text
-        return changed.diff(self.work, task.branch, most=most).text
+            return task.since, task.commit
+        return changed.start(self.work, task.branch), self.work.head(task.branch)
+
+    def diff(self, task: Task) -> str:
+        """What a task has changed."""
+        return changed.diff_between(self.work, *self.span(task), _DIFF).text
 
     def snapshot(self, task: Task | None) -> str:
         """A commit that has the files of a task as they are."""
@@ -163,7 +167,7 @@ async def do(team: Team, step: Step) -> None:
 
 def _about(state: TeamState, about: str) -> dict[str, Any]:
     job = state.jobs.get(about)
-    return {"about": about, **({"to": job.agent} if job is not None else {})}
+    return {"about": about, "ways": state.ways(about), **({"to": job.agent} if job is not None else {})}
 
 
 # Turns

@@ -48,15 +48,16 @@ class AgentCost:
     cost: float | None
 
 
-def used_by(database: Database, team: str) -> list[Used]:
-    """What the turns of a team have used; a request that failed is counted, and nobody knows of a price."""
+def used_by(database: Database, team: str, turns: Sequence[int] | None = None) -> list[Used]:
+    """What turns of a team have used, or all of them; a request that failed is counted, and nobody knows of a price."""
+    which = "" if turns is None else f" AND runs.number IN ({', '.join('?' * len(turns))})"
     rows = database.read(
         "SELECT runs.number, count(*), coalesce(sum(effects.cost), 0.0),"
         " sum(effects.state = 'done' AND effects.cost IS NULL)"
         " FROM effects JOIN runs ON runs.id = effects.run"
         " WHERE runs.parent = ? AND effects.kind = 'request' AND effects.state IN ('done', 'failed')"
-        " GROUP BY runs.number",
-        (team,),
+        f"{which} GROUP BY runs.number",
+        (team, *(turns or ())),
     )
     return [Used(*row) for row in rows]
 

@@ -391,6 +391,13 @@ class TeamState:
                     "`drop` gives it up too; anything else begins it all the same."
                 )
 
+    def ways(self, about: str) -> list[str]:
+        """The words that stand for a decision about something; all else is told to somebody."""
+        kind, _, which = about.partition(":")
+        if kind == "task":
+            return ["approve", "drop"] if _is_green(self.tasks[which]) else ["drop"]
+        return ["yes"] if kind == "spec" else []
+
     def recipient(self, question: Message, text: str) -> str:
         """Who is told an answer: who asked, or whom it concerns; nobody, where it is a decision."""
         about, _, which = str(question.data.get("about", "")).partition(":")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -36,6 +37,8 @@ from antiphon.store.entry import id_at, now_ticks
 _LOOKS = 0.3
 #: For how long it is waited for a turn that is paused; beyond that the team is left.
 _WAITS = 60.0
+_TO = re.compile(r"@([A-Za-z0-9_.-]+)[:,]?\s+(.*)", re.DOTALL)
+_ANSWER = re.compile(r"#(\d+)\s+(.*)", re.DOTALL)
 
 
 class Team:
@@ -195,6 +198,13 @@ class Team:
         if self.state.ended is not None:
             raise NotReadyError(f"team {self.id} is done, and nobody of it reads this; begin another, or fork it")
         return self._reaching(target, channel).post(text, HUMAN, to=target)
+
+    def say_line(self, line: str, channel: str | None = None) -> Message:
+        """Say a line as the human: `@coder-1 text` is for coder-1, and `#12 text` answers question 12."""
+        if found := _ANSWER.fullmatch(line):
+            return self.answer(int(found[1]), found[2])
+        name, said = found.groups() if (found := _TO.fullmatch(line)) else ("", line)
+        return self.say(said, name, channel or "product")
 
     def _reaching(self, to: str, channel: str) -> Channel:
         """The channel, if somebody hears it, else one that he hears."""

@@ -212,7 +212,7 @@ def list_() -> None:
 @_TEAM
 def diff(task: str | None, which: str | None) -> None:
     """Show what a task has changed; without one, all that was merged."""
-    from antiphon.cli.team_looking import task_diff
+    from antiphon.agents.looking import task_diff
 
     text = task_diff(found_team(which), task)
     if not text:

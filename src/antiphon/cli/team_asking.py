@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shutil
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from antiphon.agents.looking import sort_of, waiting_call
 from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.reader import Reader
 from antiphon.errors import AntiphonError
@@ -44,12 +45,11 @@ class Human:
         return True
 
     def _said(self, team: Team, question: Message) -> str:
-        about = str(question.data.get("about", "")).partition(":")[0]
-        if about == "spec" and team.state.spec is not None:
+        if sort_of(question) == "spec" and team.state.spec is not None:
             self._head(question, "is this what you want?")
             self._page.put(self._page.markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
             return self._line("yes accepts it; else say what to change")
-        call = _call(team, question)
+        call = waiting_call(team.journal, question)
         if call is not None:
             return self._decision(question, call)
         self._head(question, "")
@@ -72,16 +72,3 @@ class Human:
 
     def _show(self, text: str) -> None:
         self._page.put(self._page.text(text))
-
-
-def _call(team: Team, question: Message) -> ToolCall | None:
-    """The call that waits to be allowed, whole."""
-    from antiphon.conversation import ToolCall
-    from antiphon.conversation.storage import parts_from_json
-
-    if question.data.get("is") != "approval":
-        return None
-    effects = team.journal.effects(str(question.data["run"]))
-    asked: Any = next((each.asked.get("call") for each in effects if each.path == question.data["path"]), None)
-    part = parts_from_json([asked])[0] if asked else None
-    return part if isinstance(part, ToolCall) else None

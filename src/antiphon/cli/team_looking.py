@@ -12,25 +12,7 @@ from antiphon.render.show import Show
 if TYPE_CHECKING:
     from antiphon.agents import Team
 
-_MOST = 50_000_000
 _STYLES = {"+": "green", "-": "red", "@": "cyan", "d": "bold"}
-
-
-def task_diff(team: Team, task: str | None) -> str:
-    """What a task has changed, or all that was merged."""
-    from antiphon.agents import changes
-
-    shop, state = team.workshop(), team.state
-    if task is None:
-        assert state.begun is not None
-        return changes.diff_between(shop.work, state.begun.base, state.head, _MOST).text
-    found = state.tasks.get(task)
-    if found is None:
-        there = ", ".join(f"{each.id} ({each.title})" for each in state.tasks.values()) or "none yet"
-        raise NotReadyError(f"team {team.id} has no task {task!r}; there are: {there}")
-    if not found.coder or found.state == "rejected":
-        return ""
-    return shop.diff(found, _MOST)
 
 
 def show_diff(text: str) -> None:

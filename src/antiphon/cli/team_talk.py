@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 import threading
 import time
@@ -15,12 +14,10 @@ from antiphon.cli.team_views import write
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.agents import Message, Team
+    from antiphon.agents import Team
 
 _PROMPT = "> "
 _OFTEN = 0.3
-_TO = re.compile(r"@([A-Za-z0-9_.-]+)[:,]?\s+(.*)", re.DOTALL)
-_ANSWER = re.compile(r"#(\d+)\s+(.*)", re.DOTALL)
 
 
 def talk(team: Team, channel: str | None, limit: int, follow: bool) -> None:
@@ -34,19 +31,11 @@ def talk(team: Team, channel: str | None, limit: int, follow: bool) -> None:
         return
     for line in sys.stdin:
         if line.strip():
-            say(team, line.strip(), channel)
+            team.say_line(line.strip(), channel)
             news.show()
     while follow and team.is_running():
         time.sleep(_OFTEN)
         news.show()
-
-
-def say(team: Team, text: str, channel: str | None) -> Message:
-    """Say a line as the human: to somebody by name, as the answer to a question, or to whom the channel is for."""
-    if found := _ANSWER.fullmatch(text):
-        return team.answer(int(found[1]), found[2])
-    name, said = found.groups() if (found := _TO.fullmatch(text)) else ("", text)
-    return team.say(said, name, channel or "product")
 
 
 class _News:
@@ -87,7 +76,7 @@ def _talk_here(team: Team, channel: str | None, news: _News) -> None:
                 return
             try:
                 if line.strip():
-                    say(team, line.strip(), channel)
+                    team.say_line(line.strip(), channel)
                     news.new()
             except AntiphonError as error:
                 tell(str(error))

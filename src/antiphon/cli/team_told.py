@@ -7,27 +7,13 @@ from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any
 
 from antiphon._printable import printable
+from antiphon.agents.looking import happened, sort_of
+from antiphon.agents.looking import standing as standing_of
 from antiphon.cli.listing import one_line
 from antiphon.cli.telling import local, utc
 
 if TYPE_CHECKING:
     from antiphon.agents import AgentCost, Message, Task, Team, TeamSettings, TeamState
-
-#: What an agent is at, by the reason for its turn.
-_TURNS = {
-    "": "reads what is new",
-    "talk": "reads what was said",
-    "tasks": "makes the tasks",
-    "plan": "plans",
-    "solo": "works",
-    "work": "works",
-    "failed": "mends what the tests found",
-    "unchanged": "is told that nothing is changed",
-    "changes": "makes the changes that the reviewer wants",
-    "conflict": "brings it together with what was merged",
-    "review": "reviews",
-    "nudge": "is reminded to hand in",
-}
 
 
 def told(message: Message) -> str:
@@ -51,14 +37,6 @@ def _said(message: Message) -> str:
             return f"{message.author} answers #{message.reply_to}: {message.text}"
         case _:
             return f"{message.author}{f' to {message.to}' if message.to else ''}: {message.text}"
-
-
-def happened(message: Message) -> str:
-    """A fact in words."""
-    if message.data.get("fact") != "turn":
-        return message.text
-    task = f" (task {message.data['task']})" if message.data.get("task") else ""
-    return f"{message.data['agent']} {_TURNS.get(str(message.data['why']), message.data['why'])}{task}"
 
 
 def money(cost: float | None) -> str:
@@ -127,10 +105,10 @@ def how_to_go_on(team: Team) -> Generator[str]:
 
 
 def _choices(question: Message) -> str:
-    match str(question.data.get("about", "")).partition(":")[0], question.data.get("is"):
-        case "spec", _:
+    match sort_of(question):
+        case "spec":
             return "   # `yes` accepts it, anything else says what to change"
-        case "call", "approval":
+        case "approval":
             return "   # `yes` allows it, anything else says why not"
         case _:
             return ""
@@ -186,42 +164,6 @@ def _open_questions(team: Team) -> Generator[str]:
 
 def status_json(team: Team) -> dict[str, Any]:
     """The same as JSON data."""
-    state = team.state
-    assert state.begun is not None
-    return {
-        "id": team.id,
-        "request": state.begun.request,
-        "repository": state.begun.repository,
-        "branch": f"antiphon/{team.id}/main",
-        "phase": state.phase,
-        "running": team.is_running(),
-        "tasks": [
-            {
-                "id": task.id,
-                "title": task.title,
-                "state": task.state,
-                "coder": task.coder or None,
-                "tries": task.tries,
-                "rounds": task.rounds,
-                "conflicts": task.conflicts,
-                "commit": task.commit or None,
-            }
-            for task in state.tasks.values()
-        ],
-        "questions": [
-            {"id": number, "author": each.author, "text": each.text} for number, each in state.questions.items()
-        ],
-        "waiting": [
-            {
-                "agent": turn.begun.agent,
-                "why": turn.paused.why,
-                "until": None if turn.paused.until is None else utc(turn.paused.until),
-            }
-            for turn in state.turns.values()
-            if turn.paused is not None
-        ],
-        "costs": [
-            {"agent": each.agent, "turns": each.turns, "requests": each.requests, "cost": each.cost}
-            for each in team.costs()
-        ],
-    }
+    known = standing_of(team, team.costs())
+    waiting = [{**each, "until": None if each["until"] is None else utc(each["until"])} for each in known["waiting"]]
+    return {**known, "waiting": waiting}

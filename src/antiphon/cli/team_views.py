@@ -14,7 +14,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from antiphon.cli.team_told import happened, progress, told, used
+from antiphon.agents.looking import happened
+from antiphon.cli.team_told import progress, told, used
 from antiphon.render import console
 from antiphon.render.lines import call_head, fit, one_line
 from antiphon.render.live import REFRESHES

@@ -119,6 +119,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     # What a model was shown with a request: the key of its last turn among those that are kept once.
     ("ALTER TABLE effects ADD COLUMN said TEXT",),
+    (
+        # Whoever looks for teams and for what they ask does not go through all that was ever run and said.
+        "CREATE INDEX runs_teams ON runs (created) WHERE kind = 'team'",
+        "CREATE INDEX messages_questions ON messages (channel, id) WHERE kind = 'question'",
+        "CREATE INDEX messages_answers ON messages (reply_to) WHERE kind = 'answer'",
+    ),
 )
 
 #: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.

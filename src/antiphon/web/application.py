@@ -47,7 +47,7 @@ def app(
         from starlette.routing import Route
     except ImportError as error:
         raise missing(error) from None
-    from antiphon.web import agui, frames
+    from antiphon.web import agui, frames, teams
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
@@ -58,7 +58,8 @@ def app(
     known_users = None if users is None else Users(users)
     known = journal if journal is not None else Journal()
     files = Files(Renderers(renderers))
-    routes = _Routes(known, Going(known))
+    going = Going(known)
+    routes = _Routes(known, going)
     run = "/api/runs/{id:path}"
     starlette = Starlette(
         routes=[
@@ -74,6 +75,7 @@ def app(
             *looks(known),
             *frames.routes(known),
             *agui.routes(known, model, tools),
+            *teams.routes(known, going),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},

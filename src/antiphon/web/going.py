@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: So much is told of what a process said before it failed, in characters.
 _TOLD = 4000
+#: How a process ends that has left a run because it waits for somebody, or for a time.
+_WAITS = 3
 #: Runs that a process of this machine can go on with by itself.
 _KINDS = ("program", "map", "team", "ask", "chat")
 
@@ -64,5 +66,5 @@ class Going:
         code = process.wait()
         with told:
             told.seek(max(0, told.seek(0, os.SEEK_END) - _TOLD))
-            if code:
+            if code not in (0, _WAITS):
                 self._failed[id] = told.read().decode("utf-8", "replace").strip() or f"exit {code}"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from antiphon.agents.looking import open_questions, sort_of
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError, OptionError, StoreError
 from antiphon.web.steps import WHOLE, call_of, called, entry_at
 from antiphon.web.stored import STEP, row_at, run
 
 if TYPE_CHECKING:
+    from antiphon.agents import Message
     from antiphon.journal import Journal
     from antiphon.web.going import Going
 
@@ -21,26 +25,66 @@ _ROWS = 100_000
 _LARGEST = 4_000_000
 
 
+#: What waits: what is known of it, how long it is, and all of it where that is to be shown.
+Item = tuple[dict[str, Any], int, Callable[[], dict[str, Any]]]
+
+
 def inbox(journal: Journal) -> list[dict[str, Any]]:
-    """What waits for somebody to say something, in all runs that are not over."""
+    """What waits for somebody to say something, in all runs and teams that are not over."""
+    found: list[dict[str, Any]] = []
+    size = 0
+    for about, length, whole in sorted([*_of_runs(journal), *_of_teams(journal)], key=_began)[:_MOST]:
+        more = whole() if size <= _LARGEST else {"about": "question", "text": "", "isLater": True}
+        size += length
+        found.append({**about, **more})
+    return found
+
+
+def _began(item: Item) -> float:
+    return item[0]["began"]
+
+
+def _of_runs(journal: Journal) -> Generator[Item]:
     columns = ", ".join(f"effects.{each}" for each in STEP.split(", "))
     rows = journal.read(
         f"SELECT id, title, {columns} FROM effects JOIN runs ON id = run"
         " WHERE effects.kind = 'person' AND effects.state = 'waiting'"
-        " AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')"
+        # What a turn of a team waits for is asked by the team.
+        " AND runs.state IN ('waiting', 'ready', 'running', 'interrupted') AND runs.kind <> 'turn'"
         f" ORDER BY effects.began, id, seq LIMIT {_MOST}",
         (),
     )
-    found: list[dict[str, Any]] = []
-    size = 0
     for id, title, *row in rows:
         about = {"run": id, "title": title, "seq": row[0], "path": row[1], "hash": row[3], "began": row[7]}
-        if size > _LARGEST:
-            found.append({**about, "about": "question", "text": "", "isLater": True})
-            continue
-        size += len(journal.raw(row[4]))
-        found.append({**about, **_waiting(journal, tuple(row))})
-    return found
+        yield about, len(journal.raw(row[4])), partial(_waiting, journal, tuple(row))
+
+
+def _of_teams(journal: Journal) -> Generator[Item]:
+    """Questions of teams, each by its number. A call is where it waits, and is shown as those of runs are."""
+    for asked in open_questions(journal, _MOST):
+        question = asked.message
+        about: dict[str, Any] = {
+            "run": str(question.data.get("run", asked.team)),
+            "title": asked.title,
+            "seq": question.id,
+            "path": str(question.data.get("path", f"#{question.id}")),
+            "hash": f"#{question.id}",
+            "began": question.at,
+            "team": asked.team,
+            "author": question.author,
+            "task": question.task,
+        }
+        yield about, len(question.text), partial(_asked, journal, question, about["run"], about["path"])
+
+
+def _asked(journal: Journal, question: Message, run: str, path: str) -> dict[str, Any]:
+    sort = sort_of(question)
+    if sort != "approval":
+        return {"about": sort, "text": question.text, "ways": question.data.get("ways", [])}
+    try:
+        return _waiting(journal, row_at(journal, run, path))
+    except StoreError as error:
+        return {"about": sort, "text": str(error), "isPrivate": True}
 
 
 def _waiting(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
@@ -69,6 +113,8 @@ def settle(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> di
 def settle_as(journal: Journal, id: str, given: dict[str, Any]) -> None:
     """Take what somebody said to the question that was shown, if nobody was faster."""
     path, hash, said = _taken(given)
+    if (asking := run(journal, id))["kind"] == "turn":
+        raise NotReadyError(f"this is asked by team {asking['parent']}, and is answered there")
     row = row_at(journal, id, path)
     if row[2] != "person" or row[3] != hash:
         raise NotReadyError("this is not what was asked any more; look at it again")

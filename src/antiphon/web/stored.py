@@ -70,8 +70,11 @@ def changes(journal: Journal) -> tuple[Any, ...]:
         " AND effects.kind = 'person' AND runs.state IN ('waiting', 'ready', 'running', 'interrupted')",
         (),
     )
+    # What teams ask are messages, which only a journal of one machine has.
+    said = [] if journal.is_shared else journal.read("SELECT max(id) FROM messages", ())
     return (
         *waiting,
+        *said,
         *journal.read(
             "SELECT id, state, updated, owner, (SELECT max(seq) FROM effects WHERE run = id),"
             " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"

@@ -31,14 +31,14 @@ _LISTENS = 3
 _PARTS = 50
 
 
-def events(journal: Journal, going: Going, request: Request) -> Response:
-    """The stream of a run, or of all that is new."""
+def events(journal: Journal, going: Going, request: Request, watched: type[Watch] | None = None) -> Response:
+    """The stream of a run, or of all that is new; or of what else is `watched`."""
     from starlette.responses import StreamingResponse
 
     id, asked = request.path_params.get("id"), request.query_params
     after = request.headers.get("last-event-id") or asked.get("after", "")
     parts = zip(asked.getlist("with")[:_PARTS], asked.getlist("since"), strict=False)
-    watch = Watch(journal, going, id, after, parts)
+    watch = (watched or Watch)(journal, going, id, after, parts)
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     return StreamingResponse(_stream(watch), headers=headers, media_type="text/event-stream")
 
@@ -57,7 +57,7 @@ async def _stream(watch: Watch) -> AsyncGenerator[str]:
         if quiet >= _QUIET:
             yield ": still here\n\n"
             quiet = 0.0
-        if any(name in ("run", "steps", "part") for _, name, _ in found):
+        if any(name in ("run", "steps", "part", "messages") for _, name, _ in found):
             # What is read may take its time: what is known is sent first. After a batch there may be the next.
             await anyio.sleep(0)
             continue
@@ -112,16 +112,24 @@ class Watch:
             return list(self._if_other("problem", str(error)))
 
     def _new(self) -> Generator[Event]:
+        yield from self._own()
+        # What is drawn of them is made only where something has changed.
+        if self._is_other("changes", changes(self._journal)):
+            yield from self._if_other("inbox", inbox(self._journal))
+            yield from self._listed()
+
+    def _own(self) -> Generator[Event]:
+        """What is new of what is looked at."""
         if self._run is not None:
             yield from self._run.new()
         for part in self._parts:
             for mark, name, data in part.new():
                 yield "", "part", {"run": part.id, "mark": mark, "name": name, "data": data}
-        # What is drawn of them is made only where something has changed.
-        if self._is_other("changes", changes(self._journal)):
-            yield from self._if_other("inbox", inbox(self._journal))
-            if self._run is None:
-                yield from self._if_other("runs", runs(self._journal))
+
+    def _listed(self) -> Generator[Event]:
+        """What is listed where nothing else is looked at."""
+        if self._run is None:
+            yield from self._if_other("runs", runs(self._journal))
 
     def _if_other(self, name: str, data: Any) -> Generator[Event]:
         if self._is_other(name, data):

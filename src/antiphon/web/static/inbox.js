@@ -1,18 +1,21 @@
 // What waits for people. The first answer counts, whoever gives it, and all pages show it.
 import { useState } from "preact/hooks";
 import { html } from "./html.js";
+import { Markdown } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Argument, Result } from "./renderers.js";
 import { Ago } from "./runs.js";
-import { inbox, mayAct, post, runLink, said, stepLink } from "./state.js";
+import { inbox, mayAct, post, runLink, said, stepLink, teamLink } from "./state.js";
 import { texts } from "./texts.js";
 
 const key = (item) => `${item.run}\n${item.path}\n${item.hash}`;
 
 async function settle(item, given, word) {
   const note = (about) => { said.value = { ...said.value, [key(item)]: { item, ...about } }; };
+  const [to, which] = item.team ? [`teams/${encodeURIComponent(item.team)}`, { question: item.seq }]
+    : [`runs/${encodeURIComponent(item.run)}`, { path: item.path, hash: item.hash }];
   try {
-    note({ word, ...await post(`api/runs/${encodeURIComponent(item.run)}/answer`, { path: item.path, hash: item.hash, ...given }) });
+    note({ word, ...await post(`api/${to}/answer`, { ...which, ...given }) });
   } catch (error) { note({ failure: error.message }); }
 }
 
@@ -25,7 +28,7 @@ function Approval({ item }) {
     <dl class="arguments whole">${given.length ? given.map((each) => html`<${Argument} ...${each} exact=${true} />`) : html`<div class="quiet">${texts.noArguments}</div>`}</dl>
     ${mayAct.value && html`<form class="decide" onSubmit=${(event) => event.preventDefault()}>
       <button type="button" class="primary" onClick=${() => settle(item, { allowed: true }, texts.allowed)}>${texts.allow}</button>
-      <button type="button" onClick=${() => settle(item, { allowed: true, always: true }, texts.allowed)}>${texts.always}</button>
+      ${!item.team && html`<button type="button" onClick=${() => settle(item, { allowed: true, always: true }, texts.allowed)}>${texts.always}</button>`}
       <span class="deny"><input type="text" aria-label=${texts.reason} placeholder=${texts.reason} value=${reason} onInput=${(event) => setReason(event.target.value)} />
       <button type="button" class="danger" onClick=${() => settle(item, { allowed: false, text: reason }, texts.denied)}>${texts.deny}</button></span>
     </form>`}`;
@@ -35,9 +38,11 @@ function Question({ item }) {
   const [answer, setAnswer] = useState("");
   const send = (event) => { event.preventDefault(); settle(item, { text: answer }, texts.answered); };
   const typed = (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) send(event); };
-  return html`<p class="asked">${visible(item.text)}</p>
-    ${mayAct.value && html`<form class="decide" onSubmit=${send}><textarea rows="2" aria-label=${texts.yourAnswer} placeholder=${texts.yourAnswer} value=${answer} onInput=${(event) => setAnswer(event.target.value)} onKeyDown=${typed}></textarea>
-    <button type="submit" class="primary">${texts.answer}</button></form>`}`;
+  const label = texts.teams.says[item.about] ?? texts.yourAnswer;
+  return html`${item.team ? html`<${Markdown} text=${visible(item.text)} />` : html`<p class="asked">${visible(item.text)}</p>`}
+    ${mayAct.value && html`<form class="decide" onSubmit=${send}>${item.ways?.map((way) => html`<button type="button" class=${way === "drop" ? "danger" : "primary"} onClick=${() => settle(item, { text: way }, texts.answered)}>${texts.teams.ways[way] ?? way}</button>`)}
+    <textarea rows="2" aria-label=${label} placeholder=${label} value=${answer} onInput=${(event) => setAnswer(event.target.value)} onKeyDown=${typed}></textarea>
+    <button type="submit" class=${item.ways?.length ? "" : "primary"}>${texts.answer}</button></form>`}`;
 }
 
 function Settled({ item, settled }) {
@@ -50,7 +55,8 @@ export function Waiting({ item }) {
   const settled = said.value[key(item)];
   const Way = item.about === "approval" ? Approval : Question;
   return html`<section class=${`waiting ${settled ? "settled" : ""}`} data-run=${item.run} data-seq=${item.seq} data-path=${item.path} data-about=${item.about} aria-label=${`${clean(item.title)}, ${item.path}`}>
-    <p class="quiet facts"><a href=${runLink(item.run)}>${clean(item.title) || item.run}</a><a href=${stepLink(item.run, item.path)}><code>${item.path}</code></a><${Ago} at=${item.began} /></p>
+    <p class="quiet facts">${item.team ? html`<a href=${teamLink(item.team)}>${clean(item.title) || item.team}</a><span>${texts.teams.asks(clean(item.author), item.seq, item.task)}</span>`
+      : html`<a href=${runLink(item.run)}>${clean(item.title) || item.run}</a><a href=${stepLink(item.run, item.path)}><code>${item.path}</code></a>`}<${Ago} at=${item.began} /></p>
     ${settled ? html`<${Settled} item=${item} settled=${settled} />` : item.isLater ? html`<p class="quiet">${texts.later}</p>` : item.isPrivate ? html`<p>${item.text || texts.privateQuestion(item.run)}</p>` : html`<${Way} item=${item} />`}</section>`;
 }
 

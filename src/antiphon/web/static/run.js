@@ -7,7 +7,7 @@ import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Argument, headline, Result, ResultRenderers } from "./renderers.js";
 import { Ago, cost, money, State } from "./runs.js";
-import { ask, inbox, innerOf, main, mayAct, post, problem, run, runLink, sayingAt, stepLink, where } from "./state.js";
+import { ask, inbox, innerOf, main, mayAct, post, problem, run, runLink, sayingAt, stepLink, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
 
 // What is seldom looked at is fetched then.
@@ -154,7 +154,7 @@ export function Run({ id }) {
   return html`<header class="head" data-run=${id}><div><h1>${clean(known.title) || id}</h1>
       <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><${Elapsed} run=${known} /><span class="cost">${cost(known.cost, known.unpriced)}</span>${known.partsCost != null || known.partsUnpriced
         ? html`<span class="cost-of-all">${texts.live.withParts(cost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}<${Ago} at=${known.created} />
-      ${known.parent && html`<span>${texts.partOf} <a href=${runLink(known.parent)}>${known.parent}</a></span>`}</p></div></header>
+      ${known.parent && html`<span>${texts.partOf} <a href=${(known.kind === "turn" ? teamLink : runLink)(known.parent)}>${known.parent}</a></span>`}</p></div></header>
     ${known.failure && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
     ${known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}
     ${resumable && mayAct.value && html`<${GoOn} id=${id} />`}

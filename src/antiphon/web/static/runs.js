@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean } from "./plain.js";
-import { runLink, runs } from "./state.js";
+import { runLink, runs, teamLink } from "./state.js";
 import { texts } from "./texts.js";
 
 export const money = (cost) => cost ? `$${cost < 0.01 ? cost.toFixed(4) : cost.toFixed(2)}` : "";
@@ -16,7 +16,7 @@ export const State = ({ of }) => html`<span class=${`state ${of}`}><span class="
 export const Ago = ({ at }) => html`<time datetime=${new Date(at * 1000).toISOString()} title=${new Date(at * 1000).toLocaleString()}>${texts.ago(Date.now() / 1000 - at)}</time>`;
 
 export function RunLine({ run }) {
-  return html`<li class="run" data-run=${run.id}><a href=${runLink(run.id)}>
+  return html`<li class="run" data-run=${run.id}><a href=${(run.kind === "team" ? teamLink : runLink)(run.id)}>
     <${State} of=${run.state} />
     <span class="title">${clean(run.title) || run.id}${run.waiting ? html` <span class="badge strong">${texts.waitsFor(run.waiting)}</span>` : null}
       ${run.failure && html`<span class="why">${clean(run.failure)}</span>`}</span>

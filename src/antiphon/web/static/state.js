@@ -5,6 +5,10 @@ import { parsed } from "./plain.js";
 export const place = signal(location.hash);
 export const runs = signal(null);
 export const inbox = signal(null);
+// The teams; the one that is looked at, and what was said and has happened in it.
+export const teams = signal(null);
+export const team = signal(null);
+export const messages = signal([]);
 export const problem = signal("");
 export const connection = signal("new");
 // What was said here, by run and path, and what came of it.
@@ -33,7 +37,7 @@ function forget(store) {
   store.order.value = []; store.changes.value = 0;
 }
 
-let source = null, waiting = [], frame = 0, again = 0;
+let source = null, of = "runs", waiting = [], frame = 0, again = 0;
 
 export async function ask(path, options) {
   const response = await fetch(path, options);
@@ -98,7 +102,10 @@ const TAKE = {
   inbox: (data) => { inbox.value = data; },
   run: (data, store) => { store.run.value = data; },
   problem: (data) => { problem.value = data; },
-  gone: (data, store) => { store.run.value = { isGone: true }; },
+  gone: (data, store) => { store.run.value = team.value = { isGone: true }; },
+  teams: (data) => { teams.value = data; },
+  team: (data) => { team.value = data; },
+  messages: (data) => { messages.value = [...messages.value, ...data]; },
   anew: (data, store) => forget(store),
   steps: takeSteps,
   live: ({ run: id, path, number, text }) => {
@@ -149,7 +156,7 @@ function open() {
   const asked = new URLSearchParams();
   if (main.mark) asked.set("after", main.mark);
   for (const each of parts.values()) { asked.append("with", each.id); asked.append("since", each.mark); }
-  const where = main.id === null ? "api/events" : `api/runs/${encodeURIComponent(main.id)}/events`;
+  const where = main.id !== null ? `api/${of}/${encodeURIComponent(main.id)}/events` : of === "teams" ? "api/teams/events" : "api/events";
   source = new EventSource(`${where}?${asked}`);
   source.onopen = () => {
     connection.value = "open";
@@ -167,11 +174,11 @@ function open() {
   }
 }
 
-// Look at a run, or at all of them.
-export function watch(id) {
-  if (source && main.id === id) return;
-  main.id = id; main.mark = ""; waiting = [];
-  main.run.value = null; problem.value = "";
+// Look at a run or a team, or at all of them.
+export function watch(id, kind = "runs") {
+  if (source && main.id === id && of === kind) return;
+  main.id = id; of = kind; main.mark = ""; waiting = [];
+  main.run.value = team.value = null; messages.value = []; problem.value = "";
   parts.clear();
   forget(main);
   open();
@@ -194,6 +201,7 @@ export function where() {
   return { name: name || "runs", id: rest[0] ?? null, path: rest[1] ?? null };
 }
 export const runLink = (id) => `#/runs/${encodeURIComponent(id)}`;
+export const teamLink = (id) => `#/teams/${encodeURIComponent(id)}`;
 export const stepLink = (id, path) => `${runLink(id)}/${encodeURIComponent(path)}`;
 
 // The theme that was chosen in this browser; without one it is the system's.
