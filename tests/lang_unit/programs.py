@@ -381,7 +381,9 @@ class Writer:
         return out + (f"{self.space()}={self.loose()}{self.expression()}" if self.chance(0.9) else "")
 
     def _input(self) -> str:
-        out = ("private " if self.chance(0.1) else "") + f"input {self.name()}{self.space()}:{self.space()}{self.type()}"
+        out = (
+            "private " if self.chance(0.1) else ""
+        ) + f"input {self.name()}{self.space()}:{self.space()}{self.type()}"
         out += f"{self.space()}={self.loose()}{self.expression(1)}" if self.chance(0.5) else ""
         return out + self._description()
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: The name of a program that comes through a pipe.
 STDIN = "<stdin>"
+_PIPED = "antiphon.piped"
 _STYLES: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow", "bold": True},
@@ -102,11 +103,20 @@ def directory(path: str) -> str:
 
 def read(path: str) -> Source:
     """The text of a file, or of standard input for `-`; a `VibeError` says why there is none."""
-    from antiphon.lang.run.modules import MOST_BYTES, read_source, source_of
+    from antiphon.lang.run.modules import read_source, source_of
 
-    if path == "-":
-        return source_of(sys.stdin.buffer.read(MOST_BYTES + 1), STDIN)
-    return read_source(path)
+    return source_of(_piped(), STDIN) if path == "-" else read_source(path)
+
+
+def _piped() -> bytes:
+    """What came by standard input; the command remembers it, as it can be read once."""
+    from antiphon.lang.run.modules import MOST_BYTES
+
+    context = click.get_current_context(silent=True)
+    known: dict[str, Any] = context.meta if context is not None else {}
+    if _PIPED not in known:
+        known[_PIPED] = sys.stdin.buffer.read(MOST_BYTES + 1)
+    return known[_PIPED]
 
 
 def module(modules: Modules, path: str) -> Compiled:

@@ -123,7 +123,8 @@ def check_end(c: Checker, statements: list[Statement], ends: bool) -> None:
 def _type(c: Checker, node: Input) -> Type:
     where = node.name_start, node.name_start + len(node.name)
     if node.declared is None:
-        word = {NumberLit: "number", BoolLit: "boolean"}.get(type(node.default), "text")
+        is_number, is_boolean = isinstance(node.default, NumberLit), isinstance(node.default, BoolLit)
+        word = "number" if is_number else "boolean" if is_boolean else "text"
         hint = f"write `input {node.name}: {word}{' = …' if node.default is not None else ''}`, or another type"
         c.report("V0420", f"the input `{node.name}` has no type", where, hint)
         return JSON

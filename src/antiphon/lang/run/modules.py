@@ -121,7 +121,9 @@ class Modules:
         if given := [name for name, each in module.code.inputs.items() if each.is_input]:
             names = ", ".join(f"`{name}`" for name in given)
             hint = "move what others use into a file of its own, and import that from both"
-            return Exports(problem=f"`{path}` is a program with inputs ({names}), and no module", code="V0610", hint=hint)
+            return Exports(
+                problem=f"`{path}` is a program with inputs ({names}), and no module", code="V0610", hint=hint
+            )
         return module.exports
 
     def problems(self) -> list[tuple[Source, Diagnostic]]:
