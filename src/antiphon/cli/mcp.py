@@ -29,8 +29,8 @@ def mcp(file: str | None, root: Path | None, everything: bool, model: str | None
     The program FILE is one tool: its name is the file's, its description the comment at its top, its parameters are the
     inputs that it declares, and its result is what it returns. Each call is a run that `antiphon runs` shows.
 
-    Without FILE it is the built-in tools: only those that read, unless --all. The client that starts this program asks its
-    user before calls, or does not: give --all only to one that does.
+    Without FILE it is the built-in tools: only those that read, unless --all. The client that starts this program asks
+    its user before calls, or does not: give --all only to one that does.
     """
     if file is None:
         if model or yes:

@@ -77,23 +77,13 @@ def unplaced(error: VibeError, file: str) -> dict[str, Any]:
 
 def files(paths: Iterable[str]) -> Iterator[str]:
     """The files that are meant: each as it is named, and of directories all programs in them, in order."""
+    from antiphon.runs.found import programs_below
+
     for path in paths:
         if path != "-" and Path(path).is_dir():
-            yield from _programs(path)
+            yield from programs_below(path)
         else:
             yield path
-
-
-def _programs(directory: str) -> Iterator[str]:
-    for place, inner, names in os.walk(directory):
-        inner[:] = sorted(name for name in inner if not name.startswith((".", "__")) and name != "node_modules")
-        found = (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
-        yield from (path for path in found if not _leads_out(path, directory))
-
-
-def _leads_out(path: str, directory: str) -> bool:
-    """Whether a program that was only found is a link to somewhere else, which nobody named."""
-    return os.path.islink(path) and not Path(path).resolve().is_relative_to(Path(directory).resolve())
 
 
 def directory(path: str) -> str:

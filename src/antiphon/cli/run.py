@@ -79,8 +79,8 @@ def run(
 ) -> None:
     """Run a program; `-` reads it from standard input.
 
-    The inputs that it declares are flags behind FILE: `antiphon run weather.vibe --city Oslo`. Options that stand before
-    FILE are never the program's; `antiphon run FILE --help` tells of both.
+    The inputs that it declares are flags behind FILE: `antiphon run weather.vibe --city Oslo`. Options that stand
+    before FILE are never the program's; `antiphon run FILE --help` tells of both.
 
     What it does is written down: one that was interrupted, or waits for somebody, is gone on with by `antiphon runs`.
 

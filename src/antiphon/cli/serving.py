@@ -6,7 +6,7 @@ import asyncio
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon import __version__
 from antiphon._json import dumps
@@ -111,7 +111,7 @@ def _told(program: Program, report: Report) -> CallToolResult:
         # A program that only prints says what it found so.
         return CallToolResult(content=[TextContent(type="text", text="\n".join(report.prints))])
     text = value if isinstance(value, str) else dumps(value)
-    whole: dict[str, Any] = value if isinstance(value, dict) else {_VALUE: value}
+    whole = cast(dict[str, Any], value) if isinstance(value, dict) else {_VALUE: value}
     is_structured = isinstance(value, dict) or _output(program) is not None
     return CallToolResult(
         content=[TextContent(type="text", text=text)], structured_content=whole if is_structured else None
