@@ -171,7 +171,9 @@ def test_only_the_page_itself_starts_programs(journal: Journal, folder: Path):
 
 
 def test_a_program_is_started_from_its_form(browser: Any, journal: Journal, folder: Path):
-    (folder / f"z{HOSTILE.replace('/', '')}.vibe").write_text(f"// {HOSTILE}\ninput a: text = 'x' '{HOSTILE}'\nprint(a)")
+    (folder / f"z{HOSTILE.replace('/', '')}.vibe").write_text(
+        f"// {HOSTILE}\ninput a: text = 'x' '{HOSTILE}'\nprint(a)"
+    )
     site = Site(journal, programs=folder)
     tab = Tab(browser, site)
     page = tab.go("start")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, cast
 
 from antiphon._suggestions import nearest
@@ -130,13 +131,15 @@ def schema_of(inputs: Mapping[str, Given]) -> dict[str, Any]:
 
     annotations = {name: described(python_type(each.type), each.description) for name, each in inputs.items()}
     taking.__annotations__ = annotations
-    taking.__signature__ = Signature(  # type: ignore[attr-defined]
+    # Of a function, `self` would be taken for the object of a method.
+    whole: Any = partial(taking)
+    whole.__doc__, whole.__signature__ = "", Signature(
         [
             parameter(name, annotations[name], Parameter.empty if each.is_required else each.default)
             for name, each in inputs.items()
         ]
     )
-    return Arguments.of(taking, Nobody).schema
+    return Arguments.of(whole, Nobody).schema
 
 
 def schema_of_type(type_: Type) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from antiphon.lang.syntax.declaration_parser import (
     read_variable,
 )
 from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
-from antiphon.lang.syntax.tokens import ASSIGNMENTS
+from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
 
 #: Words that begin a statement, or would in another language, and are names elsewhere.
@@ -92,6 +92,8 @@ def _read_soft_statement(c: Cursor, word: str, start: int = -1, exported: bool =
         return _read_modified(c, start, exported)
     if word == "test":
         return _read_test(c, start) if follows in ("text", "quote") else None
+    if word == "input" and follows in RESERVED and c.kinds[at + 2] == ":":
+        return read_input(c, start)
     if word == "returns":
         return read_returns(c, start) if follows in _TYPE_STARTS else None
     if follows != "name" and not (word == "var" and follows == "{"):
