@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from antiphon import __version__
+from antiphon.cli.completing import MODEL
 
 
 @click.command()
@@ -21,7 +22,7 @@ from antiphon import __version__
     help="Of the built-in tools: the directory the file tools are confined to.  [default: the current directory]",
 )
 @click.option("--all", "everything", is_flag=True, help="Also the built-in tools that write files and run commands.")
-@click.option("--model", metavar="NAME", help="Of a program: the model that serves where it names none.")
+@click.option("--model", metavar="NAME", type=MODEL, help="Of a program: the model that serves where it names none.")
 @click.option("--yes", is_flag=True, help="Of a program: allow all tool calls of its models.")
 def mcp(file: str | None, root: Path | None, everything: bool, model: str | None, yes: bool) -> None:
     """Serve a program, or the built-in tools, over standard input and output.

@@ -133,11 +133,14 @@ def schema_of(inputs: Mapping[str, Given]) -> dict[str, Any]:
     taking.__annotations__ = annotations
     # Of a function, `self` would be taken for the object of a method.
     whole: Any = partial(taking)
-    whole.__doc__, whole.__signature__ = "", Signature(
-        [
-            parameter(name, annotations[name], Parameter.empty if each.is_required else each.default)
-            for name, each in inputs.items()
-        ]
+    whole.__doc__, whole.__signature__ = (
+        "",
+        Signature(
+            [
+                parameter(name, annotations[name], Parameter.empty if each.is_required else each.default)
+                for name, each in inputs.items()
+            ]
+        ),
     )
     return Arguments.of(whole, Nobody).schema
 
