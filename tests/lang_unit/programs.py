@@ -362,7 +362,7 @@ class Writer:
         """Any statement."""
         simple = (
             *(self._variable, self._variable, self._destructure, self._assign, self._expression_statement),
-            *(self._asking, self._leaving, self._import, self._type, self._model),
+            *(self._asking, self._leaving, self._import, self._type, self._model, self._input, self._returns),
         )
         if depth <= 0 or self.loops >= 8:
             return self.random.choice(simple)()
@@ -379,6 +379,16 @@ class Writer:
         if self.chance(0.3):
             out += f"{self.space()}:{self.space()}{self.type()}"
         return out + (f"{self.space()}={self.loose()}{self.expression()}" if self.chance(0.9) else "")
+
+    def _input(self) -> str:
+        out = (
+            "private " if self.chance(0.1) else ""
+        ) + f"input {self.name()}{self.space()}:{self.space()}{self.type()}"
+        out += f"{self.space()}={self.loose()}{self.expression(1)}" if self.chance(0.5) else ""
+        return out + self._description()
+
+    def _returns(self) -> str:
+        return f"returns {self.random.choice(('text', 'number[]', '{a: text}', '3 | 4', 'json'))}"
 
     def _destructure(self) -> str:
         head = self._modifiers() + self.random.choice(("let", "const")) + self.apart()

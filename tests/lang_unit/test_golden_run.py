@@ -29,7 +29,7 @@ SCRIPTS: dict[str, list[Any]] = {
     "V0922": ["one"],
 }
 SETTINGS: dict[str, dict[str, Any]] = {"V0922": {"max_turns": 1}, "V0924": {"people": lambda _: "old"}}
-INPUTS = {"V0925": {"count": "many"}}
+INPUTS = {"V0925": {"count": [3]}}
 
 
 def error_of(code: str, text: str, tmp_path: Path) -> VibeError:

@@ -63,6 +63,11 @@ def test_the_words_are_those_of_the_parser():
         ('do "x" model default', ["Keyword.Reserved", *["Literal.String"] * 3, "Keyword.Pseudo", "Keyword.Pseudo"]),
         ("tool weather(", ["Keyword.Declaration", "Name.Function", "Punctuation"]),
         ("tool = type", ["Name", "Operator", "Name"]),
+        ("input a: json", ["Keyword.Declaration", "Name.Attribute", "Punctuation", "Keyword.Type"]),
+        ("private input a:", ["Keyword.Declaration", "Keyword.Declaration", "Name.Attribute", "Punctuation"]),
+        ("returns text", ["Keyword.Declaration", "Keyword.Type"]),
+        ("returns Report", ["Keyword.Declaration", "Name"]),
+        ("input = returns", ["Name", "Operator", "Name"]),
         ("a.model", ["Name", "Punctuation", "Name.Attribute"]),
         (
             "let n: text[]",

@@ -92,7 +92,7 @@ def test_inputs_are_read_as_the_types_of_their_variables(write: Any):
     program = write(
         'let n = 1\nlet on = false\nlet tags: text[] = []\nlet any: json = null\nlet t = ""\nprint(n, on, tags, any, t)'
     )
-    sets = ["n=2.5", "on=yes", "tags=a,b", 'any={"k": [1]}', "t=5"]
+    sets = ["n=2.5", "on=true", 'tags=["a", "b"]', 'any={"k": [1]}', "t=5"]
     ran = antiphon("run", program, *(part for each in sets for part in ("--set", each)))
     assert ran.out == '2.5 true ["a","b"] {"k":[1]} 5\n'
 

@@ -221,3 +221,36 @@ def test_a_file_of_another_encoding_is_told():
     Path("r.csv").write_bytes(b"n\n\xff\xfe\n")
     with pytest.raises(ConfigurationError, match=r"r\.csv"):
         list(read_rows("r.csv"))
+
+
+# Programs that declare their inputs
+
+TYPED = (
+    'input n: number\ninput who: text = "nobody"\ninput tags: text[] = []\ninput any: json = null\n'
+    "input left: number | null\n[n, who, tags, any, left]\n"
+)
+
+
+def test_the_columns_of_a_table_are_the_inputs():
+    rows = write("r.csv", 'n,who,tags,any,left,more\n1,5,"[""a""]",[1],,x\n2,b,[],null,3,y\nmany,c,[],1,,z\n')
+    ran = antiphon("map", write("p.vibe", TYPED), rows)
+    assert [each.get("value") for each in lines(ran.out)] == [[1, "5", ["a"], [1], None], [2, "b", [], None, 3], None]
+    assert lines(ran.out)[2]["outcome"] == "invalid"
+    assert '`n`: number is wanted, not text "many"' in lines(ran.out)[2]["error"]
+    assert ran.err.count("no input 'more'") == 1
+    ran = antiphon("map", "p.vibe", write("r.jsonl", '{"n": 1, "any": "[1]"}\n{"n": "1"}\n'), "--set", "tags=[]")
+    assert [each["outcome"] for each in lines(ran.out)] == ["done", "invalid"]
+    assert lines(ran.out)[0]["value"] == [1, "nobody", [], "[1]", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("who\na\n", "row 1 has no `n`, which the program needs; it has: who"),
+        ("n,any\n1,hello\n", 'row 1: `any`: json is wanted as JSON, not "hello"'),
+    ],
+)
+def test_a_table_without_what_the_program_needs_is_told_before_anything_runs(text: str, said: str):
+    ran = antiphon("map", write("p.vibe", TYPED), write("r.csv", text))
+    assert (ran.code, ran.out, said in ran.err) == (2, "", True)
+    assert antiphon("runs").code == 1

@@ -20,7 +20,7 @@ _SECTIONS = {
     "Histories and tools": ("show", "doctor", "convert", "mcp", "fake", "completion"),
 }
 #: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
-_CONFIGURED = ("chat", "ask", "run", "map", "work", "repl", "setup", "models", "keys", "test")
+_CONFIGURED = ("chat", "ask", "run", "map", "mcp", "work", "repl", "setup", "models", "keys", "test")
 _ASKING = ("chat", "ask", "run", "map", "repl")
 _COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names))
 

@@ -69,13 +69,14 @@ def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: boo
     return EXIT_CODES[ending]
 
 
-def carry_out_unseen(program: Program, begun: Begun, kept: Late, *others: Performer) -> None:
+def carry_out_unseen(program: Program, begun: Begun, kept: Late, *others: Performer) -> Report:
     """Run a program where nobody looks on: what comes of it is in the journal. `others` stand in the door as well."""
     report = _attempted(program, begun, kept, as_json=True, others=others)
     if report.error is not None and isinstance(report.error.__cause__, StoreError):
         # It has not ended, but cannot be written down for now.
         raise report.error.__cause__
     leave(kept, report)
+    return report
 
 
 def show_prompt(program: Program, begun: Begun, as_json: bool) -> int:

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.option(
     "--sample", type=click.IntRange(1), metavar="N", help="Only so many rows, from all over; always the same."
 )
-@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="The same value of a variable for all rows.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="The same value of an input or variable for all rows."
+)
 @click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where the program names none.")
 @click.option(
     "--max-cost", type=click.FloatRange(min=0), callback=finite, metavar="USD", help="Stop before spending more in all."
@@ -57,7 +59,7 @@ def map(
     """Run a program for each row, and print what came of each as a line of JSON, in the order of the rows.
 
     ROWS is a .csv, .tsv or .jsonl file, or a pattern such as 'mails/*.txt': each file is a row, with `file` and `text`.
-    What a row has under the name of a variable of the program's top level is what that variable starts with.
+    The columns are the inputs of the program; of one that declares none, variables of its top level.
 
     Every row is a run of its own: `antiphon runs resume` goes on with rows that were interrupted or wait for somebody,
     and tries those again that failed. Exit code: 0 all rows are done, 1 some failed, 2 a mistake, 3 some wait, 130
@@ -65,7 +67,7 @@ def map(
     """
     from antiphon.journal import Journal
     from antiphon.runs.mapping import Batch, begin_batch, follow
-    from antiphon.runs.rows import fitted, numbered, read_rows
+    from antiphon.runs.rows import Cell, fitted, numbered, read_rows
 
     program = load_program(file, False, False)
     check_trust(program, file, False)
@@ -73,7 +75,7 @@ def map(
         click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
     given = {**settings, "max_cost": max_cost, "parallel": parallel}
     begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given)
-    common = programs.pairs(sets)
+    common = {name: Cell(each) for name, each in programs.pairs(sets).items()}
     whole = numbered(({**row, **common} for row in _told(program, read_rows(rows))), sample)
     check_detaching(db, detach)
     journal = Journal(db)
@@ -166,11 +168,12 @@ def _print_line(result: RowResult) -> None:
 
 def _told(program: Program, rows: Iterable[dict[str, Any]]) -> Iterable[dict[str, Any]]:
     """Rows, as they are; what the program has no variable for is told of once."""
-    from antiphon.runs.rows import startable
+    from antiphon.lang.run.inputs import inputs_of
 
-    known, told = set(startable(program)), set[str]()
+    known, told = inputs_of(program.code).keys(), set[str]()
+    what = "input" if program.inputs else "variable"
     for row in rows:
         for name in row.keys() - known - told:
             told.add(name)
-            click.echo(f"antiphon: the program has no variable {printable(name)!r}, so it is left out", err=True)
+            click.echo(f"antiphon: the program has no {what} {printable(name)!r}, so it is left out", err=True)
         yield row

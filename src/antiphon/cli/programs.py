@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: The name of a program that comes through a pipe.
 STDIN = "<stdin>"
+_PIPED = "antiphon.piped"
 _STYLES: dict[str, dict[str, Any]] = {
     "error": {"fg": "red", "bold": True},
     "warning": {"fg": "yellow", "bold": True},
@@ -76,23 +77,13 @@ def unplaced(error: VibeError, file: str) -> dict[str, Any]:
 
 def files(paths: Iterable[str]) -> Iterator[str]:
     """The files that are meant: each as it is named, and of directories all programs in them, in order."""
+    from antiphon.runs.found import programs_below
+
     for path in paths:
         if path != "-" and Path(path).is_dir():
-            yield from _programs(path)
+            yield from programs_below(path)
         else:
             yield path
-
-
-def _programs(directory: str) -> Iterator[str]:
-    for place, inner, names in os.walk(directory):
-        inner[:] = sorted(name for name in inner if not name.startswith((".", "__")) and name != "node_modules")
-        found = (os.path.join(place, name) for name in sorted(names) if name.endswith(".vibe"))
-        yield from (path for path in found if not _leads_out(path, directory))
-
-
-def _leads_out(path: str, directory: str) -> bool:
-    """Whether a program that was only found is a link to somewhere else, which nobody named."""
-    return os.path.islink(path) and not Path(path).resolve().is_relative_to(Path(directory).resolve())
 
 
 def directory(path: str) -> str:
@@ -102,11 +93,20 @@ def directory(path: str) -> str:
 
 def read(path: str) -> Source:
     """The text of a file, or of standard input for `-`; a `VibeError` says why there is none."""
-    from antiphon.lang.run.modules import MOST_BYTES, read_source, source_of
+    from antiphon.lang.run.modules import read_source, source_of
 
-    if path == "-":
-        return source_of(sys.stdin.buffer.read(MOST_BYTES + 1), STDIN)
-    return read_source(path)
+    return source_of(_piped(), STDIN) if path == "-" else read_source(path)
+
+
+def _piped() -> bytes:
+    """What came by standard input; the command remembers it, as it can be read once."""
+    from antiphon.lang.run.modules import MOST_BYTES
+
+    context = click.get_current_context(silent=True)
+    known: dict[str, Any] = context.meta if context is not None else {}
+    if _PIPED not in known:
+        known[_PIPED] = sys.stdin.buffer.read(MOST_BYTES + 1)
+    return known[_PIPED]
 
 
 def module(modules: Modules, path: str) -> Compiled:

@@ -14,11 +14,12 @@ from antiphon.cli import programs
 from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_report, show_prompt
 from antiphon.cli.completing import MODEL
 from antiphon.cli.detaching import detach_run
+from antiphon.cli.flags import ProgramCommand, flag, take, texts_of
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.runs.begun import PIPED, Begun, sources_of
-from antiphon.runs.rows import has_private, inputs
+from antiphon.runs.rows import has_private
 
 if TYPE_CHECKING:
     from antiphon.lang.run.program import Program
@@ -31,11 +32,13 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
     return value
 
 
-@click.command()
-@click.argument("file")
+@click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
+@click.argument("file", metavar="FILE [INPUTS]")
 @click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
 @click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where the program names none.")
-@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Start with another value of a variable.")
+@click.option(
+    "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Start with this value of an input or variable."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object when it is over, and nothing else.")
 @click.option("--record", metavar="FILE", help="Write all exchanges with models to a file.")
 @click.option("--replay", metavar="FILE", help="Take the answers of models from such a file; nothing is sent.")
@@ -67,6 +70,7 @@ def run(
     record: str | None,
     replay: str | None,
     sets: tuple[str, ...],
+    flags: dict[str, list[str]],
     no_journal: bool,
     db: str | None,
     detach: bool,
@@ -74,6 +78,9 @@ def run(
     **limits: Any,
 ) -> None:
     """Run a program; `-` reads it from standard input.
+
+    The inputs that it declares are flags behind FILE: `antiphon run weather.vibe --city Oslo`. Options that stand
+    before FILE are never the program's; `antiphon run FILE --help` tells of both.
 
     What it does is written down: one that was interrupted, or waits for somebody, is gone on with by `antiphon runs`.
 
@@ -86,20 +93,18 @@ def run(
       4    a limit was reached, or a model gave no answer
       130  interrupted
     """
-    given = programs.pairs(sets)
     _check_recordings(record, replay)
     if untrusted and limits["yes"]:
         raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
     program = load_program(file, untrusted, as_json)
+    given = _given(program, programs.pairs(sets), flags, as_json)
     if not untrusted and file != PIPED:
         check_trust(program, file, as_json)
     if not as_json:
         for each in program.warnings:
             click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
     settings = {"record": record, "replay": replay, "untrusted": untrusted, **limits}
-    begun = Begun(
-        file, os.getcwd(), program.source.name, sources_of(program), list(args), inputs(program, given), settings
-    )
+    begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), list(args), given, settings)
     if show:
         sys.exit(show_prompt(program, begun, as_json))
     if detach:
@@ -107,6 +112,24 @@ def run(
         return
     kept = None if no_journal else begun_late(begun, db, has_private(program, given))
     sys.exit(carry_out(program, begun, kept, as_json=as_json, wait=wait))
+
+
+def _given(program: Program, sets: dict[str, str], flags: dict[str, list[str]], as_json: bool) -> dict[str, Any]:
+    """What the program is given, read as its types; what is wrong or missing is told, all at once."""
+    from antiphon.lang.run.inputs import InputError, taken
+
+    try:
+        return taken(program.code, {**sets, **texts_of(flags, program.inputs)}, take)
+    except InputError as error:
+        missing = " ".join(f"{flag(each.name)} …" for each in error.faults if each.kind == "missing")
+        if missing:
+            file = programs.near(program.source.name)
+            error.hint = f"`antiphon run {file} {missing}`; with --help it tells of each"
+        if as_json:
+            print_report("invalid", [error.to_json()])
+        else:
+            click.echo(programs.rendered_error(error, sys.stderr), err=True)
+    sys.exit(EXIT_CODES["invalid"])
 
 
 def check_trust(program: Program, file: str, as_json: bool) -> None:

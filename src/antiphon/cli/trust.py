@@ -101,23 +101,19 @@ def check_program(modules: dict[str, Any], path: str, *, named: bool = True) -> 
 
     One that lies in no repository was brought by the user, who named it.
     """
-    from antiphon.config import trust as kept
-    from antiphon.lang.reach import reach
+    from antiphon.runs.found import below, looked_at
 
-    project = kept.find_project(Path(path).resolve().parent)
-    if named and not project.is_repository:
+    looked = looked_at(modules, path, named=named)
+    if not looked.unseen:
         return ""
-    wanted = {name: reach(module.source, module.python) for name, module in modules.items()}
-    unknown = {name: said for name, said in wanted.items() if not project.covers(_below(project, name), said) and said}
-    if not unknown:
-        return ""
+    project = looked.project
     if project.trusted is not False and _has_human():
-        programs = found_programs(project) | {_below(project, name): said for name, said in wanted.items() if said}
+        known = {below(project, name): said for name, said in looked.wanted.items() if said}
+        programs = found_programs(project) | known
         _show(project, programs, err=True)
         if ask(project, programs):
             return ""
-    said = "; ".join(dict.fromkeys(each for lines in unknown.values() for each in lines))
-    return printable_line(f"{Path(path).name} {said}, and {project.root} is not trusted")
+    return printable_line(f"{Path(path).name} {looked.refused}")
 
 
 def found_programs(project: Project) -> dict[str, list[str]]:
@@ -126,6 +122,7 @@ def found_programs(project: Project) -> dict[str, list[str]]:
     from antiphon.lang.reach import reach
     from antiphon.lang.run.errors import VibeError
     from antiphon.lang.run.modules import read_source
+    from antiphon.runs.found import below
 
     if not project.is_repository and (project.root != project.directories[0] or project.root == Path.home()):
         return {}
@@ -138,13 +135,8 @@ def found_programs(project: Project) -> dict[str, list[str]]:
         except (VibeError, RecursionError):
             continue
         if said:
-            found[_below(project, str(Path(path).resolve()))] = said
+            found[below(project, str(Path(path).resolve()))] = said
     return found
-
-
-def _below(project: Project, path: str) -> str:
-    real, root = Path(path), project.root.resolve()
-    return real.relative_to(root).as_posix() if real.is_relative_to(root) else path
 
 
 def _is_settled(project: Project, programs: dict[str, list[str]]) -> bool:

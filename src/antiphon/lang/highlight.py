@@ -31,7 +31,7 @@ CONSTANTS = ("true", "false", "null")
 OPERATORS = ("and", "or", "not")
 #: Words that mean something in their place only, and are names elsewhere.
 PREFIXES = ("private", "async")
-DECLARATIONS = ("model", "type", "tool", "test")
+DECLARATIONS = ("model", "type", "tool", "test", "input", "returns")
 IMPORTING = ("from", "as")
 CONTEXTS = ("default", "local", "none")
 MODES = ("verbose", "forget", "compress")
@@ -106,8 +106,11 @@ class VibeLexer(RegexLexer):
             (rf"\b(type)([ \t]+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Class)),
             (rf"\b(model)([ \t]+)({_NAME})(?=\s*=)", bygroups(Keyword.Declaration, Whitespace, Name.Constant)),
             (r"\btest\b(?=[ \t]*[\"'`])", Keyword.Declaration),
+            (rf"\b(input)([ \t]+)({_NAME})(?=[ \t]*:)", bygroups(Keyword.Declaration, Whitespace, Name.Attribute)),
+            (rf"^(returns)([ \t]+)({_word(*TYPES)})", bygroups(Keyword.Declaration, Whitespace, Keyword.Type)),
+            (rf"^returns(?=[ \t]+(?:{_NAME}|[\"'`\d{{]))", Keyword.Declaration),
             (_word(*PREFIXES) + r"(?=[ \t]+(?:let|const|for|private|async)\b)", Keyword.Declaration),
-            (r"\bprivate\b(?=[ \t]+[^\W\d]\w*[ \t]*:)", Keyword.Declaration),
+            (r"\bprivate\b(?=[ \t]+(?:input[ \t]+)?[^\W\d]\w*[ \t]*:)", Keyword.Declaration),
             (r"\bfrom\b(?=[ \t]*[\"'`])", Keyword.Namespace),
             (rf"\b(as)([ \t]+)({_NAME})", bygroups(Keyword.Namespace, Whitespace, Name)),
             (rf"([:|])([ \t]*)({_word(*TYPES)})", bygroups(Punctuation, Whitespace, Keyword.Type)),

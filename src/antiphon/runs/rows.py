@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from antiphon.errors import ConfigurationError
+from antiphon.lang.check.types import JSON
+from antiphon.lang.run.inputs import Misread, inputs_of, read_text
 
 if TYPE_CHECKING:
+    from antiphon.lang.compile.code import Given
     from antiphon.lang.run import Program
 
 #: A row with its number, counted from one.
@@ -47,42 +50,50 @@ def numbered(rows: Iterable[Mapping[str, Any]], sample: int | None = None) -> It
 
 
 def fitted(program: Program, rows: Iterable[Numbered]) -> Generator[Numbered]:
-    """Rows with what the program can start with; those that have nothing of it are an error."""
-    known = startable(program)
+    """Rows with what the program can start with, read as its types.
+
+    A row that has not what the program needs is an error, for all of them; one with a value of another type fails by
+    itself when it is its turn.
+    """
+    known = inputs_of(program.code)
+    needed = [name for name, each in known.items() if each.is_required]
     for number, row in rows:
         chosen = {name: each for name, each in row.items() if name in known}
-        if not chosen:
-            has, wants = ", ".join(row) or "nothing", ", ".join(known) or "none"
-            raise ConfigurationError(f"row {number} has {has}; the program can start with: {wants}")
-        yield number, inputs(program, chosen)
+        has = ", ".join(row) or "nothing"
+        if missing := [f"`{name}`" for name in needed if name not in chosen]:
+            raise ConfigurationError(
+                f"row {number} has no {', '.join(missing)}, which the program needs; it has: {has}"
+            )
+        if not chosen and not needed:
+            raise ConfigurationError(
+                f"row {number} has {has}; the program can start with: {', '.join(known) or 'nothing'}"
+            )
+        yield number, {name: _read(number, known[name], value) for name, value in chosen.items()}
 
 
-def startable(program: Program) -> list[str]:
-    """The variables of a program that can be given another value to start with."""
-    code = program.main.code
-    assert code is not None
-    return [name for name in code.names if name in code.inputs]
+def _read(number: int, wanted: Given, value: Any) -> Any:
+    """A cell of a table is text; what lines of JSON hold is looked at as it is."""
+    if not isinstance(value, Cell):
+        return value
+    try:
+        return read_text(wanted.name, wanted.type, str(value))
+    except Misread as wrong:
+        if wanted.type == JSON:
+            # As it stands it would be taken for a text, which nobody has said that it is.
+            raise ConfigurationError(f"row {number}: {wrong}") from None
+        return str(value)
+
+
+class Cell(str):
+    """A text of a table, to be read as the type of its column."""
+
+    __slots__ = ()
 
 
 def has_private(program: Program, given: Iterable[str]) -> bool:
-    """Whether one of these variables is private."""
-    code = program.main.code
-    assert code is not None
-    return any(name in code.names and code.names[name].is_private for name in given)
-
-
-def inputs(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Values of variables: text is itself, all else is read as its type; what may be anything is read as JSON."""
-    from antiphon.lang.check.types import JSON
-    from antiphon.lang.run.people import read_answer
-
-    code = program.main.code
-    assert code is not None
-    out = dict(given)
-    for name, value in given.items():
-        if isinstance(value, str) and name in code.names and code.names[name].type == JSON:
-            out[name] = read_answer(value, JSON)[0]
-    return out
+    """Whether one of these inputs or variables is private."""
+    known = program.code.inputs
+    return any(name in known and known[name].is_private for name in given)
 
 
 def _table(place: str, delimiter: str) -> Generator[dict[str, Any]]:
@@ -94,7 +105,7 @@ def _table(place: str, delimiter: str) -> Generator[dict[str, Any]]:
             for row in reader:
                 if None in row or None in row.values():
                     raise ConfigurationError(f"{place}: line {reader.line_num} has not as many values as columns")
-                yield row
+                yield {name: Cell(each) for name, each in row.items()}
         except (csv.Error, UnicodeDecodeError) as error:
             raise ConfigurationError(f"{place}: after line {reader.line_num}: {error}") from None
 
@@ -119,7 +130,7 @@ def _files(pattern: str) -> Generator[dict[str, Any]]:
         raise ConfigurationError(f"no file is named like {pattern}")
     for name in found:
         with _opened(name) as file:
-            yield {"file": name, "text": "".join(_decoded(file, name))}
+            yield {"file": Cell(name), "text": Cell("".join(_decoded(file, name)))}
 
 
 def _decoded(file: IO[str], place: str) -> Generator[str]:

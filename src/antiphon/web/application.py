@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
@@ -33,6 +34,7 @@ def app(
     model: str | Asks | None = None,
     tools: str | Iterable[Callable[..., Any] | Tool] = "none",
     users: str | PathLike[str] | None = None,
+    programs: str | PathLike[str] | None = None,
 ) -> ASGI:
     """The page as an ASGI application, which can be mounted in another one.
 
@@ -41,6 +43,7 @@ def app(
     directory of modules that draw further kinds of results, besides those of packages and of the configuration. The
     journal is the user's own unless another is given. `model` and `tools` are those of AG-UI: a name, `none`, `read`
     or `all`, or functions. `users` is the file of further people, as `antiphon serve users` writes it.
+    `programs` is the directory whose programs can be started, the current one unless another is named.
     """
     try:
         from starlette.applications import Starlette
@@ -48,6 +51,7 @@ def app(
     except ImportError as error:
         raise missing(error) from None
     from antiphon.web import agui, frames, teams
+    from antiphon.web import programs as startable
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
@@ -76,6 +80,7 @@ def app(
             *frames.routes(known),
             *agui.routes(known, model, tools),
             *teams.routes(known, going),
+            *startable.routes(known, going, Path(programs or ".").resolve()),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},

@@ -15,6 +15,7 @@ from antiphon.lang.check import (
     declarations,
     functions,
     imports,
+    inputs,
     literals,
     members,
     models,
@@ -55,7 +56,7 @@ def check(
     before = dict(module.names)
     module.begin(program.statements, program.start, NO_END if in_repl else program.end)
     c = Checker(source, module, imports, untrusted, in_repl)
-    c.statements(program.statements)
+    inputs.check_end(c, program.statements, c.statements(program.statements))
     c.warn_unused_imports()
     if not c.shows_variables:
         c.diagnostics += c.unread
@@ -94,6 +95,8 @@ STATEMENTS.update(
     {
         nodes.Let: declarations.let,
         nodes.Destructure: declarations.destructure,
+        nodes.Input: inputs.input_,
+        nodes.Returns: inputs.returns,
         nodes.TypeDecl: declarations.type_declaration,
         nodes.Function: functions.function,
         nodes.ModelDecl: models.model,

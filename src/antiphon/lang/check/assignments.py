@@ -9,7 +9,7 @@ from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Object, Type, assignable, plain
-from antiphon.lang.syntax.nodes import Assign, Index, Member, Name, root_symbol
+from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
 
 def assign(c: Checker, node: Assign) -> bool:
@@ -63,7 +63,10 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
 
 def _constant(c: Checker, target: Name, symbol: Symbol) -> None:
     labels = declared_here(symbol)
-    if symbol.kind == "const":
+    if isinstance(symbol.node, Input):
+        hint = f"take another name: `let next = {symbol.name}`"
+        c.report("V0401", f"`{symbol.name}` is an input, and cannot be assigned", target, hint, labels)
+    elif symbol.kind == "const":
         message = f"`{symbol.name}` is a constant, and cannot be assigned"
         c.report("V0401", message, target, "declare it with `let` to assign it again", labels)
     elif symbol.kind in ("loop", "caught"):

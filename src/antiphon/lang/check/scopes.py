@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from antiphon.lang.check.methods import BUILTIN_VALUES, BUILTINS, signature_type
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import Callable
-from antiphon.lang.syntax.nodes import Destructure, Function, Let, ModelDecl, Pattern, Statement
+from antiphon.lang.syntax.nodes import Destructure, Function, Input, Let, ModelDecl, Pattern, Statement
 
 #: As far as any source goes.
 NO_END = 1 << 62
@@ -63,7 +63,7 @@ class Scope:
 
 def _declared(statements: list[Statement]) -> Iterator[tuple[str, tuple[int, int]]]:
     for each in statements:
-        if isinstance(each, Let | ModelDecl):
+        if isinstance(each, Let | Input | ModelDecl):
             yield each.name, (each.name_start, each.name_start + len(each.name))
         elif isinstance(each, Destructure):
             yield from _leaves(each.pattern)

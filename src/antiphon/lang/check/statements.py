@@ -68,9 +68,11 @@ def bad(_: Checker, __: BadStatement) -> bool:
 def expression(c: Checker, node: ExprStatement) -> bool:
     """An expression on its own; one that only makes a value is probably not meant."""
     before = len(c.diagnostics)
-    type_ = c.expr(node.value)
+    is_last = c.scope is c.module and c.module.statements[-1] is node
+    wanted = c.frame.returns if is_last else None
+    type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
     # The last value of a program is what the program gives, if it is data.
-    is_result = c.scope is c.module and c.module.statements[-1] is node and assignable(type_, JSON)
+    is_result = is_last and assignable(type_, JSON)
     if isinstance(node.value, _WITHOUT_EFFECT) and not is_result and len(c.diagnostics) == before:
         hint = ""
         if isinstance(node.value, Binary) and node.value.op == "==":
@@ -159,12 +161,12 @@ def return_(c: Checker, node: Return) -> bool:
         wanted = None
     if node.value is None:
         if wanted is not None and wanted != JSON and not may_be_null(wanted):
-            name = c.frame.node.name
-            c.report("V0502", f"`{name}` must return `{shown(wanted)}`", node, "write the value after `return`")
+            name = f"`{c.frame.node.name}`" if c.frame.node is not None else "the program"
+            c.report("V0502", f"{name} must return `{shown(wanted)}`", node, "write the value after `return`")
     elif wanted is None:
         c.expr(node.value)
     else:
-        c.want(node.value, wanted, f"{c.frame.node.name}()")
+        c.want(node.value, wanted, f"{c.frame.node.name}()" if c.frame.node is not None else "returns")
     return True
 
 
@@ -208,9 +210,10 @@ def test(c: Checker, node: Test) -> bool:
     if c.scope is not c.module or c.frame.node is not None:
         c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4))
     outer, c.in_test = c.in_test, True
-    before, c.frame.loops = c.frame.loops, []
+    loops, wanted = c.frame.loops, c.frame.returns
+    c.frame.loops, c.frame.returns = [], None
     c.block(node.body)
-    c.in_test, c.frame.loops = outer, before
+    c.in_test, c.frame.loops, c.frame.returns = outer, loops, wanted
     return False
 
 

@@ -75,6 +75,8 @@ STATEMENTS.update(
     {
         nodes.Let: declarations.let,
         nodes.Destructure: declarations.destructure,
+        nodes.Input: declarations.input_,
+        nodes.Returns: declarations.nothing,
         nodes.TypeDecl: declarations.nothing,
         nodes.Function: declarations.nothing,
         nodes.ModelDecl: declarations.model,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Literal
+from typing import Any, Literal
 
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import Type
@@ -55,6 +55,23 @@ class ImportedName:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What whoever runs a program may give it: an input, or else a variable of the top level."""
+
+    name: str
+    type: Type
+    #: Where it is declared.
+    start: int
+    end: int
+    is_private: bool = False
+    description: str = ""
+    is_input: bool = False
+    is_required: bool = False
+    #: What an input is where nothing is given.
+    default: Any = None
+
+
 @dataclass(slots=True)
 class Code:
     """What compiling a module gives."""
@@ -72,8 +89,10 @@ class Code:
     imports: list[ImportedName] = field(default_factory=list[ImportedName])
     #: `test` blocks: what they are called, the Python function, where they stand.
     tests: list[tuple[str, str, int]] = field(default_factory=list[tuple[str, str, int]])
-    #: The variables whose first value may be given from outside.
-    inputs: set[str] = field(default_factory=set[str])
+    #: What may be given from outside, by name.
+    inputs: dict[str, Given] = field(default_factory=dict[str, Given])
+    #: What the program says that it gives.
+    returns: Type | None = None
     #: The names declared at the top level.
     names: dict[str, Symbol] = field(default_factory=dict[str, Symbol])
     _type_names: dict[int, str] = field(default_factory=dict[int, str])

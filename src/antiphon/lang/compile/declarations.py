@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
+from antiphon.lang.check.inputs import constant, is_required
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import Literal, Simple, Type, base, plain, widen
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
+from antiphon.lang.compile.code import Given
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import async_body
 from antiphon.lang.compile.iteration import iterable
@@ -49,12 +51,34 @@ def _kept(value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.exp
 
 def _input(c: Compiler, symbol: Symbol, value: ast.expr, place: Place) -> ast.expr:
     """The value, unless whoever runs the program gives another."""
-    c.code.inputs.add(symbol.name)
-    key = emit.constant(symbol.name, place)
-    given = emit.compare(key, ast.In(), emit.name("_vinputs", place), place)
     # A constant's type may be the one value that is written there.
-    type_ = emit.name(c.code.type_name(widen(plain(symbol.type))), place)
-    return emit.either(given, emit.runtime("input", [key, type_], place), value, place)
+    type_ = widen(plain(symbol.type))
+    c.code.inputs[symbol.name] = Given(symbol.name, type_, symbol.start, symbol.end, symbol.is_private)
+    return _given(symbol.name, value, place)
+
+
+def _given(name: str, otherwise: ast.expr, place: Place) -> ast.expr:
+    key = emit.constant(name, place)
+    given = emit.compare(key, ast.In(), emit.name("_vinputs", place), place)
+    return emit.either(given, emit.runtime("input", [key], place), otherwise, place)
+
+
+def input_(c: Compiler, node: n.Input) -> list[ast.stmt]:
+    """`input name: type = default`."""
+    place, symbol = c.place(node), node.symbol
+    if symbol is None:
+        return []
+    type_, required = symbol.type, is_required(symbol.type, node.default)
+    default = None if node.default is None else constant(node.default)
+    c.code.inputs[node.name] = Given(
+        node.name, type_, symbol.start, symbol.end, node.is_private, node.description, True, required, default
+    )
+    if required:
+        value = emit.runtime("input", [emit.constant(node.name, place)], place)
+    else:
+        otherwise = emit.constant(None, place) if node.default is None else c.cast(node.default, type_)
+        value = _given(node.name, otherwise, place)
+    return [c.bind(symbol, _kept(value, type_, True, place), place)]
 
 
 def _started(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
@@ -140,6 +164,6 @@ def _is_scalar(type_: Type) -> bool:
     return isinstance(kind, Simple) and kind.name in ("text", "number", "boolean", "null", "prompt", "model")
 
 
-def nothing(_: Compiler, __: n.Function | n.TypeDecl | n.Import) -> list[ast.stmt]:
+def nothing(_: Compiler, __: n.Function | n.TypeDecl | n.Import | n.Returns) -> list[ast.stmt]:
     """What its block or module has compiled before its statements, or the checker alone needs."""
     return []

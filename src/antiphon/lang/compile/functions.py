@@ -51,6 +51,9 @@ def all_statements(c: Compiler, statements: list[n.Statement]) -> list[ast.stmt]
 
 def _is_left_out(c: Compiler, statement: n.Statement) -> bool:
     """Whether a statement of the top level does something, or needs a model."""
+    if isinstance(statement, n.Input):
+        # In tests nobody gives anything.
+        return c.code.inputs[statement.name].is_required
     return c.asked or not isinstance(statement, n.Let | n.Destructure | n.ModelDecl | n.Test)
 
 
@@ -195,7 +198,7 @@ def remember(c: Compiler, name: str, place: Place) -> None:
 
 def declared(statement: n.Statement) -> Iterable[Symbol]:
     """The symbols a statement declares in its block."""
-    if isinstance(statement, n.Let | n.Function | n.ModelDecl):
+    if isinstance(statement, n.Let | n.Input | n.Function | n.ModelDecl):
         return [statement.symbol] if statement.symbol is not None else []
     if isinstance(statement, n.Destructure):
         return _pattern_symbols(statement.pattern)

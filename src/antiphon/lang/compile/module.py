@@ -9,7 +9,7 @@ from antiphon.lang.compile.code import ImportedName
 from antiphon.lang.compile.emit import at
 from antiphon.lang.compile.functions import all_statements, assigned_globals, declared, hoisted, remember
 from antiphon.lang.compile.naming import MAIN
-from antiphon.lang.compile.state import Compiler
+from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
 
@@ -21,12 +21,15 @@ def module(c: Compiler, program: n.Program, for_tests: bool = False) -> ast.Modu
         for symbol in declared(statement):
             c.declare(symbol, statement.end)
             c.code.names[symbol.name] = symbol
+    said = next((each for each in program.statements if isinstance(each, n.Returns)), None)
+    c.code.returns = c.scope.returns = said.declared.type if said is not None else None
     body = _imports(c, program)
     body += hoisted(c, program.statements)
     body += all_statements(c, program.statements)
     last = program.statements[-1] if program.statements else None
     if isinstance(last, n.ExprStatement) and body and isinstance(body[-1], ast.Expr):
-        body[-1] = at(ast.Return(body[-1].value), c.place(last))
+        value = c.fitted(body[-1].value, type_of(last.value), c.scope.returns, c.place(last.value))
+        body[-1] = at(ast.Return(value), c.place(last))
     body = [*assigned_globals(c, place), *(body or [at(ast.Pass(), place)])]
     main = emit.function(MAIN, emit.arguments((), (), place), body, place)
     remember(c, MAIN, place)

@@ -102,6 +102,8 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.BadExpr,
             n.Let,
             n.Destructure,
+            n.Input,
+            n.Returns,
             n.Assign,
             n.Break,
             n.Continue,

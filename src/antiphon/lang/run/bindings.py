@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.effects.door import place, privately
 from antiphon.effects.values import AskPerson, CallTool, Print, ReadClock, ReadEnvironment, RunPython, Said, Sleep
-from antiphon.lang.check.types import JSON, TEXT, Type
+from antiphon.lang.check.types import TEXT, Type
 from antiphon.lang.compile.code import Code
 from antiphon.lang.run import context
 from antiphon.lang.run.errors import VibeError
@@ -184,15 +184,9 @@ class Module:
         each = self.code.imports[number]
         return self.importer(each.path, each.name)
 
-    def input(self, name: str, wanted: Type) -> Any:
-        """What whoever runs the program gives for a variable."""
-        value = self.inputs[name]
-        if isinstance(value, str) and wanted not in (TEXT, JSON):
-            value, fault = read_answer(value, wanted)
-            if fault:
-                raise VibeError("V0925", f"`{name}` is given as {value!r}: {fault}")
-            return value
-        return as_type(from_python(value, "the input"), wanted)
+    def input(self, name: str) -> Any:
+        """What whoever runs the program gives: looked at before it began, and the program's own to change."""
+        return self.inputs[name]
 
     # What programs call by name
 

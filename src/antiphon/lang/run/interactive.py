@@ -201,7 +201,7 @@ class Interactive:
 
 
 #: Words that mean something only where they stand.
-_WORDS = {"async", "model", "private", "test", "tool", "type"}
+_WORDS = {"async", "input", "model", "private", "returns", "test", "tool", "type"}
 _ANSWER = {"value", "toolCalls", "run"}
 #: Warnings that make no sense where a value is looked at, and names are used later.
 _FINE_HERE = frozenset(("V0702", "V0704"))

@@ -118,6 +118,12 @@ class Modules:
         if module.code is None:
             count = sum(each.severity == "error" for each in module.diagnostics)
             return Exports(problem=f"`{path}` has {count} error{'s' * (count != 1)}", code="V0605")
+        if given := [name for name, each in module.code.inputs.items() if each.is_input]:
+            names = ", ".join(f"`{name}`" for name in given)
+            hint = "move what others use into a file of its own, and import that from both"
+            return Exports(
+                problem=f"`{path}` is a program with inputs ({names}), and no module", code="V0610", hint=hint
+            )
         return module.exports
 
     def problems(self) -> list[tuple[Source, Diagnostic]]:

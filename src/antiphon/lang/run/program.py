@@ -12,16 +12,18 @@ from typing import Any, Literal
 
 from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type
 from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.run.errors import Stopped, VibeError
 from antiphon.lang.run.execution import Execution, is_waiting
 from antiphon.lang.run.host import Host, PromptShown
+from antiphon.lang.run.inputs import checked
 from antiphon.lang.run.library import as_type
 from antiphon.lang.run.modules import Compiled, Instances, Modules, Servers, source_of
 from antiphon.lang.run.prelude import MISSING
 from antiphon.lang.run.traces import translated
 from antiphon.lang.run.values import from_python, plain, unwrap
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
-from antiphon.lang.syntax.source import Source
+from antiphon.lang.syntax.source import Source, first_comment
 
 
 @dataclass(slots=True)
@@ -57,10 +59,26 @@ class Program:
         """What the checker warned of."""
         return [each for each in self.main.diagnostics if each.severity == "warning"]
 
+    @property
+    def code(self) -> Code:
+        """What was compiled of it."""
+        assert self.main.code is not None
+        return self.main.code
+
+    @property
+    def inputs(self) -> dict[str, Given]:
+        """What it declares to be given from outside, by name."""
+        return {name: each for name, each in self.code.inputs.items() if each.is_input}
+
+    @property
+    def description(self) -> str:
+        """What the comment at its top says."""
+        return first_comment(self.source.text)
+
     def run(
         self, host: Host | None = None, *, arguments: Iterable[str] = (), servers: Servers | None = None, **inputs: Any
     ) -> Report:
-        """Run it; `inputs` replace the initial values of variables of the top level.
+        """Run it with these `inputs`, or, where it declares none, other first values of variables of the top level.
 
         An error of the program is raised as a `VibeError`; Ctrl-C passes through.
         """
@@ -88,7 +106,7 @@ class Program:
         outcome = Report("done", prints=execution.prints)
         try:
             with execution.active():
-                self._check_inputs(inputs or {})
+                execution.inputs = checked(code, inputs or {})
                 outcome.result = instances.execute(code, execution.inputs)
                 execution.finish()
             outcome.value = plain(outcome.result)
@@ -107,15 +125,6 @@ class Program:
             outcome.usage = execution.usage()
             execution.end(outcome.value, outcome.error, outcome.outcome)
         return outcome
-
-    def _check_inputs(self, inputs: dict[str, Any]) -> None:
-        code = self.main.code
-        assert code is not None
-        for name in inputs:
-            if name not in code.inputs:
-                known = ", ".join(each for each in code.names if each in code.inputs) or "none"
-                why = "takes no value from outside" if name in code.names else "is no variable of the top level"
-                raise VibeError("V0925", f"`{name}` {why}", f"these can be given: {known}")
 
     def _variables(self, instances: Instances) -> dict[str, Any]:
         code = self.main.code
@@ -163,7 +172,7 @@ class Program:
                 code = self.main.code
                 assert code is not None
                 try:
-                    live.execute(code)
+                    live.execute(code, checked(code, {}))
                 except (Exception, Stopped) as error:
                     raise translated(error) from None
                 self._live = live
@@ -239,7 +248,7 @@ def load(path: str | PathLike[str], *, untrusted: bool = False) -> Program:
 
 
 def run(path: str | PathLike[str], **inputs: Any) -> Report:
-    """Load a program and run it; `inputs` replace the initial values of variables of the top level."""
+    """Load a program and run it with these `inputs`."""
     return load(path).run(**inputs)
 
 

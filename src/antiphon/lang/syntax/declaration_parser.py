@@ -43,6 +43,33 @@ def read_variable(
     return n.Let(start, end, is_const, c.values[name], declared, value, private, asynchronous, exported, starts[name])
 
 
+def read_input(c: Cursor, start: int, private: bool = False) -> n.Input:
+    """`input name: type = default "description"`; the word stands here."""
+    c.at += 1
+    name = c.name("the name of the input")
+    node = n.Input(start, c.ends[name], c.values[name], None, None, "", private, c.starts[name])
+    if c.kinds[c.at] == ":":
+        c.at += 1
+        node.declared = read_type(c)
+    node.description = read_description(c)
+    if c.kinds[c.at] == "=" and c.at not in c.fresh:
+        if node.description:
+            hint = f'write `input {node.name}: … = … "{node.description[:40]}"`'
+            c.report("V0128", "the description of an input stands last, behind its default", c.at - 1, hint)
+        c.at += 1
+        node.default = read_value(c)
+        node.description = read_description(c) or node.description
+    node.end = c.ends[c.at - 1]
+    return node
+
+
+def read_returns(c: Cursor, start: int) -> n.Returns:
+    """`returns type`; the word stands here."""
+    c.at += 1
+    declared = read_type(c)
+    return n.Returns(start, declared.end, declared)
+
+
 def read_value(c: Cursor) -> n.Expr:
     """What is assigned. If it cannot be read, the rest of the statement counts all the same."""
     first, depth = c.at, c.depth

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+
+_FIRST = re.compile(
+    r"\ufeff?(?:#![^\n]*)?\s*(?:/\*(?P<block>.*?)\*/|(?P<lines>//[^\n]*(?:\n[ \t]*//[^\n]*)*))", re.DOTALL
+)
+_MARGIN = re.compile(r"^[ \t]*(?://|\*)?[ \t]?", re.MULTILINE)
 
 
 @dataclass(slots=True, eq=False)
@@ -66,3 +72,12 @@ class Source:
         end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
         start = max(self._starts[number - 1], offset - before)
         return self.text[start:offset], self.text[offset : min(end, offset + after)].removesuffix("\r")
+
+
+def first_comment(text: str) -> str:
+    """What the comment says that a text begins with: all `//` lines of it, or one `/* */`."""
+    found = _FIRST.match(text)
+    if found is None:
+        return ""
+    said = found["block"] if found["block"] is not None else found["lines"]
+    return "\n".join(line.rstrip() for line in _MARGIN.sub("", said).split("\n")).strip()

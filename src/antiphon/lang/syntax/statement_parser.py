@@ -15,17 +15,25 @@ from antiphon.lang.syntax.cursor import MAX_CHAIN, Cursor, Unreadable
 from antiphon.lang.syntax.declaration_parser import (
     read_function,
     read_import,
+    read_input,
     read_model,
+    read_returns,
     read_type_declaration,
     read_value,
     read_variable,
 )
 from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
-from antiphon.lang.syntax.tokens import ASSIGNMENTS
+from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
 
 #: Words that begin a statement, or would in another language, and are names elsewhere.
-_SOFT_STARTS = frozenset(("private", "async", "model", "type", "tool", "test", "var", "def", "fn", "func"))
+_SOFT_STARTS = frozenset(
+    ("private", "async", "model", "type", "tool", "test", "input", "returns", "var", "def", "fn", "func")
+)
+#: What a type begins with that can follow no name.
+_TYPE_STARTS = frozenset(("name", "null", "text", "quote", "number", "true", "false", "{"))
+#: What a module cannot give to others.
+_OF_THE_PROGRAM = frozenset(("test", "input", "returns"))
 _LOOP_MODES = frozenset(("verbose", "forget", "compress"))
 
 
@@ -84,6 +92,10 @@ def _read_soft_statement(c: Cursor, word: str, start: int = -1, exported: bool =
         return _read_modified(c, start, exported)
     if word == "test":
         return _read_test(c, start) if follows in ("text", "quote") else None
+    if word == "input" and follows in RESERVED and c.kinds[at + 2] == ":":
+        return read_input(c, start)
+    if word == "returns":
+        return read_returns(c, start) if follows in _TYPE_STARTS else None
     if follows != "name" and not (word == "var" and follows == "{"):
         return None
     if word == "tool":
@@ -92,14 +104,19 @@ def _read_soft_statement(c: Cursor, word: str, start: int = -1, exported: bool =
         return read_model(c, start, exported)
     if word == "type":
         return read_type_declaration(c, start, exported)
+    if word == "input":
+        return read_input(c, start)
     right = "let" if word == "var" else "function"
     c.report("V0110", f"there is no `{word}` here", at, f"write `{right}`")
     return read_variable(c, start, exported=exported) if word == "var" else read_function(c, start, False, exported)
 
 
 def _read_modified(c: Cursor, start: int, exported: bool) -> n.Statement | None:
-    """`private` and `async`, in either order, before `let` or `const`."""
+    """`private` and `async`, in either order, before `let` or `const`; `private` before `input`."""
     at, seen = c.at, set[str]()
+    if _is_private_input(c):
+        c.at += 1
+        return read_input(c, start, private=True)
     while c.values[at] in ("private", "async") and c.kinds[at] == "name" and c.values[at] not in seen:
         seen.add(c.values[at])
         at += 1
@@ -107,6 +124,13 @@ def _read_modified(c: Cursor, start: int, exported: bool) -> n.Statement | None:
         return None
     c.at = at
     return read_variable(c, start, "private" in seen, "async" in seen, exported)
+
+
+def _is_private_input(c: Cursor) -> bool:
+    at = c.at
+    if c.values[at : at + 2] != ["private", "input"] or c.kinds[at + 1 : at + 3] != ["name", "name"]:
+        return False
+    return not {at + 1, at + 2} & c.fresh
 
 
 def _read_export(c: Cursor) -> n.Statement:
@@ -117,7 +141,7 @@ def _read_export(c: Cursor) -> n.Statement:
         return read_variable(c, start, exported=True)
     if kind == "function":
         return read_function(c, start, exported=True)
-    if kind == "name" and c.values[c.at] in _SOFT_STARTS and c.values[c.at] != "test":
+    if kind == "name" and c.values[c.at] in _SOFT_STARTS - _OF_THE_PROGRAM and not _is_private_input(c):
         declared = _read_soft_statement(c, c.values[c.at], start, True)
         if declared is not None:
             return declared

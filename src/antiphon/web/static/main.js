@@ -2,36 +2,42 @@
 import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { html } from "./html.js";
-import { Inbox } from "./inbox.js";
 import { broken, loaded } from "./modules.js";
-import { Run } from "./run.js";
 import { Runs } from "./runs.js";
 import { clean } from "./plain.js";
 import { choose, connection, inbox, me, theme, watch, where } from "./state.js";
 import { texts } from "./texts.js";
 
 // Views that are fetched when somebody opens them: what their module exports as `View`, by the first word of the address.
-const LATER = { teams: () => import("./teams.js") };
+// One run is apart from all of them: what draws results is most of the page.
+const LATER = {
+  run: () => import("./run.js").then(({ Run }) => ({ View: Run })),
+  inbox: () => import("./inbox.js").then(({ Inbox }) => ({ View: Inbox })),
+  start: () => import("./start.js"),
+  teams: () => import("./teams.js"),
+};
+
+const FETCHED = {};
 
 function Later({ name, ...given }) {
-  const [View, setView] = useState(null);
-  useEffect(() => { LATER[name]().then((module) => setView(() => module.View)); }, [name]);
+  const [View, setView] = useState(() => FETCHED[name] ?? null);
+  useEffect(() => { LATER[name]().then((module) => setView(() => FETCHED[name] = module.View)); }, [name]);
   return View ? html`<${View} ...${given} />` : html`<p class="quiet">${texts.loading}</p>`;
 }
 
 function View() {
   const { name, id, path } = where();
   useEffect(() => watch(name === "runs" || name === "teams" ? id : null, name === "teams" ? name : "runs"), [name, id]);
-  if (LATER[name]) return html`<${Later} key=${name} name=${name} id=${id} path=${path} />`;
-  if (name === "runs" && id) return html`<${Run} key=${id} id=${id} />`;
-  return name === "inbox" ? html`<${Inbox} />` : html`<${Runs} />`;
+  const shown = name === "runs" && id ? "run" : name;
+  if (!LATER[shown]) return html`<${Runs} />`;
+  return html`<${Later} key=${shown === "run" ? `run/${id}` : shown} name=${shown} id=${id} path=${path} />`;
 }
 
 function Top() {
   const { name } = where(), count = inbox.value?.length ?? 0;
   const tab = (to, label, more) => html`<a href=${`#/${to}`} aria-current=${name === to ? "page" : null}>${label}${more}</a>`;
   return html`<header class="top"><a class="brand" href="#/runs">${texts.name}</a>
-    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("teams", texts.teams.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
+    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("start", texts.start.tab)}${tab("teams", texts.teams.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
     ${me.value.name && html`<span class="quiet me">${texts.people.me(me.value.name, me.value.mayAct)}</span>`}
     <label class="theme"><span class="hidden">${texts.theme}</span><select value=${theme.value} onChange=${(event) => choose(event.target.value)}>
       ${Object.entries(texts.themes).map(([key, label]) => html`<option value=${key} selected=${theme.value === key}>${label}</option>`)}</select></label></header>`;

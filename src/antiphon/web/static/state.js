@@ -43,7 +43,7 @@ export async function ask(path, options) {
   const response = await fetch(path, options);
   if (response.status === 401) connection.value = "out";
   const data = response.headers.get("content-type")?.startsWith("application/json") ? parsed(await response.text()) : {};
-  if (!response.ok) throw new Error(data.error ?? `${response.status}`);
+  if (!response.ok) throw Object.assign(new Error(data.error ?? `${response.status}`), { data });
   return data;
 }
 

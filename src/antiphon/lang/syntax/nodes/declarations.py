@@ -65,6 +65,26 @@ class Destructure(Node):
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class Input(Node):
+    """`input name: type = default "description"`, with `private` in front of it."""
+
+    name: str
+    declared: TypeNode | None
+    default: Expr | None = None
+    description: str = ""
+    is_private: bool = False
+    name_start: int = field(default=0, compare=False)
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Returns(Node):
+    """`returns type`: what the program gives."""
+
+    declared: TypeNode
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Parameter(Node):
     """`name: type "description" = default`."""
 

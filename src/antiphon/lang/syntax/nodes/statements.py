@@ -5,7 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from antiphon.lang.syntax.nodes.declarations import Destructure, Function, Import, Let, ModelDecl, Test, TypeDecl
+from antiphon.lang.syntax.nodes.declarations import (
+    Destructure,
+    Function,
+    Import,
+    Input,
+    Let,
+    ModelDecl,
+    Returns,
+    Test,
+    TypeDecl,
+)
 from antiphon.lang.syntax.nodes.tree import Node
 
 if TYPE_CHECKING:
@@ -125,6 +135,8 @@ class BadStatement(Node):
 Statement = (
     Let
     | Destructure
+    | Input
+    | Returns
     | Assign
     | If
     | For

@@ -1,0 +1,246 @@
+"""The inputs of a program as flags of the command that runs it: `antiphon run weather.vibe --city Oslo --days 5`.
+
+What stands before FILE are options of the command. Behind it a flag that the program declares is the program's; any
+other is the command's; and what follows `--` is in the program's `args`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._printable import printable, printable_line
+from antiphon._suggestions import nearest
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from antiphon.lang.compile.code import Given
+    from antiphon.lang.syntax.nodes import Input
+    from antiphon.lang.syntax.source import Source
+
+#: Under this name the context knows FILE before it is parsed.
+_FILE = "antiphon.file"
+_MOST_DEFAULT = 60
+
+
+class ProgramCommand(click.Command):
+    """A command whose FILE has flags of its own; they are handed on as `flags`, in texts by name."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the program's flags out of the arguments."""
+        at = self._file_at(args)
+        rest, behind = _split(args[at + 1 :])
+        flags: dict[str, list[str]] = {}
+        if at < len(args):
+            ctx.meta[_FILE] = args[at]
+        if any(each.startswith("-") for each in rest):
+            rest = self._without_flags(ctx, rest, _declared(args[at]), flags)
+        out = super().parse_args(ctx, [*args[: at + 1], *rest, *(["--", *behind] if behind else [])])
+        ctx.params["flags"] = flags
+        return out
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The command's own help, and below it that of the program, where one is named."""
+        super().format_help(ctx, formatter)
+        if file := ctx.params.get("file") or ctx.meta.get(_FILE):
+            _write_program(formatter, file)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The flags of the program first."""
+        from click.shell_completion import CompletionItem
+
+        found: list[CompletionItem] = []
+        file = ctx.params.get("file") or ctx.meta.get(_FILE)
+        if file and file != "-" and incomplete.startswith("-"):
+            flags = _declared(file) or {}
+            found = [CompletionItem(flag(name), help=each.description or None) for name, each in flags.items()]
+        known = [each for each in found if each.value.startswith(incomplete)]
+        return [*known, *super().shell_complete(ctx, incomplete)]
+
+    def _file_at(self, args: list[str]) -> int:
+        """Where FILE stands: the first that is no option, and no value of one."""
+        at = 0
+        while at < len(args):
+            if args[at] == "--":
+                return at + 1
+            if args[at] == "-" or not args[at].startswith("-"):
+                return at
+            at += 1 + self._takes_value(args[at])
+        return at
+
+    def _takes_value(self, given: str) -> bool:
+        """Whether the next argument belongs to an option."""
+        option = self._option(given)
+        return "=" not in given and option is not None and not option.is_flag and not option.count
+
+    def _option(self, given: str) -> click.Option | None:
+        name = given.partition("=")[0]
+        options = (each for each in self.params if isinstance(each, click.Option))
+        return next((each for each in options if name in (*each.opts, *each.secondary_opts)), None)
+
+    def _without_flags(
+        self, ctx: click.Context, args: list[str], declared: Mapping[str, Input] | None, flags: dict[str, list[str]]
+    ) -> list[str]:
+        """What is not the program's; of a program that cannot be read, no flag is known to be wrong."""
+        rest: list[str] = []
+        at = 0
+        while at < len(args):
+            each = args[at]
+            if each.startswith("--") and (name := _meant(each, declared or {})):
+                at = _take(ctx, args, at, name, declared or {}, flags)
+                continue
+            if each.startswith("--") and self._option(each) is None and each not in ctx.help_option_names:
+                at += 1
+                if declared is not None and not ctx.resilient_parsing:
+                    raise _no_such(self, ctx, each.partition("=")[0], declared)
+                continue
+            here = at + 1 + self._takes_value(each)
+            rest += args[at:here]
+            at = here
+        return rest
+
+
+def flag(name: str) -> str:
+    """The flag of an input."""
+    return f"--{name.replace('_', '-')}"
+
+
+def texts_of(flags: Mapping[str, list[str]], inputs: Mapping[str, Given]) -> dict[str, Any]:
+    """What flags say, each as text to be read; of an array, its items, if they were given one by one."""
+    from antiphon.lang.check.types import Array
+    from antiphon.lang.run.inputs import options_of
+
+    out: dict[str, Any] = {}
+    for name, given in flags.items():
+        arrays = [each for each in options_of(inputs[name].type) if isinstance(each, Array)]
+        if arrays and (len(given) > 1 or not given[0].lstrip().startswith("[")):
+            out[name] = Items(given)
+        elif len(given) > 1:
+            raise click.UsageError(f"`{flag(name)}` is given {len(given)} times, and takes one value")
+        else:
+            out[name] = given[0]
+    return out
+
+
+class Items(list[str]):
+    """Items of an array, each as text."""
+
+
+def take(name: str, wanted: Any, value: Any) -> Any:
+    """A value that flags say: items of an array are read one by one."""
+    from antiphon.lang.check.types import Array
+    from antiphon.lang.run.inputs import fitting, options_of, read_one
+
+    if not isinstance(value, Items):
+        return read_one(name, wanted, value)
+    array = next(each for each in options_of(wanted) if isinstance(each, Array))
+    return fitting(name, wanted, [read_one(f"{name}[{at}]", array.item, each) for at, each in enumerate(value)])
+
+
+def _split(args: list[str]) -> tuple[list[str], list[str]]:
+    if "--" not in args:
+        return args, []
+    at = args.index("--")
+    return args[:at], args[at + 1 :]
+
+
+def _declared(file: str) -> dict[str, Input] | None:
+    """The inputs that a program declares, as far as it can be read; what is wrong with it is told when it is loaded."""
+    from antiphon.lang.syntax import nodes
+    from antiphon.lang.syntax.parser import parse
+
+    source = _source(file)
+    if source is None:
+        return None
+    program, _ = parse(source)
+    return {each.name: each for each in program.statements if isinstance(each, nodes.Input)}
+
+
+def _source(file: str) -> Source | None:
+    from antiphon.cli import programs
+    from antiphon.lang.run.errors import VibeError
+
+    try:
+        return programs.read(file)
+    except VibeError:
+        return None
+
+
+def _meant(given: str, declared: Mapping[str, Input]) -> str:
+    """The input that a flag is of, also by `--no-` of a boolean one; none, if it is of none."""
+    name = given[2:].partition("=")[0]
+    for each in (name, name.replace("-", "_")):
+        if each in declared:
+            return each
+    other = name.removeprefix("no-").replace("-", "_")
+    return other if other != name and other in declared and _is_boolean(declared[other]) else ""
+
+
+def _is_boolean(node: Input) -> bool:
+    return getattr(node.declared, "name", "") == "boolean"
+
+
+def _take(
+    ctx: click.Context,
+    args: list[str],
+    at: int,
+    name: str,
+    declared: Mapping[str, Input],
+    flags: dict[str, list[str]],
+) -> int:
+    """Take a flag and its value; where the next begins."""
+    written, equals, value = args[at].partition("=")
+    given = flags.setdefault(name, [])
+    if _is_boolean(declared[name]) and not equals:
+        is_on = written[2:].replace("-", "_") == name
+        given.append("true" if is_on else "false")
+        return at + 1
+    if not equals:
+        at += 1
+        if at >= len(args) and ctx.resilient_parsing:
+            return at
+        if at >= len(args):
+            raise click.BadOptionUsage(written, f"Option '{written}' requires an argument.", ctx=ctx)
+        value = args[at]
+    given.append(value)
+    return at + 1
+
+
+def _no_such(
+    command: ProgramCommand, ctx: click.Context, given: str, declared: Mapping[str, Input]
+) -> click.NoSuchOption:
+    own = (each for option in command.params for each in option.opts if each.startswith("--"))
+    found = nearest(given, [*map(flag, declared), *own])
+    taken = f"No such option: {given}; the program takes {', '.join(map(flag, declared)) or 'none'}."
+    return click.NoSuchOption(given, printable_line(taken), [found] if found else [], ctx=ctx)
+
+
+def _write_program(formatter: click.HelpFormatter, file: str) -> None:
+    from antiphon.cli import programs
+    from antiphon.lang.syntax.source import first_comment
+
+    source = _source(file)
+    if source is None:
+        return
+    declared = _declared(file) or {}
+    with formatter.section(f"The program {printable_line(programs.near(source.name))}"):
+        for paragraph in filter(None, first_comment(source.text).split("\n\n")):
+            formatter.write_text(printable(paragraph))
+        if declared:
+            formatter.write_dl([_row(source, each) for each in declared.values()])
+        else:
+            formatter.write_text("It declares no inputs.")
+
+
+def _row(source: Source, node: Input) -> tuple[str, str]:
+    """A flag with its type, and what is told of it."""
+    written = "" if node.declared is None else " ".join(source.text[node.declared.start : node.declared.end].split())
+    default = "" if node.default is None else " ".join(source.text[node.default.start : node.default.end].split())
+    default = default if len(default) <= _MOST_DEFAULT else f"{default[:_MOST_DEFAULT]}…"
+    is_needed = node.default is None and "null" not in written
+    notes = "required" if is_needed else f"default: {default}" if default else ""
+    both = f"{flag(node.name)} / {flag('no-' + node.name)}" if _is_boolean(node) else f"{flag(node.name)} {written}"
+    return printable_line(both), printable("  ".join(filter(None, (node.description, notes and f"[{notes}]"))))
