@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from antiphon.conversation import Conversation, UserPart
-from antiphon.errors import StoreError
+from antiphon.errors import AntiphonError, StoreError
 from antiphon.journal import Journal, Running
-from antiphon.store.place import is_off
+from antiphon.session import UsageChanged
+from antiphon.store.place import default_path, is_off
 
 
 class TalkJournal(Journal):
     """The journal of one talk. `about` is what it takes to open the talk again; `tell` is told once what fails."""
 
-    def __init__(self, command: str, about: Callable[[], dict[str, Any]], tell: Callable[[str], None]) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        command: str,
+        about: Callable[[], dict[str, Any]],
+        tell: Callable[[str], None],
+        place: str | None = None,
+    ) -> None:
+        super().__init__(place)
         self._command = command
         self._about = about
         self._tell = tell
-        self._is_off = is_off()
+        self._is_off = place is None and is_off()
         #: What was begun or gone on with last.
         self.running: Running | None = None
 
@@ -45,6 +53,11 @@ class TalkJournal(Journal):
             return None
         return self.running
 
+    def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
+        """Take a run that is there."""
+        self.running = super().go_on(id, by_force=by_force, other_model=other_model)
+        return self.running
+
     def unfinished(self, conversation: str) -> str:
         """The last run of a saved conversation, if it is not over; its name."""
         rows = self.read("SELECT id FROM runs WHERE kind IN ('ask', 'chat') ORDER BY created DESC LIMIT 50", ())
@@ -57,3 +70,17 @@ class TalkJournal(Journal):
         """The conversation has this name in the store."""
         if self.running is not None:
             self.running.describe(conversation=id)
+
+    def used(self, spent: UsageChanged) -> None:
+        """This is what the answer took. What of it is not written down is only not known later."""
+        usage = spent.usage
+        if self.running is not None:
+            with suppress(AntiphonError):
+                self.running.describe(used=[usage.input_tokens, usage.output_tokens, spent.cost])
+
+
+def place_of(journal: Journal) -> str | None:
+    """Where a journal is, if that is not the user's own file."""
+    if journal.is_shared:
+        return journal.url
+    return None if journal.file.path == default_path() else str(journal.file.path)
