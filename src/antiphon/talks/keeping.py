@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from antiphon.conversation import Conversation, UserPart
+from antiphon.effects import Said, outcome_from_json
 from antiphon.errors import AntiphonError, StoreError
-from antiphon.journal import Journal, Running
-from antiphon.session import UsageChanged
+from antiphon.journal import Journal, RunEntry, Running
+from antiphon.session import Question, UsageChanged
+from antiphon.session.calls import MARKS
 from antiphon.store.place import default_path, is_off
+
+#: How often the journal is looked at for what somebody has said, in seconds.
+_OFTEN = 0.2
+#: So many runs are looked through at once, the newest of them.
+_LOOKED_AT = 200
 
 
 class TalkJournal(Journal):
@@ -65,6 +73,38 @@ class TalkJournal(Journal):
             if entry.begun_as.get("conversation") == conversation:
                 return entry.id if entry.state in ("running", "waiting", "ready", "interrupted") else ""
         return ""
+
+    def talks(self, after: str = "") -> Generator[RunEntry]:
+        """Runs of talks that came after one, the oldest first: the newest of those that there are."""
+        rows = self.read(
+            f"SELECT id FROM runs WHERE kind IN ('ask', 'chat') AND id > ? ORDER BY id DESC LIMIT {_LOOKED_AT}",
+            (after,),
+        )
+        return (self.find(id) for (id,) in reversed(rows))
+
+    async def said(self, question: Question) -> Said | None:
+        """What somebody says to a question of the run that goes on, wherever he does."""
+        while True:
+            is_open, said = await asyncio.to_thread(self._said, question)
+            if not is_open:
+                return said
+            await asyncio.sleep(_OFTEN)
+
+    def _said(self, question: Question) -> tuple[bool, Said | None]:
+        """Whether a question is open still, and what was said to it."""
+        rows = self.read(
+            "SELECT path, effects.state, outcome, runs.state FROM effects JOIN runs ON id = run"
+            " WHERE run = ? AND effects.kind = 'person' ORDER BY seq DESC",
+            (self.running.id if self.running is not None else "",),
+        )
+        ends = f"/{question.id}{MARKS[question.kind]}"
+        for path, state, outcome, run_state in rows:
+            if path.endswith(ends):
+                if state == "done":
+                    came = outcome_from_json(self.withheld.filled(self.text(outcome), f"step {path}"))
+                    return False, came.value
+                return run_state == "running", None
+        return False, None
 
     def saved(self, id: str) -> None:
         """The conversation has this name in the store."""

@@ -38,6 +38,8 @@ class Wishes:
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
     #: Where conversations and runs are kept, if that is not the user's own file.
     place: str | None = None
+    #: Whether people are asked by way of the journal: whoever looks at it answers.
+    has_inbox: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ def open_talk(wishes: Wishes, settings: Configuration, stack: ExitStack, tell: C
             configuration=settings,
             conversation=conversation,
             policy=ALLOW_ALL if wishes.allow_all else None,
+            people=journal.said if journal is not None and wishes.has_inbox else None,
             limits=wishes.limits,
             journal=journal,
         )

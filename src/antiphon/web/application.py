@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
+from antiphon.errors import (
+    AntiphonError,
+    ConfigurationError,
+    ContentError,
+    NotReadyError,
+    NotSavedError,
+    OptionError,
+)
 from antiphon.journal import Journal, Unfinished
 
 if TYPE_CHECKING:
@@ -20,6 +27,8 @@ if TYPE_CHECKING:
 
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
 
+#: What whoever asks can mend.
+_MISTAKES = (OptionError, ConfigurationError, ContentError)
 #: An answer larger than this, in bytes, is none of a person.
 _LARGEST = 1_000_000
 
@@ -48,6 +57,8 @@ def app(
     except ImportError as error:
         raise missing(error) from None
     from antiphon.web import agui, frames
+    from antiphon.web.chat import Chats
+    from antiphon.web.chat_routes import routes as chat_routes
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
@@ -58,7 +69,9 @@ def app(
     known_users = None if users is None else Users(users)
     known = journal if journal is not None else Journal()
     files = Files(Renderers(renderers))
-    routes = _Routes(known, Going(known))
+    going, chats = Going(known), Chats(known)
+    going.here["chat"] = chats.go_on
+    routes = _Routes(known, going)
     run = "/api/runs/{id:path}"
     starlette = Starlette(
         routes=[
@@ -74,6 +87,7 @@ def app(
             *looks(known),
             *frames.routes(known),
             *agui.routes(known, model, tools),
+            *chat_routes(known, chats),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},
@@ -90,7 +104,7 @@ def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001
     from antiphon.web.sent import answer
 
     status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError | Unfinished) else 500
-    return answer({"error": str(error)}, 400 if isinstance(error, OptionError) else status)
+    return answer({"error": str(error)}, 400 if isinstance(error, _MISTAKES) else status)
 
 
 class _Routes:
