@@ -173,7 +173,10 @@ def test_a_fork_leaves_the_first_as_it_is(fake: Fake, page: Page):
     assert said(told) == ["First", "image", "One.", "Another second", "Three."]
     assert said(page(f"/{id}").json()) == said(before)
     assert (Store().find(other).parent, Store().find(other).parent_turns) == (id, 2)
-    assert told["accounts"]["0"] == before["accounts"]["0"] | {"seconds": None} or "0" in told["accounts"]
+    assert told["accounts"]["0"]["run"] == before["accounts"]["0"]["run"]
+    fake.play("Four.")
+    third = page(f"/{id}/fork?turn=0", {"text": "Another first"}).json()["id"]
+    assert said(settled(page, third)) == ["Another first", "image", "Four."]
     assert page(f"/{id}/fork?turn=99", {"text": "x"}).status_code == 400
     assert page(f"/{id}/fork", {"text": "x"}).status_code == 400
 
@@ -366,4 +369,159 @@ def test_others_cannot_act(fake: Fake, page: Page):
     assert fake.requests == []
 
 
-_ = (AXE, PICTURES, Tab, Site)
+# In a browser
+
+
+@pytest.fixture
+def site(journal: Journal) -> Iterator[Site]:
+    made = Site(journal)
+    yield made
+    made.stop()
+
+
+HOLD = """() => { const transfer = new DataTransfer();
+    const content = Uint8Array.from(atob(%r), (each) => each.charCodeAt(0));
+    transfer.items.add(new File([content], %r, { type: %r })); return transfer; }"""
+
+
+def give(page: Any, event: str, name: str = "<b>cat</b>.png", kind: str = "image/png") -> None:
+    """Paste or drop a file."""
+    transfer = page.evaluate_handle(HOLD % (PNG, name, kind))
+    made, held = ("ClipboardEvent", "clipboardData") if event == "paste" else ("DragEvent", "dataTransfer")
+    page.evaluate(
+        f"""([given, name]) => document.querySelector('.composer textarea').dispatchEvent(
+        new {made}(name, {{ {held}: given, bubbles: true, cancelable: true }}))""",
+        [transfer, event],
+    )
+
+
+def wait_said(page: Any, text: str) -> None:
+    page.wait_for_selector(f".message.model .markdown:has-text('{text}')")
+    page.wait_for_selector(".talked[data-state=idle]")
+
+
+def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Site):
+    go_on = threading.Event()
+
+    def held(_: Received) -> Answer:
+        go_on.wait(60)
+        return Answer("Third **answer**.", reasoning="Let me see.")
+
+    fake.play(Answer("A *cat*.", usage=(90, 4)), call("run_shell", command="echo hi > made"), "It is made.", held, "x")
+    tab, other = Tab(browser, site), Tab(browser, site)
+    page = tab.go("chat")
+    page.wait_for_selector(".composer textarea:focus")
+    give(page, "paste")
+    page.wait_for_selector(".thumbnails img[alt='<b>cat</b>.png']")
+    give(page, "drop", "two.png")
+    page.click("button[aria-label='Remove two.png']")
+    give(page, "drop", "evil.svg", "image/svg+xml")
+    page.wait_for_selector(".composer .failure:has-text('evil.svg is no')")
+    page.select_option("select[name=tools]", "all")
+    page.keyboard.type("What is")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("this?")
+    page.keyboard.press("Enter")
+    wait_said(page, "A cat.")
+    page.wait_for_function("() => document.querySelector('.message.user img').naturalWidth > 0")
+    assert page.locator(".message.user .text").first.text_content() == "What is\nthis?"
+    assert page.locator(".account").text_content().startswith(f"{GPT}90 → 4 tokens")
+    id = page.get_attribute(".talked", "data-chat")
+    other.go(f"chat/{id}").wait_for_selector(".message.model")
+    page.keyboard.type("Make it.")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".talk .waiting[data-about=approval] >> text=echo hi > made")
+    other.page.wait_for_selector(".top .count:has-text('1')")
+    other.page.click(".talk .waiting >> text='Allow'")
+    wait_said(page, "It is made.")
+    page.click(".call[data-state=done] > summary")
+    page.wait_for_selector(".call .result[data-kind=terminal]")
+    page.fill("input[name=model]", CLAUDE)
+    page.keyboard.press("Enter")
+    other.page.wait_for_function("(name) => document.querySelector('input[name=model]').value === name", arg=CLAUDE)
+    page.focus(".composer textarea")
+    page.keyboard.type("Once more")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".message.live")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".trouble:has-text('Stopped.')")
+    go_on.set()
+    fake.reset()
+    fake.play("Retried.", "Forked.")
+    page.click(".trouble >> text=Ask again")
+    wait_said(other.page, "Retried.")
+    page.locator(".message.user >> text=Edit").nth(1).click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Make another.")
+    page.keyboard.press("Enter")
+    wait_said(page, "Forked.")
+    page.wait_for_function("(id) => !location.hash.includes(id)", arg=id)
+    words = page.evaluate("() => [...document.querySelectorAll('.message.user .text')].map((each) => each.textContent)")
+    assert words == ["What is\nthis?", "Make another."]
+    page.wait_for_function("() => document.querySelectorAll('.chats li').length === 2")
+    for each in (tab, other):
+        each.close()
+        assert each.complaints == []
+
+
+HOSTILE = (
+    "<img src=https://evil.example/p.png onerror=document.title='owned'>\u202e\x1b[31m ![p](https://evil.example/p.png)"
+)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake: Fake, site: Site, scheme: str):
+    Path("a.txt").write_text(HOSTILE)
+    Path("b.txt").write_text("one\ntwo\n")
+    fake.play(
+        Answer("I look at it first.", reasoning="Which file?", calls=[call("read_file", path="b.txt")]),
+        Answer("There are **two** lines:\n\n| line | words |\n|---|---|\n| one | 1 |\n| two | 1 |\n", usage=(410, 32)),
+        call("read_file", path="a.txt"),
+        Answer(f"# {HOSTILE}\n\n[a](javascript:alert(1)) <script>document.title='owned'</script>", reasoning=HOSTILE),
+        call("run_shell", command="rm -r build"),
+    )
+    tab = Tab(browser, site, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
+    page = tab.go("chat")
+    page.select_option("select[name=tools]", "all")
+    page.fill(".composer textarea", "What is in b.txt?")
+    page.keyboard.press("Enter")
+    wait_said(page, "There are two lines")
+    give(page, "paste", "notes.png")
+    page.wait_for_selector(".thumbnails img")
+    page.wait_for_timeout(200)
+    picture(page, "chat", scheme)
+    barriers(page)
+    page.set_viewport_size({"width": 360, "height": 700})
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    picture(page, "chat-narrow", scheme)
+    page.set_viewport_size({"width": 1100, "height": 800})
+    page.fill(".composer textarea", HOSTILE)
+    page.keyboard.press("Enter")
+    wait_said(page, "evil.example")
+    page.locator(".call > summary").last.click()
+    page.locator(".thinking > summary").last.click()
+    page.wait_for_selector(".call .opened .result")
+    page.fill(".composer textarea", "Now clean up.")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".talk .waiting")
+    picture(page, "chat-asks", scheme)
+    barriers(page)
+    assert page.title() == "Antiphon"
+    hrefs = page.evaluate("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")
+    assert not [each for each in hrefs if each.lower().startswith(("javascript:", "data:"))]
+    assert page.evaluate("() => document.querySelectorAll('.talk img:not(.sent), iframe, main script').length") == 0
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".trouble:has-text('Stopped.')")
+    tab.close()
+    assert tab.complaints == []
+
+
+def barriers(page: Any) -> None:
+    page.evaluate(AXE.read_text())
+    found = page.evaluate("() => axe.run()")
+    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []
+
+
+def picture(page: Any, name: str, scheme: str) -> None:
+    if os.environ.get("UPDATE_PICTURES"):
+        page.screenshot(path=PICTURES / f"page-{name}-{scheme}.png")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import binascii
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, cast
 
-from antiphon.conversation import Text, UserPart
+from antiphon.conversation import Image, Text, UserPart
 from antiphon.errors import NotSavedError, OptionError
 from antiphon.store import Entry, Store
 from antiphon.talks.images import TYPES, image_of
@@ -57,12 +58,17 @@ class Chats:
         return self._say(chat, parts)
 
     def fork(self, id: str, turn: int, given: dict[str, Any]) -> Talking:
-        """Another conversation that begins with the first turns of this one, and goes on with another message."""
-        parts, chat = _parts(given), self.open(id)
+        """Another conversation that begins with the first turns of this one, and goes on with another message.
+
+        The images of the message that it takes the place of stay.
+        """
+        chat = self.open(id)
         if not chat.talk.id:
             raise NotSavedError("nothing of this conversation is saved, so it has no fork")
         if not 0 <= turn < len(chat.talk.conversation.turns):
             raise OptionError(f"there are {len(chat.talk.conversation.turns)} turns, and none is {turn}")
+        kept = [each for each in chat.talk.conversation.turns[turn].parts if isinstance(each, Image)]
+        parts = _parts(given, kept)
         model = _word(given, "model") or chat.talk.session.model.name
         other = self._opened(self._store.fork(chat.talk.id, turn), model, chat.tools)
         return self._say(other, parts)
@@ -162,13 +168,13 @@ def _line(entry: Entry, there: dict[str, Talking]) -> dict[str, Any]:
 # What a message brings
 
 
-def _parts(given: dict[str, Any]) -> list[UserPart]:
+def _parts(given: dict[str, Any], kept: Sequence[Image] = ()) -> list[UserPart]:
     text, images = given.get("text", ""), given.get("images", [])
     if not isinstance(text, str) or not isinstance(images, list):
         raise OptionError("`text` is a text, and `images` a list")
     if len(text) > _LONGEST:
         raise OptionError(f"a message has at most {_LONGEST:,} characters")
-    found = [_image(each) for each in cast(list[Any], images)]
+    found = [*kept, *(_image(each) for each in cast(list[Any], images))]
     if len(found) > _IMAGES:
         raise OptionError(f"a message has at most {_IMAGES} images, not {len(found)}")
     if not text.strip() and not found:
@@ -176,7 +182,7 @@ def _parts(given: dict[str, Any]) -> list[UserPart]:
     return [*([Text(text)] if text.strip() else []), *found]
 
 
-def _image(given: Any) -> UserPart:
+def _image(given: Any) -> Image:
     """An image that is what it says: nothing is sent to a model, or shown, because somebody calls it so."""
     match given:
         case {"type": str(kind), "data": str(data)} if len(data) <= _LARGEST * 4 // 3 + 4:

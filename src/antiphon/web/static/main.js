@@ -11,7 +11,7 @@ import { choose, connection, inbox, me, theme, watch, where } from "./state.js";
 import { texts } from "./texts.js";
 
 // Views that are fetched when somebody opens them: what their module exports as `View`, by the first word of the address.
-const LATER = {};
+const LATER = { chat: () => import("./chat.js") };
 
 function Later({ name, ...given }) {
   const [View, setView] = useState(null);
@@ -21,7 +21,7 @@ function Later({ name, ...given }) {
 
 function View() {
   const { name, id, path } = where();
-  useEffect(() => watch(name === "runs" ? id : null), [name, id]);
+  useEffect(() => watch(name === "chat" && id ? false : name === "runs" ? id : null), [name, id]);
   if (LATER[name]) return html`<${Later} key=${name} name=${name} id=${id} path=${path} />`;
   if (name === "runs" && id) return html`<${Run} key=${id} id=${id} />`;
   return name === "inbox" ? html`<${Inbox} />` : html`<${Runs} />`;
@@ -31,7 +31,7 @@ function Top() {
   const { name } = where(), count = inbox.value?.length ?? 0;
   const tab = (to, label, more) => html`<a href=${`#/${to}`} aria-current=${name === to ? "page" : null}>${label}${more}</a>`;
   return html`<header class="top"><a class="brand" href="#/runs">${texts.name}</a>
-    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
+    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("chat", texts.chat.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
     ${me.value.name && html`<span class="quiet me">${texts.people.me(me.value.name, me.value.mayAct)}</span>`}
     <label class="theme"><span class="hidden">${texts.theme}</span><select value=${theme.value} onChange=${(event) => choose(event.target.value)}>
       ${Object.entries(texts.themes).map(([key, label]) => html`<option value=${key} selected=${theme.value === key}>${label}</option>`)}</select></label></header>`;

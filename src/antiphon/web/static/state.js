@@ -145,7 +145,7 @@ function close() {
 
 function open() {
   close();
-  if (document.hidden) return;
+  if (document.hidden || main.id === false) return;
   const asked = new URLSearchParams();
   if (main.mark) asked.set("after", main.mark);
   for (const each of parts.values()) { asked.append("with", each.id); asked.append("since", each.mark); }
@@ -167,9 +167,9 @@ function open() {
   }
 }
 
-// Look at a run, or at all of them.
+// Look at a run, or at all of them; at nothing, where a view has a stream of its own.
 export function watch(id) {
-  if (source && main.id === id) return;
+  if (main.id === id && (source || id === false)) return;
   main.id = id; main.mark = ""; waiting = [];
   main.run.value = null; problem.value = "";
   parts.clear();
