@@ -469,8 +469,7 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake: Fake, site: Site, scheme: str):
+def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake: Fake, site: Site):
     Path("a.txt").write_text(HOSTILE)
     Path("b.txt").write_text("one\ntwo\n")
     fake.play(
@@ -480,7 +479,7 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
         Answer(f"# {HOSTILE}\n\n[a](javascript:alert(1)) <script>document.title='owned'</script>", reasoning=HOSTILE),
         call("run_shell", command="rm -r build"),
     )
-    tab = Tab(browser, site, color_scheme=scheme, reduced_motion="reduce", bypass_csp=True)
+    tab = Tab(browser, site, color_scheme="light", reduced_motion="reduce", bypass_csp=True)
     page = tab.go("chat")
     page.select_option("select[name=tools]", "all")
     page.fill(".composer textarea", "What is in b.txt?")
@@ -489,11 +488,10 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
     give(page, "paste", "notes.png")
     page.wait_for_selector(".thumbnails img")
     page.wait_for_timeout(200)
-    picture(page, "chat", scheme)
-    barriers(page)
+    barriers(page, "chat")
     page.set_viewport_size({"width": 360, "height": 700})
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    picture(page, "chat-narrow", scheme)
+    page.wait_for_selector(".chats:not([open])")
     page.set_viewport_size({"width": 1100, "height": 800})
     page.fill(".composer textarea", HOSTILE)
     page.keyboard.press("Enter")
@@ -504,7 +502,8 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
     page.fill(".composer textarea", "Now clean up.")
     page.keyboard.press("Enter")
     page.wait_for_selector(".talk .waiting")
-    picture(page, "chat-asks", scheme)
+    seen = "() => document.querySelector('.talk .waiting').getBoundingClientRect().bottom < innerHeight"
+    page.wait_for_function(seen)
     barriers(page)
     assert page.title() == "Antiphon"
     hrefs = page.evaluate("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")
@@ -516,12 +515,11 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
     assert tab.complaints == []
 
 
-def barriers(page: Any) -> None:
+def barriers(page: Any, name: str = "") -> None:
     page.evaluate(AXE.read_text())
-    found = page.evaluate("() => axe.run()")
-    assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []
-
-
-def picture(page: Any, name: str, scheme: str) -> None:
-    if os.environ.get("UPDATE_PICTURES"):
-        page.screenshot(path=PICTURES / f"page-{name}-{scheme}.png")
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        if name and os.environ.get("UPDATE_PICTURES"):
+            page.screenshot(path=PICTURES / f"page-{name}-{scheme}.png")
+        found = page.evaluate("() => axe.run()")
+        assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []

@@ -104,7 +104,10 @@ class Chats:
         id = run.begun_as.get("conversation")
         if not isinstance(id, str) or not id:
             return False
-        chat = self.open(id)
+        try:
+            chat = self.open(id)
+        except NotSavedError:
+            return False
         if chat.talk.unfinished != run.id:
             return False
         chat.go_on()
@@ -143,7 +146,9 @@ class Chats:
         with self._lock:
             there = self._open.get(chat.id)
             if there is not None and there.id == chat.id:
-                # Somebody else has asked for it at the same moment.
+                if there is not chat:
+                    # Somebody else has asked for it at the same moment.
+                    chat.close()
                 return there
             self._open[chat.id] = chat
             idle = [id for id, each in self._open.items() if each.is_idle]

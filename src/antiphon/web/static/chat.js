@@ -57,11 +57,11 @@ function Edit({ id, turn, close }) {
   return html`<${Composer} key="edit" text=${wordsOf(turn)} send=${send} cancel=${close} word=${said.fork} />`;
 }
 
-function Mine({ id, turn, canFork }) {
+function Mine({ id, turn, canFork, isBusy }) {
   const [edited, setEdited] = useState(false);
   let number = 0;
   return html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
-    <p class="who"><strong>${said.you}</strong>${canFork && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
+    <p class="who"><strong>${said.you}</strong>${canFork && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
     <div class="words">${turn.pieces.map((each) => each.type === "image" ? html`<${Picture} id=${id} turn=${turn.turn} piece=${each} number=${number += 1} />`
       : html`<div class="text">${each.author && html`<strong>${clean(each.author)}: </strong>`}${clean(each.text)}</div>`)}</div>
     ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`;
@@ -82,9 +82,8 @@ const Theirs = ({ id, turn, account }) => html`<article aria-label=${said.model}
   ${turn.pieces.map((each) => html`<${PIECES[each.type]} piece=${each} id=${id} turn=${turn} />`)}${account && html`<${Account} of=${account} />`}</article>`;
 
 // What is being said is heard once it is said: nobody wants to hear each word of it on its own.
-function Live({ follow }) {
+function Live() {
   const now = live.value;
-  useEffect(follow);
   return html`<div class="message model live" aria-live="off">
     ${now?.thinking && html`<${Thinking} text=${now.thinking} open=${now.pieces.length === 0} />`}
     ${now && now.pieces.length > 0 && html`<${Saying} of=${live} />`}
@@ -149,20 +148,34 @@ function List({ id }) {
     ${known.value && chats.length === 0 && html`<p class="quiet">${said.none}</p>`}</details>`;
 }
 
-// What is new is seen, unless somebody has scrolled away from it.
-function useEnd() {
-  const box = useRef(null), isAtEnd = useRef(true);
-  const scrolled = () => { const at = box.current; isAtEnd.current = at.scrollHeight - at.scrollTop - at.clientHeight < 60; };
+// What is new is seen, unless somebody has scrolled away from it; what somebody opens stays where it is.
+function useEnd(isGoing, ...news) {
+  const box = useRef(null), inner = useRef(null), isAtEnd = useRef(true), last = useRef(0), touched = useRef(0);
+  const scrolled = () => {
+    const at = box.current;
+    // Browsers scroll by themselves, too: only who does it by hand has gone away.
+    if (at.scrollHeight - at.scrollTop - at.clientHeight < 60) isAtEnd.current = true;
+    else if (at.scrollTop < last.current - 10 && Date.now() - touched.current < 1000) isAtEnd.current = false;
+    last.current = at.scrollTop;
+  };
   const follow = () => { if (isAtEnd.current && box.current) box.current.scrollTop = box.current.scrollHeight; };
-  useEffect(follow);
-  return { box, scrolled, isAtEnd, follow };
+  useEffect(follow, news);
+  useEffect(() => {
+    if (!isGoing || !inner.current) return undefined;
+    const watcher = new ResizeObserver(follow);
+    watcher.observe(inner.current);
+    return () => watcher.disconnect();
+  }, [isGoing]);
+  const touch = () => { touched.current = Date.now(); };
+  const hands = { onScroll: scrolled, onWheel: touch, onTouchMove: touch, onKeyDown: touch, onPointerMove: touch };
+  return { box, inner, hands, isAtEnd };
 }
 
 function Talk({ id }) {
   const now = head.value?.id === id ? head.value : null, all = turns.value, answers = ends(all, accounts.value);
-  const { box, scrolled, isAtEnd, follow } = useEnd();
   const isBusy = now?.state === "answering";
   const waits = (inbox.value ?? []).filter((each) => now?.run && each.run === now.run);
+  const { box, inner, hands, isAtEnd } = useEnd(isBusy, all, now?.state, waits.length);
   useEffect(() => {
     const pressed = (event) => { if (event.key === "Escape" && isBusy && !event.defaultPrevented) act(address(id, "stop")).catch(() => {}); };
     addEventListener("keydown", pressed);
@@ -173,12 +186,12 @@ function Talk({ id }) {
   if (problem.value) return html`<p class="failure">${clean(problem.value)}</p>`;
   if (!now) return html`<p class="quiet">${texts.loading}</p>`;
   return html`<h1 class="hidden">${clean(now.title) || said.untitled}</h1>
-    <div class="scroll talked" tabindex="0" role="region" aria-label=${said.log} ref=${box} onScroll=${scrolled} data-chat=${id} data-state=${now.state}>
+    <div class="scroll talked" tabindex="0" role="region" aria-label=${said.log} ref=${box} ...${hands} data-chat=${id} data-state=${now.state}><div ref=${inner}>
       <div class="said" role="log" aria-live="polite" aria-label=${said.log}>${all.map((turn) => turn.role === "user"
-        ? html`<${Mine} key=${turn.turn} id=${id} turn=${turn} canFork=${now.isSaved && !isBusy} />` : html`<${Theirs} key=${turn.turn} id=${id} turn=${turn} account=${answers[turn.turn]} />`)}</div>
-      ${isBusy && waits.length === 0 && html`<${Live} follow=${follow} />`}
+        ? html`<${Mine} key=${turn.turn} id=${id} turn=${turn} canFork=${now.isSaved} isBusy=${isBusy} />` : html`<${Theirs} key=${turn.turn} id=${id} turn=${turn} account=${answers[turn.turn]} />`)}</div>
+      ${isBusy && waits.length === 0 && html`<${Live} />`}
       ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
-      <${Trouble} id=${id} now=${now} /></div>
+      <${Trouble} id=${id} now=${now} /></div></div>
     <${Composer} key=${id} draft=${id} send=${send} stop=${isBusy ? stop : null} word=${said.send} />
     <${Settings} id=${id} now=${now} />`;
 }
