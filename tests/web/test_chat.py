@@ -431,6 +431,7 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     page.keyboard.type("Make it.")
     page.keyboard.press("Enter")
     page.wait_for_selector(".talk .waiting[data-about=approval] >> text=echo hi > made")
+    assert page.locator(".message.model .account").all_text_contents()[1:] == [f"{GPT}Steps"]
     other.page.wait_for_selector(".top .count:has-text('1')")
     other.page.click(".talk .waiting >> text='Allow'")
     wait_said(page, "It is made.")

@@ -11,13 +11,14 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from antiphon.conversation import Turn, UserPart, UserTurn
+from antiphon.conversation import AssistantTurn, Turn, UserPart, UserTurn
 from antiphon.errors import AntiphonError, NotReadyError, NotSavedError, OptionError
 from antiphon.journal.owner import is_there
 from antiphon.session import (
     Cancelled,
     Event,
     NoAnswer,
+    RequestEnded,
     RequestStarted,
     Run,
     UsageChanged,
@@ -293,6 +294,11 @@ class Talking:
         match body:
             case RequestStarted():
                 self.live = Live(live.number + 1, self.talk.conversation.turns)
+                if body.number == 1:
+                    self.accounts = {**self.accounts, self._place(): _account(run.id, body.model, None)}
+            case RequestEnded() if self._is_in(body.text):
+                # It was quicker than whoever tells of it: what was said is in the conversation.
+                self.live = Live(live.number + 1)
             case TextDelta():
                 live.text.append(body.text)
             case ReasoningDelta():
@@ -303,6 +309,10 @@ class Talking:
                 pass
         self._changed()
         return body if isinstance(body, UsageChanged) else None
+
+    def _is_in(self, text: str) -> bool:
+        turns = self.talk.conversation.turns
+        return bool(turns) and isinstance(turns[-1], AssistantTurn) and turns[-1].text == text
 
     def _end(self, turn: int, spent: UsageChanged | None, run: Run[Any] | None) -> None:
         model = self.talk.session.model.name

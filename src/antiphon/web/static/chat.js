@@ -90,13 +90,18 @@ function Live() {
     <p class="quiet"><span class="dot begun" aria-hidden="true"></span>${now?.calls.length ? said.calling(now.calls.map(clean)) : said.answering}</p></div>`;
 }
 
-// By turn, what the answer that ends there took.
+// By turn, what the answer that ends there took. What people say to a question is part of an answer: it follows a call.
 function ends(all, took) {
-  const found = {}, places = Object.keys(took).map(Number).sort((a, b) => a - b);
-  places.forEach((place, i) => {
-    const last = all.slice(place, places[i + 1]).filter((each) => each.role === "assistant").at(-1);
-    if (last) found[last.turn] = took[place];
-  });
+  const found = {};
+  let account = null, last = null;
+  const close = () => { if (account && last) found[last.turn] = account; };
+  for (const turn of all) {
+    if (turn.role === "assistant") { last = turn; continue; }
+    if (!took[turn.turn] && last?.pieces.some((each) => each.type === "call")) continue;
+    close();
+    account = took[turn.turn]; last = null;
+  }
+  close();
   return found;
 }
 
