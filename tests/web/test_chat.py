@@ -206,7 +206,7 @@ def test_images_reach_the_model_and_are_shown_as_what_they_are(fake: Fake, page:
         {"type": "image/png", "data": base64.b64encode(b"<html>").decode()},
         {"type": "image/jpeg", "data": PNG},
         {"type": "image/png", "data": "%%%"},
-        {"type": "image/png", "data": "A" * 7_000_000},
+        {"type": "image/png", "data": base64.b64encode(base64.b64decode(PNG) + bytes(5_000_000)).decode()},
         {"type": "image/png", "url": "https://evil.example/p.png"},
         "https://evil.example/p.png",
     ],
@@ -343,6 +343,7 @@ def test_pieces_are_sent_as_they_come_and_nothing_twice(fake: Fake, journal: Jou
     watch, late = ChatWatch(chat, journal), None
     events: list[tuple[str, Any]] = []
     until(lambda: events.extend(watch.new()) or any(name == "turns" and each["turns"] for name, each in events))
+    assert [turn.text for turn in until(lambda: Store().load(chat.id).turns)] == ["Hello?"]
     go_on.set()
     until(lambda: events.extend(watch.new()) or not chat.is_answering)
     events += watch.new()
