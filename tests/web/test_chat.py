@@ -508,6 +508,8 @@ def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake
     page.wait_for_function(seen)
     barriers(page)
     assert page.title() == "Antiphon"
+    shown = page.text_content(".talk") + page.text_content(".chats")
+    assert not {"\u202e", "\x1b"} & {*shown}
     hrefs = page.evaluate("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")
     assert not [each for each in hrefs if each.lower().startswith(("javascript:", "data:"))]
     assert page.evaluate("() => document.querySelectorAll('.talk img:not(.sent), iframe, main script').length") == 0
