@@ -13,6 +13,12 @@ import { texts } from "./texts.js";
 
 const said = texts.chat;
 
+// Who opens no chat does not fetch its looks.
+const looks = document.createElement("link");
+looks.rel = "stylesheet";
+looks.href = "chat.css";
+await new Promise((done) => { looks.onload = looks.onerror = done; document.head.append(looks); });
+
 function Opened({ id, turn, call }) {
   const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
   useEffect(() => {
