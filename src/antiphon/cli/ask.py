@@ -12,18 +12,19 @@ import click
 
 from antiphon._printable import printable
 from antiphon.cli.completing import MODEL
+from antiphon.cli.configured import configuration
 from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
-    from antiphon.cli.talk.keeping import TalkJournal
-    from antiphon.cli.talk.opening import Wishes
     from antiphon.conversation import Image
     from antiphon.journal import RunEntry
     from antiphon.render import Person
     from antiphon.session import AIResult, Event
     from antiphon.store.talk import Talk
+    from antiphon.talks.keeping import TalkJournal
+    from antiphon.talks.opening import Wishes
 
 _WAITING, _NO_ANSWER, _MISTAKE, _INTERRUPTED = 3, 1, 2, 130
 
@@ -88,9 +89,9 @@ def ask(
     """
     if stream and (returns is not None or as_json):
         raise click.UsageError("`--stream` prints text as it comes; `--returns` and `--json` print what is complete")
-    from antiphon.cli.talk.opening import Wishes
     from antiphon.cli.talk.question import question, wanted_type
     from antiphon.session import Limits
+    from antiphon.talks.opening import Wishes
 
     try:
         wanted = None if returns is None else wanted_type(returns)
@@ -119,29 +120,30 @@ def ask(
     sys.exit(code)
 
 
-def resume_ask(entry: RunEntry, as_json: bool) -> int:
-    """Go on with what was asked, here; gives the exit code."""
-    from antiphon.cli.talk.opening import Wishes
+def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
+    """Go on with what was asked, here; gives the exit code. `place` is the journal, if it is not the user's own."""
     from antiphon.cli.talk.question import wanted_type
+    from antiphon.talks.opening import Wishes
 
     about = entry.begun_as
     returns = None if about.get("returns") is None else wanted_type(about["returns"])
     conversation, tools = about.get("conversation") or None, about.get("tools", "none")
     kept = {name: about.get(name) for name in ("tools", "returns", "yes")}
     wishes = Wishes(
-        entry.kind, about.get("model"), None, False, conversation, bool(about.get("yes")), True, None, True, kept
-    )
+        entry.kind, about.get("model"), None, False, conversation, bool(about.get("yes")), True, None, True, kept,
+        place,
+    )  # fmt: skip
     return _asked(wishes, _Wanted("", [], returns, as_json, None, tools, entry.id))
 
 
 def _asked(wishes: Wishes, wanted: _Wanted) -> int:
-    from antiphon.cli.talk.opening import open_talk
-    from antiphon.cli.talk.toolbox import Toolbox
+    from antiphon.talks.opening import open_talk
+    from antiphon.talks.toolbox import Toolbox
 
     with ExitStack() as stack:
-        opened = open_talk(wishes, stack, tell)
+        opened = open_talk(wishes, configuration(), stack, tell)
         talk, person = opened.talk, _person(stack)
-        talk.session.tools = Toolbox(stack, tell).tools(wanted.tools)
+        talk.session.tools = Toolbox(configuration(), stack, tell).tools(wanted.tools)
         if is_terminal(sys.stderr):
             click.echo(click.style(printable(f"model: {talk.session.model.name} ({opened.why})"), dim=True), err=True)
         return _answered(talk, wanted, person, opened.journal)

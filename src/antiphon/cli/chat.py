@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,7 +12,7 @@ from antiphon.cli.completing import CONVERSATION, MODEL
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.chatting import Chatting
-    from antiphon.cli.talk.opening import Opened, Wishes
+    from antiphon.talks.opening import Opened, Wishes
 
 
 @click.command()
@@ -52,33 +52,35 @@ def chat(
     """
     if go_on and resume is not None:
         raise click.UsageError("`--continue` is the last chat, `--resume` another; give one of them")
-    from antiphon.cli.talk.opening import Wishes
+    from antiphon.talks.opening import Wishes
 
-    wishes = Wishes("chat", model, system, go_on, resume, yes, not no_log, journal=not no_journal)
+    about = {"tools": tools, "yes": yes}
+    wishes = Wishes("chat", model, system, go_on, resume, yes, not no_log, journal=not no_journal, about=about)
     with ExitStack() as stack:
-        _begin(wishes, tools, stack)
+        _begin(wishes, about, stack)
 
 
-def _begin(wishes: Wishes, tools: str, stack: ExitStack) -> None:
+def _begin(wishes: Wishes, about: dict[str, Any], stack: ExitStack) -> None:
+    from antiphon.cli.configured import configuration
     from antiphon.cli.talk.chatting import Chatting
     from antiphon.cli.talk.commands import COMMANDS
-    from antiphon.cli.talk.opening import open_talk
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.screen import Screen
-    from antiphon.cli.talk.toolbox import Toolbox
     from antiphon.render import Person, console
+    from antiphon.talks.opening import open_talk
+    from antiphon.talks.toolbox import Toolbox
 
     display = Screen(console(), None)
-    opened = open_talk(wishes, stack, display.note)
+    opened = open_talk(wishes, configuration(), stack, display.note)
     saves = opened.store is not None and opened.store.saves
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
     reader = Reader([*COMMANDS], history)
     # Lines that come from a file are messages; nobody is there who could be asked.
     display.person = Person(reader.line, lambda text: display.note(text, ""), sys.stdin) if reader.is_terminal else None
-    toolbox = Toolbox(stack, display.note)
-    talk = Chatting(opened.talk, display, reader, toolbox)
+    toolbox = Toolbox(configuration(), stack, display.note)
+    talk = Chatting(opened.talk, display, reader, toolbox, about)
     _greet(talk, opened)
-    talk.use_tools(tools)
+    talk.use_tools(about["tools"])
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
     if opened.talk.unfinished and not is_asked:
         display.note("the last answer was interrupted; /go goes on with it, and does nothing twice")

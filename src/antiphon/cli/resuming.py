@@ -40,9 +40,10 @@ def go_on_here(
         return 0
     if entry.kind in ("ask", "chat"):
         from antiphon.cli.ask import resume_ask
+        from antiphon.talks.keeping import place_of
 
         _enter(str(entry.begun_as.get("directory", "")), entry)
-        return resume_ask(entry, as_json)
+        return resume_ask(entry, as_json, place_of(journal))
     begun = begun_of(entry, journal)
     _enter(begun.directory, entry)
     if max_cost is not None:

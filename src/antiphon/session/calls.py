@@ -27,7 +27,7 @@ from antiphon.tools.approval import Standing, standing
 from antiphon.tools.execution import failure, record
 
 #: How the path of what a person is asked ends: a call may be asked about, and then ask itself.
-_MARKS = {"approval": "!", "question": "?"}
+MARKS = {"approval": "!", "question": "?"}
 
 
 class Nobody(Unsettled):
@@ -190,7 +190,7 @@ class Calls:
             return said
 
         try:
-            name = f"{call.id}{_MARKS[kind]}"
+            name = f"{call.id}{MARKS[kind]}"
             said: Said = await self._place.perform(name, lambda: AskPerson(kind, text, call), ask)
         except Nobody:
             self._conversation.ask(call.id, OpenQuestion(kind, text))

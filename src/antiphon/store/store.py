@@ -80,6 +80,8 @@ class Store:
         """
         if not self.saves:
             return ""
+        # A run may go on meanwhile: what is saved is the conversation of one moment.
+        conversation = conversation.to_be_asked()
         with self._database.writing() as connection:
             written = Written.of(conversation, self.path, id)
             if id is not None and is_new and _revision(connection, id) is None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from antiphon.conversation import AssistantTurn, Conversation, UserTurn
-from antiphon.errors import ContentError, ContextOverflow, StoreError
-from antiphon.session import AIResult, Asked, Compacted, Event, Run, Session, UsageChanged
+from antiphon.conversation import AssistantTurn, Conversation, UserPart, UserTurn
+from antiphon.conversation.turns import user_parts
+from antiphon.errors import ContentError, ContextOverflow, OptionError, StoreError
+from antiphon.session import AIResult, Asked, Compacted, Event, RequestStarted, Run, Session, UsageChanged
 from antiphon.store.store import Store
 
 
@@ -16,14 +17,21 @@ from antiphon.store.store import Store
 class _Message:
     """What was said, and the conversation as it was before."""
 
-    text: str
+    parts: tuple[UserPart, ...]
     before: Conversation
+
+
+class Keeps(Protocol):
+    """Whoever writes the answers of a talk down is told where it is saved, and what each answer took."""
+
+    def saved(self, id: str) -> None: ...
+    def used(self, spent: UsageChanged) -> None: ...
 
 
 class Talk:
     """A session whose conversation is saved as it grows; `id` is its name in the store, empty while it has none.
 
-    `tell` is given what people should know besides the answers, `saved` the id once there is one.
+    `tell` is given what people should know besides the answers, `journal` the id once there is one.
     """
 
     def __init__(
@@ -33,7 +41,7 @@ class Talk:
         command: str,
         tell: Callable[[str], None],
         id: str = "",
-        saved: Callable[[str], None] | None = None,
+        journal: Keeps | None = None,
     ) -> None:
         self.session = session
         self.id = id
@@ -45,7 +53,7 @@ class Talk:
         self._command = command
         self._tell = tell
         self._messages: list[_Message] = []
-        self._saved = saved
+        self._journal = journal
         #: A run in the session's journal in which the conversation was left.
         self.unfinished = ""
 
@@ -54,15 +62,35 @@ class Talk:
         """The conversation as it is now."""
         return self.session.conversation
 
-    def send(self, text: str, returns: Any = None) -> Generator[Event, None, None]:
+    def begin(self) -> str:
+        """Save it before anything is said, so that it has a name from now on; the name, if anything is saved."""
+        self._write()
+        return self.id
+
+    def send(self, said: str | Sequence[UserPart], returns: Any = None) -> Generator[Event, None, None]:
         """Say something, and iterate over what happens. Leaving early cancels the answer; the message stays.
 
         A conversation that is too long for the model is made shorter, and people are told; the whole is kept.
         """
         self.unfinished = ""
-        self._messages.append(_Message(text, self.conversation.fork()))
+        parts = user_parts(said, None)
+        self._messages.append(_Message(parts, self.conversation.fork()))
         mode = "chat" if returns is None else "vibe"
-        return self._events(lambda: self.session.start(text, mode=mode, returns=returns))
+        return self._events(lambda: self.session.start(parts, mode=mode, returns=returns))
+
+    def again(self) -> Generator[Event, None, None]:
+        """Take the last message back, and say it once more."""
+        message = self._last()
+        if message is None:
+            raise OptionError("there is nothing to ask again")
+        self.undo()
+        return self.send(message.parts)
+
+    @property
+    def missing(self) -> list[str]:
+        """The tools that open calls need and that are not there."""
+        there = {tool.name for tool in self.session.tools} | {"read_result" for _ in self.conversation.kept}
+        return [*dict.fromkeys(call.name for call in self.conversation.open_calls if call.name not in there)]
 
     def go_on(self) -> Generator[Event, None, None]:
         """Go on with a conversation that was left in the middle of something: of a run that is written down, if so."""
@@ -93,7 +121,7 @@ class Talk:
                 self._messages.pop()
             message.before.system = self.conversation.system
             self.session.conversation = message.before
-            taken.append(message.text)
+            taken.append(UserTurn(message.parts).text)
         if taken:
             self._save()
         return taken
@@ -120,7 +148,7 @@ class Talk:
                 if isinstance(event.body, UsageChanged) and event.run == run.id:
                     spent = event.body
                     self._save()
-                elif isinstance(event.body, Asked):
+                elif isinstance(event.body, Asked | RequestStarted):
                     # Whoever is asked may take long: what is asked about is there, whatever happens meanwhile.
                     self._save()
                 elif isinstance(event.body, Compacted):
@@ -131,7 +159,10 @@ class Talk:
             if is_left:
                 run.cancel()
                 run.wait(raises=False)
-            self.used += [spent] if spent else []
+            if spent is not None:
+                self.used.append(spent)
+                if self._journal is not None:
+                    self._journal.used(spent)
             self._save(spent)
 
     def _last(self) -> _Message | None:
@@ -142,7 +173,7 @@ class Talk:
         for place in range(len(turns) - 1, -1, -1):
             turn = turns[place]
             if isinstance(turn, UserTurn):
-                return _Message(turn.text, self.conversation.fork(place))
+                return _Message(turn.parts, self.conversation.fork(place))
         return None
 
     def _keep_whole(self, compacted: Compacted) -> None:
@@ -156,7 +187,11 @@ class Talk:
 
     def _save(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
         """Save what there is once the model has spoken; a store that fails is told of once and left alone."""
-        if self._store is None or not (self.id or any(isinstance(each, AssistantTurn) for each in self._turns())):
+        if self.id or any(isinstance(each, AssistantTurn) for each in self._turns()):
+            self._write(spent, conversation)
+
+    def _write(self, spent: UsageChanged | None = None, conversation: Conversation | None = None) -> None:
+        if self._store is None:
             return
         before = self.id
         try:
@@ -172,8 +207,8 @@ class Talk:
             self._store = None
             self._tell(f"{error}; from here on nothing is saved")
             return
-        if self.id != before and self._saved is not None:
-            self._saved(self.id)
+        if self.id != before and self._journal is not None:
+            self._journal.saved(self.id)
 
     def _turns(self) -> tuple[UserTurn | AssistantTurn, ...]:
         return self.conversation.turns

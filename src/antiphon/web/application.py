@@ -8,7 +8,14 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, NotSavedError, OptionError
+from antiphon.errors import (
+    AntiphonError,
+    ConfigurationError,
+    ContentError,
+    NotReadyError,
+    NotSavedError,
+    OptionError,
+)
 from antiphon.journal import Journal, Unfinished
 
 if TYPE_CHECKING:
@@ -21,6 +28,8 @@ if TYPE_CHECKING:
 
 ASGI = Callable[[Any, Any, Any], Awaitable[None]]
 
+#: What whoever asks can mend.
+_MISTAKES = (OptionError, ConfigurationError, ContentError)
 #: An answer larger than this, in bytes, is none of a person.
 _LARGEST = 1_000_000
 
@@ -52,6 +61,8 @@ def app(
         raise missing(error) from None
     from antiphon.web import agui, frames, teams
     from antiphon.web import programs as startable
+    from antiphon.web.chat import Chats
+    from antiphon.web.chat_routes import routes as chat_routes
     from antiphon.web.files import Files
     from antiphon.web.going import Going
     from antiphon.web.guard import Guard
@@ -62,7 +73,8 @@ def app(
     known_users = None if users is None else Users(users)
     known = journal if journal is not None else Journal()
     files = Files(Renderers(renderers))
-    going = Going(known)
+    going, chats = Going(known), Chats(known)
+    going.here["chat"] = chats.go_on
     routes = _Routes(known, going)
     run = "/api/runs/{id:path}"
     starlette = Starlette(
@@ -81,6 +93,7 @@ def app(
             *agui.routes(known, model, tools),
             *teams.routes(known, going),
             *startable.routes(known, going, Path(programs or ".").resolve()),
+            *chat_routes(known, chats),
             Route("/{name:path}", files.answer),
         ],
         exception_handlers={AntiphonError: _told},
@@ -97,7 +110,7 @@ def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001
     from antiphon.web.sent import answer
 
     status = 404 if isinstance(error, NotSavedError) else 409 if isinstance(error, NotReadyError | Unfinished) else 500
-    return answer({"error": str(error)}, 400 if isinstance(error, OptionError) else status)
+    return answer({"error": str(error)}, 400 if isinstance(error, _MISTAKES) else status)
 
 
 class _Routes:

@@ -13,7 +13,9 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from antiphon.journal import Journal
+    from collections.abc import Callable
+
+    from antiphon.journal import Journal, RunEntry
 
 #: So much is told of what a process said before it failed, in characters.
 _TOLD = 4000
@@ -31,10 +33,14 @@ class Going:
         self._lock = threading.Lock()
         self._begun: dict[str, subprocess.Popen[bytes]] = {}
         self._failed: dict[str, str] = {}
+        #: Who goes on with runs of a kind here, in this process.
+        self.here: dict[str, Callable[[RunEntry], bool]] = {}
 
     def go_on(self, id: str) -> bool:
         """Go on with a run, unless somebody does; whether a process was begun. A shared journal has workers for it."""
         entry = self._journal.find(id)
+        if (here := self.here.get(entry.kind)) is not None and here(entry):
+            return True
         if entry.kind not in _KINDS or self._journal.is_shared:
             return False
         with self._lock:

@@ -49,7 +49,7 @@ def line(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
         entry = entry_at(journal, row)
     except StoreError as damage:
         return {**told, "head": "", "damage": str(damage)}
-    return {**told, **_head(entry), **_gist(entry)}
+    return {**told, **_head(entry), **gist(results(entry))}
 
 
 def opened(journal: Journal, id: str, row: tuple[Any, ...], rows: int, own: Container[str] = ()) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _head(entry: EffectEntry) -> dict[str, Any]:
         case "request":
             return {"head": str(asked.get("model", "")), **_used(entry)}
         case "tool":
-            return {"head": str(asked.get("tool", "")), "given": _in_line(asked.get("arguments"))}
+            return {"head": str(asked.get("tool", "")), "given": in_line(asked.get("arguments"))}
         case "person":
             return {"head": str(asked.get("text", ""))[:_LINE], "about": str(asked.get("about", "question"))}
         case "print":
@@ -168,8 +168,8 @@ def _used(entry: EffectEntry) -> dict[str, Any]:
     return {"inputTokens": usage.input_tokens, "outputTokens": usage.output_tokens, "calls": calls}
 
 
-def _gist(entry: EffectEntry) -> dict[str, Any]:
-    found = results(entry)
+def gist(found: list[Result]) -> dict[str, Any]:
+    """The headline of what came of something, in a line."""
     if not found:
         return {}
     first = found[0] if len(found) == 1 else Result("structured", None, f"{len(found)} results")
@@ -195,13 +195,14 @@ def _as_json(data: Any) -> Result:
     return replace(structured(data), display=Display("raw"))
 
 
-def _in_line(value: Any) -> str:
+def in_line(value: Any) -> str:
+    """A value as JSON, as far as there is room in a line."""
     written = json_cell(_plain(value), _LINE)
     return written.text + "…" * written.cut
 
 
 def _as_text(value: Any) -> str:
-    return value if isinstance(value, str) else _in_line(value)
+    return value if isinstance(value, str) else in_line(value)
 
 
 def _plain(value: Any) -> Any:

@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator
+from typing import Any
 
 from antiphon.cli.talk.commands import Leave, run_command
 from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.reader import Reader
 from antiphon.cli.talk.screen import Screen
-from antiphon.cli.talk.toolbox import Toolbox
 from antiphon.conversation import UserTurn
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Asks, Event, NoAnswer, ReturnError
 from antiphon.store.talk import Talk
+from antiphon.talks.toolbox import Toolbox
 
 #: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
 _IMPATIENT_SECONDS = 2.0
 
 
 class Chatting:
-    """A talk at a terminal. `tools` is the name of those in use."""
+    """A talk at a terminal. `tools` is the name of those in use; `about` is told, for who goes on with it elsewhere."""
 
-    def __init__(self, talk: Talk, display: Screen, reader: Reader, toolbox: Toolbox) -> None:
+    def __init__(
+        self, talk: Talk, display: Screen, reader: Reader, toolbox: Toolbox, about: dict[str, Any] | None = None
+    ) -> None:
         self.talk = talk
         self.display = display
         self.reader = reader
         self.toolbox = toolbox
         self.tools = "none"
+        self._about = {} if about is None else about
         self._loaded: Asks | None = None
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
@@ -88,14 +92,14 @@ class Chatting:
         """A message to the model, and its answer; whatever goes wrong is told, and the chat goes on."""
         self._follow(lambda: self.talk.send(text))
 
+    def ask_again(self) -> None:
+        """The last message once more, whatever came of it."""
+        events = self.talk.again()
+        self._follow(lambda: events)
+
     def go_on(self) -> None:
         """Go on with what was left open: people are asked again, calls are run, the model answers."""
-        conversation = self.talk.conversation
-        there = {tool.name for tool in self.talk.session.tools}
-        if conversation.kept:
-            there.add("read_result")
-        missing = dict.fromkeys(call.name for call in conversation.open_calls if call.name not in there)
-        if missing:
+        if missing := self.talk.missing:
             names = ", ".join(f"`{name}`" for name in missing)
             raise NotReadyError(f"what is open needs {names}: choose with /tools, then /go; or /retry asks again")
         self._follow(self.talk.go_on)
@@ -129,7 +133,7 @@ class Chatting:
     def use_tools(self, name: str) -> None:
         """Let the model use these tools from now on."""
         self.talk.session.tools = self.toolbox.tools(name)
-        self.tools = name
+        self.tools = self._about["tools"] = name
 
     def _take(self, said: str) -> None:
         try:

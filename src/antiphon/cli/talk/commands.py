@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon._suggestions import nearest
-from antiphon.cli.talk.toolbox import NAMES
 from antiphon.errors import OptionError
+from antiphon.talks.toolbox import NAMES
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.chatting import Chatting
@@ -45,7 +45,10 @@ def _model(chat: Chatting, name: str) -> None:
     session = chat.talk.session
     if not name:
         chat.display.note(f"model: {session.model.name}", "")
-        for each, where in _others():
+        from antiphon.cli.configured import configuration
+        from antiphon.talks.models import usable
+
+        for each, where in usable(configuration()):
             chat.display.note(f"  {each}  ({where})")
         return
     before = session.model
@@ -56,18 +59,6 @@ def _model(chat: Chatting, name: str) -> None:
         session.model = before
         raise
     chat.display.note(f"model: {session.model.name}")
-
-
-def _others() -> list[tuple[str, str]]:
-    """Models that could be asked at once, and why."""
-    from antiphon.cli.configured import configuration
-    from antiphon.config.choice import MODELS
-    from antiphon.providers.local import weights
-    from antiphon.providers.registry import PROVIDERS
-
-    environment = configuration().environment
-    found = [(model, place) for name, model in MODELS.items() if (place := environment.key_place(PROVIDERS[name]))]
-    return found + [(f"local/{name}", "on this machine") for name in weights.known() if weights.status(name).path]
 
 
 def _tools(chat: Chatting, name: str) -> None:
@@ -90,10 +81,7 @@ def _undo(chat: Chatting, argument: str) -> None:
 
 
 def _retry(chat: Chatting, _: str) -> None:
-    taken = chat.talk.undo()
-    if not taken:
-        raise OptionError("there is nothing to ask again")
-    chat.say(taken[0])
+    chat.ask_again()
 
 
 def _go(chat: Chatting, _: str) -> None:

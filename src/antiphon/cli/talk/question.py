@@ -12,12 +12,6 @@ from antiphon.errors import ContentError, OptionError
 if TYPE_CHECKING:
     from antiphon.conversation import Image
 
-_IMAGES = {
-    b"\x89PNG\r\n\x1a\n": "image/png",
-    b"\xff\xd8\xff": "image/jpeg",
-    b"GIF8": "image/gif",
-}
-
 
 def question(words: Sequence[str], files: Sequence[str]) -> tuple[str, list[Image]]:
     """The text to ask and the images that go with it: the words, then text files, then standard input."""
@@ -71,18 +65,15 @@ def _standard_input() -> str:
 
 
 def _read(path: str) -> str | Image:
-    from antiphon.conversation import Image
+    from antiphon.talks.images import image_of
 
     try:
         with open(path, "rb") as file:
             data = file.read()
     except (OSError, ValueError) as error:
         raise ContentError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from None
-    for start, kind in _IMAGES.items():
-        if data.startswith(start):
-            return Image.from_bytes(data, kind)
-    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
-        return Image.from_bytes(data, "image/webp")
+    if (image := image_of(data)) is not None:
+        return image
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -13,6 +13,7 @@ import { texts } from "./texts.js";
 const LATER = {
   run: () => import("./run.js").then(({ Run }) => ({ View: Run })),
   inbox: () => import("./inbox.js").then(({ Inbox }) => ({ View: Inbox })),
+  chat: () => import("./chat.js"),
   start: () => import("./start.js"),
   teams: () => import("./teams.js"),
 };
@@ -27,7 +28,8 @@ function Later({ name, ...given }) {
 
 function View() {
   const { name, id, path } = where();
-  useEffect(() => watch(name === "runs" || name === "teams" ? id : null, name === "teams" ? name : "runs"), [name, id]);
+  const isWatched = name === "runs" || name === "teams", hasOwn = name === "chat" && id;
+  useEffect(() => watch(hasOwn ? false : isWatched ? id : null, name === "teams" ? name : "runs"), [name, id]);
   const shown = name === "runs" && id ? "run" : name;
   if (!LATER[shown]) return html`<${Runs} />`;
   return html`<${Later} key=${shown === "run" ? `run/${id}` : shown} name=${shown} id=${id} path=${path} />`;
@@ -37,7 +39,7 @@ function Top() {
   const { name } = where(), count = inbox.value?.length ?? 0;
   const tab = (to, label, more) => html`<a href=${`#/${to}`} aria-current=${name === to ? "page" : null}>${label}${more}</a>`;
   return html`<header class="top"><a class="brand" href="#/runs">${texts.name}</a>
-    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("start", texts.start.tab)}${tab("teams", texts.teams.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
+    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("chat", texts.chat.name)}${tab("start", texts.start.tab)}${tab("teams", texts.teams.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
     ${me.value.name && html`<span class="quiet me">${texts.people.me(me.value.name, me.value.mayAct)}</span>`}
     <label class="theme"><span class="hidden">${texts.theme}</span><select value=${theme.value} onChange=${(event) => choose(event.target.value)}>
       ${Object.entries(texts.themes).map(([key, label]) => html`<option value=${key} selected=${theme.value === key}>${label}</option>`)}</select></label></header>`;

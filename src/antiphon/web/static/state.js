@@ -152,7 +152,7 @@ function close() {
 
 function open() {
   close();
-  if (document.hidden) return;
+  if (document.hidden || main.id === false) return;
   const asked = new URLSearchParams();
   if (main.mark) asked.set("after", main.mark);
   for (const each of parts.values()) { asked.append("with", each.id); asked.append("since", each.mark); }
@@ -174,9 +174,9 @@ function open() {
   }
 }
 
-// Look at a run or a team, or at all of them.
+// Look at a run or a team, or at all of them; at nothing, where a view has a stream of its own.
 export function watch(id, kind = "runs") {
-  if (source && main.id === id && of === kind) return;
+  if (main.id === id && of === kind && (source || id === false)) return;
   main.id = id; of = kind; main.mark = ""; waiting = [];
   main.run.value = team.value = null; messages.value = []; problem.value = "";
   parts.clear();

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from antiphon.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    from antiphon.config import Configuration
     from antiphon.tools import Tool
 
 NAMES = ("none", "read", "all")
@@ -17,10 +18,11 @@ NAMES = ("none", "read", "all")
 class Toolbox:
     """Gives tools by name. Servers are started when `all` is first wanted, and stopped when the `stack` is left.
 
-    Those are the user's own, and those of a project that is trusted.
+    Those are the ones of the `configuration`: the user's own, and those of a project that is trusted.
     """
 
-    def __init__(self, stack: ExitStack, tell: Callable[[str], None]) -> None:
+    def __init__(self, configuration: Configuration, stack: ExitStack, tell: Callable[[str], None]) -> None:
+        self._configuration = configuration
         self._stack = stack
         self._tell = tell
         self._served: list[Tool] | None = None
@@ -38,9 +40,7 @@ class Toolbox:
         return [*all_tools(), *self._served]
 
     def _serve(self) -> list[Tool]:
-        from antiphon.cli.configured import configuration
-
-        servers = configuration().mcp_servers()
+        servers = self._configuration.mcp_servers()
         if not servers:
             return []
         from antiphon.session import entered

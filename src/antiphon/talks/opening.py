@@ -7,22 +7,23 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from antiphon.cli.configured import configuration
 from antiphon.config import default_model
-from antiphon.conversation import Conversation
+from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
+from antiphon.journal.postgres import is_url
 from antiphon.session import Limits, Session
 from antiphon.store import Entry, Store
 from antiphon.store.talk import Talk
 from antiphon.tools import ALLOW_ALL
 
 if TYPE_CHECKING:
-    from antiphon.cli.talk.keeping import TalkJournal
+    from antiphon.config import Configuration
+    from antiphon.talks.keeping import TalkJournal
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What the command line says of a talk. `go_on` is with the last one of this command, `resume` with a named one."""
+    """What is said of a talk to open. `go_on` is with the last one of this command, `resume` with a named one."""
 
     command: str
     model: str | None = None
@@ -35,6 +36,10 @@ class Wishes:
     #: Whether answers can be gone on with; what more must be known to do so is `about`.
     journal: bool = False
     about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    #: Where conversations and runs are kept, if that is not the user's own file.
+    place: str | None = None
+    #: Whether people are asked by way of the journal: whoever looks at it answers.
+    has_inbox: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +53,14 @@ class Opened:
     journal: TalkJournal | None
 
 
-def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> Opened:
+def open_talk(wishes: Wishes, settings: Configuration, stack: ExitStack, tell: Callable[[str], None]) -> Opened:
     """Begin or resume a talk; the store is closed when the `stack` is left."""
     store = _store(wishes, stack, tell)
     entry = _entry(wishes, store) if store else None
     conversation = store.load(entry.id) if store and entry else Conversation()
     if wishes.system is not None:
         conversation.system = wishes.system
-    settings = configuration()
-    journal = _journal(wishes, stack, tell, lambda: {"model": talk.session.model.name, "conversation": talk.id})
+    journal = _journal(wishes, stack, tell, lambda: _now(talk))
     choice = default_model(settings, wishes.model, entry.models[-1] if entry and entry.models else None)
     try:
         session = Session(
@@ -64,6 +68,7 @@ def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> 
             configuration=settings,
             conversation=conversation,
             policy=ALLOW_ALL if wishes.allow_all else None,
+            people=journal.said if journal is not None and wishes.has_inbox else None,
             limits=wishes.limits,
             journal=journal,
         )
@@ -73,8 +78,7 @@ def open_talk(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> 
         reason = f"`{choice.model}` comes from {_reason(choice.source, entry)}; `--model` names another"
         raise ConfigurationError(f"{error} ({reason})") from None
     kept = store if wishes.log else None
-    saved = None if journal is None else journal.saved
-    talk = Talk(session, kept, wishes.command, tell, entry.id if entry and kept else "", saved)
+    talk = Talk(session, kept, wishes.command, tell, entry.id if entry and kept else "", journal)
     if journal is not None and talk.id:
         talk.unfinished = journal.unfinished(talk.id)
     return Opened(talk, _reason(choice.source, entry), entry, kept, journal)
@@ -85,11 +89,18 @@ def _journal(
 ) -> TalkJournal | None:
     if not (wishes.journal and wishes.log):
         return None
-    from antiphon.cli.talk.keeping import TalkJournal
+    from antiphon.talks.keeping import TalkJournal
 
-    journal = TalkJournal(wishes.command, lambda: {**wishes.about, **now()}, tell)
+    journal = TalkJournal(wishes.command, lambda: {**wishes.about, **now()}, tell, wishes.place)
     stack.callback(journal.close)
     return journal
+
+
+def _now(talk: Talk) -> dict[str, Any]:
+    """What a run is begun with: `turn` is the number of the turn in which its message is said."""
+    turns = talk.conversation.turns
+    turn = len(turns) - bool(turns and isinstance(turns[-1], UserTurn))
+    return {"model": talk.session.model.name, "conversation": talk.id, "turn": turn}
 
 
 def _reason(source: str, entry: Entry | None) -> str:
@@ -109,7 +120,7 @@ def _store(wishes: Wishes, stack: ExitStack, tell: Callable[[str], None]) -> Sto
     if not wishes.log and not resumes:
         return None
     try:
-        return stack.enter_context(Store())
+        return stack.enter_context(Store(wishes.place if wishes.place and not is_url(wishes.place) else None))
     except StoreError as error:
         if resumes:
             raise

@@ -1,0 +1,219 @@
+"""Chats on the page: the conversations that `antiphon chat` saves, begun, gone on with, forked and answered here."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, cast
+
+from antiphon.conversation import Image, Text, UserPart
+from antiphon.errors import NotSavedError, OptionError
+from antiphon.store import Entry, Store
+from antiphon.talks.images import TYPES, image_of
+from antiphon.talks.keeping import place_of
+from antiphon.talks.toolbox import NAMES
+from antiphon.web.talking import Talking
+
+if TYPE_CHECKING:
+    from antiphon.config import Configuration
+    from antiphon.journal import Journal, RunEntry
+
+#: So many conversations are listed, the newest first; and so many are kept open though nothing goes on.
+_LISTED, _OPEN = 100, 20
+#: The most that a message brings: images, bytes of each, characters, and bytes of all as JSON.
+_IMAGES, _LARGEST, _LONGEST, LARGEST = 10, 5_000_000, 1_000_000, 40_000_000
+
+
+class Chats:
+    """The chats that are open here, by their names."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._place = place_of(journal)
+        self._store = Store(None if journal.is_shared else self._place)
+        self._open: dict[str, Talking] = {}
+        self._lock = threading.Lock()
+
+    def listed(self) -> dict[str, Any]:
+        """The conversations there are, and what a new one can be begun with."""
+        from antiphon.config import default_model
+        from antiphon.talks.models import usable
+
+        settings = _settings()
+        choice = default_model(settings)
+        chats = [_line(each, self._open) for each in self._store.list(_LISTED)]
+        saved = {each["id"] for each in chats}
+        unsaved = [each.about() for id, each in reversed(self._open.items()) if id not in saved and not each.talk.id]
+        models = [{"name": name, "where": where} for name, where in usable(settings)]
+        return {"chats": [*unsaved, *chats], "models": models, "model": choice.model, "tools": list(NAMES)}
+
+    def begin(self, given: dict[str, Any]) -> Talking:
+        """A new conversation, and its first message."""
+        parts = _parts(given)
+        chat = self._opened(None, _word(given, "model") or None, _tools(given))
+        chat.talk.begin()
+        return self._say(chat, parts)
+
+    def fork(self, id: str, turn: int, given: dict[str, Any]) -> Talking:
+        """Another conversation that begins with the first turns of this one, and goes on with another message.
+
+        The images of the message that it takes the place of stay.
+        """
+        chat = self.open(id)
+        if not chat.talk.id:
+            raise NotSavedError("nothing of this conversation is saved, so it has no fork")
+        if not 0 <= turn < len(chat.talk.conversation.turns):
+            raise OptionError(f"there are {len(chat.talk.conversation.turns)} turns, and none is {turn}")
+        kept = [each for each in chat.talk.conversation.turns[turn].parts if isinstance(each, Image)]
+        parts = _parts(given, kept)
+        model = _word(given, "model") or chat.talk.session.model.name
+        other = self._opened(self._store.fork(chat.talk.id, turn), model, chat.tools)
+        return self._say(other, parts)
+
+    def say(self, id: str, given: dict[str, Any]) -> Talking:
+        """A message in a conversation that there is."""
+        chat = self.open(id)
+        chat.say(_parts(given))
+        return chat
+
+    def change(self, id: str, given: dict[str, Any]) -> Talking:
+        """Another model, or other tools, from now on."""
+        chat = self.open(id)
+        if model := _word(given, "model"):
+            chat.choose(model)
+        if "tools" in given:
+            chat.use_tools(_tools(given))
+        return chat
+
+    def open(self, id: str) -> Talking:
+        """A conversation by its name; those that are saved are opened when somebody asks for them."""
+        with self._lock:
+            chat = self._open.get(id)
+            if chat is not None and chat.id == id:
+                self._open[id] = self._open.pop(id)
+                return chat
+            if self._store.find(id).id != id:
+                raise NotSavedError(f"there is no saved conversation {id[:60]!r}")
+        return self._kept(self._opened(id, None, "none"))
+
+    def go_on(self, run: RunEntry) -> bool:
+        """Go on with a run that is an answer in one of our conversations; whether there is such a one."""
+        id = run.begun_as.get("conversation")
+        if not isinstance(id, str) or not id:
+            return False
+        try:
+            chat = self.open(id)
+        except NotSavedError:
+            return False
+        if chat.talk.unfinished != run.id:
+            return False
+        chat.go_on()
+        return True
+
+    def _opened(self, id: str | None, model: str | None, tools: str) -> Talking:
+        from antiphon.talks.opening import Wishes, open_talk
+        from antiphon.talks.toolbox import Toolbox
+
+        stack, settings, about = ExitStack(), _settings(), {"tools": tools}
+        told: list[str] = []
+        made: list[Talking] = []
+
+        def tell(note: str) -> None:
+            (made[0].tell if made else told.append)(note)
+
+        wishes = Wishes(
+            "chat", model, resume=id, journal=True, about=about, place=self._place, has_inbox=True
+        )  # fmt: skip
+        try:
+            opened = open_talk(wishes, settings, stack, tell)
+        except BaseException:
+            stack.close()
+            raise
+        made.append(Talking(opened, Toolbox(settings, stack, tell), about, stack))
+        made[0].notes += told
+        return made[0]
+
+    def _say(self, chat: Talking, parts: list[UserPart]) -> Talking:
+        self._kept(chat)
+        chat.say(parts)
+        return chat
+
+    def _kept(self, chat: Talking) -> Talking:
+        """Kept open, in the place of those that nobody has asked for longest."""
+        with self._lock:
+            there = self._open.get(chat.id)
+            if there is not None and there.id == chat.id:
+                if there is not chat:
+                    # Somebody else has asked for it at the same moment.
+                    chat.close()
+                return there
+            self._open[chat.id] = chat
+            idle = [id for id, each in self._open.items() if each.is_idle]
+            for id in idle[: max(0, len(self._open) - _OPEN)]:
+                self._open.pop(id).close()
+        return chat
+
+
+def _settings() -> Configuration:
+    from antiphon.config import load_configuration
+
+    return load_configuration()
+
+
+def _line(entry: Entry, there: dict[str, Talking]) -> dict[str, Any]:
+    is_answering = entry.id in there and there[entry.id].is_answering
+    model = entry.models[-1] if entry.models else ""
+    told = {"id": entry.id, "title": entry.title, "model": model, "turns": entry.turns, "cost": entry.cost}
+    return {**told, "updated": entry.updated.timestamp(), "isAnswering": is_answering}
+
+
+# What a message brings
+
+
+def _parts(given: dict[str, Any], kept: Sequence[Image] = ()) -> list[UserPart]:
+    text, images = given.get("text", ""), given.get("images", [])
+    if not isinstance(text, str) or not isinstance(images, list):
+        raise OptionError("`text` is a text, and `images` a list")
+    if len(text) > _LONGEST:
+        raise OptionError(f"a message has at most {_LONGEST:,} characters")
+    found = [*kept, *(_image(each) for each in cast(list[Any], images))]
+    if len(found) > _IMAGES:
+        raise OptionError(f"a message has at most {_IMAGES} images, not {len(found)}")
+    if not text.strip() and not found:
+        raise OptionError("there is nothing to say")
+    return [*([Text(text)] if text.strip() else []), *found]
+
+
+def _image(given: Any) -> Image:
+    """An image that is what it says: nothing is sent to a model, or shown, because somebody calls it so."""
+    match given:
+        case {"type": str(kind), "data": str(data)} if len(data) <= _LARGEST * 4 // 3 + 4:
+            try:
+                content = base64.b64decode(data, validate=True)
+            except (binascii.Error, ValueError):
+                raise OptionError("the `data` of an image is base64") from None
+        case {"type": str(), "data": str()}:
+            raise OptionError(f"an image has at most {_LARGEST // 1_000_000} MB")
+        case _:
+            raise OptionError("an image is `type` and `data`")
+    found = image_of(content)
+    if found is None or found.media_type != kind:
+        raise OptionError(f"this is none of {', '.join(TYPES)}, or not the one it is said to be: {kind[:60]!r}")
+    return found
+
+
+def _tools(given: dict[str, Any]) -> str:
+    name = given.get("tools", "none")
+    if name not in NAMES:
+        raise OptionError(f"tools are {', '.join(NAMES)}, not {str(name)[:60]!r}")
+    return name
+
+
+def _word(given: dict[str, Any], name: str) -> str:
+    word = given.get(name, "")
+    if not isinstance(word, str) or len(word) > 200:
+        raise OptionError(f"`{name}` is a short text")
+    return word.strip()

@@ -1,0 +1,122 @@
+"""A chat as it goes on: one stream for each page, which also tells what waits for people, in all runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Generator
+from typing import TYPE_CHECKING, Any
+
+from antiphon.conversation import Turn
+from antiphon.errors import AntiphonError
+from antiphon.web.inbox import inbox
+from antiphon.web.sent import written
+from antiphon.web.stored import changes
+from antiphon.web.turns import turn_json
+
+if TYPE_CHECKING:
+    from antiphon.journal import Journal
+    from antiphon.web.talking import Talking
+
+#: How long pieces of an answer are gathered; how often others are looked for; how often a page hears something.
+_GATHERED, _PAUSE, _QUIET = 0.03, 0.3, 15.0
+
+Event = tuple[str, Any]
+
+
+async def stream(chat: Talking, journal: Journal) -> AsyncGenerator[str]:
+    """What a page is sent: first all there is, then what is new, as soon as it is there."""
+    from starlette.concurrency import run_in_threadpool
+
+    loop, changed = asyncio.get_running_loop(), asyncio.Event()
+    watch = ChatWatch(chat, journal)
+    leave = chat.subscribe(lambda: loop.call_soon_threadsafe(changed.set))
+    quiet = 0.0
+    try:
+        yield "retry: 2000\n\n"
+        while True:
+            changed.clear()
+            found = await run_in_threadpool(watch.new)
+            for name, data in found:
+                yield f"event: {name}\ndata: {written(data)}\n\n"
+            quiet = 0.0 if found else quiet + _PAUSE
+            if quiet >= _QUIET:
+                yield ": still here\n\n"
+                quiet = 0.0
+            try:
+                await asyncio.wait_for(changed.wait(), _PAUSE)
+                await asyncio.sleep(_GATHERED)
+            except TimeoutError:
+                pass
+    finally:
+        leave()
+
+
+class ChatWatch:
+    """Knows what a page was told of a chat."""
+
+    def __init__(self, chat: Talking, journal: Journal) -> None:
+        self._chat = chat
+        self._journal = journal
+        self._turns: tuple[Turn, ...] | None = None
+        self._live = self._text = self._thinking = self._calls = -1
+        self._told: dict[str, Any] = {}
+
+    def new(self) -> list[Event]:
+        """What a page does not know yet."""
+        try:
+            return list(self._new())
+        except AntiphonError as error:
+            return list(self._if_other("problem", str(error)))
+
+    def _new(self) -> Generator[Event]:
+        chat = self._chat
+        chat.look()
+        # What is said live is looked at before the turns: what it has become is never missing in between.
+        live, turns = chat.live, chat.talk.conversation.turns
+        yield from self._new_turns(turns)
+        if live.before is turns:
+            yield from self._new_pieces(live)
+        yield from self._if_other("accounts", chat.accounts)
+        yield from self._if_other("chat", chat.about())
+        if self._is_other("changes", changes(self._journal)):
+            yield from self._if_other("inbox", inbox(self._journal))
+
+    def _new_turns(self, turns: tuple[Turn, ...]) -> Generator[Event]:
+        known = self._turns
+        if known is turns:
+            return
+        same = 0
+        for old, new in zip(known or (), turns, strict=False):
+            if old is not new:
+                break
+            same += 1
+        self._turns, self._live = turns, -1
+        fresh = [turn_json(turn, number) for number, turn in enumerate(turns[same:], same)]
+        yield "turns", {"from": same, "turns": fresh}
+
+    def _new_pieces(self, live: Any) -> Generator[Event]:
+        if self._live != live.number:
+            self._live, self._text, self._thinking, self._calls = live.number, 0, 0, 0
+        # Each is only ever added to.
+        text, thinking, calls = len(live.text), len(live.thinking), len(live.calls)
+        if (text, thinking, calls) == (self._text, self._thinking, self._calls):
+            return
+        yield (
+            "live",
+            {
+                "number": live.number,
+                "text": "".join(live.text[self._text : text]),
+                "thinking": "".join(live.thinking[self._thinking : thinking]),
+                "calls": live.calls[self._calls : calls],
+            },
+        )
+        self._text, self._thinking, self._calls = text, thinking, calls
+
+    def _if_other(self, name: str, data: Any) -> Generator[Event]:
+        if self._is_other(name, data):
+            yield name, data
+
+    def _is_other(self, name: str, data: Any) -> bool:
+        is_other = name not in self._told or self._told[name] != data
+        self._told[name] = data
+        return is_other

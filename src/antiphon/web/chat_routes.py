@@ -1,0 +1,122 @@
+"""What can be asked of chats, and done in them. Whatever reads or writes files is run in a thread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antiphon.errors import NotReadyError, OptionError
+from antiphon.web.chat import LARGEST, Chats
+from antiphon.web.sent import answer, json_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from antiphon.journal import Journal
+    from antiphon.web.talking import Talking
+
+
+def routes(journal: Journal, chats: Chats) -> list[Route]:
+    """Where chats are."""
+    from starlette.routing import Route
+
+    asked = _Routes(journal, chats)
+    chat = "/api/chats/{id}"
+    acts: dict[str, Callable[[Request, dict[str, Any]], Talking]] = {
+        "/api/chats/new": lambda _, given: chats.begin(given),
+        f"{chat}/say": lambda request, given: chats.say(_id(request), given),
+        f"{chat}/fork": lambda request, given: chats.fork(_id(request), _number(request, "turn"), given),
+        f"{chat}/model": lambda request, given: chats.change(_id(request), given),
+        f"{chat}/again": lambda request, _: _done(chats, request, "ask_again"),
+        f"{chat}/go": lambda request, _: _done(chats, request, "go_on"),
+        f"{chat}/stop": lambda request, _: _done(chats, request, "stop"),
+    }
+    return [
+        Route("/api/chats", asked.listed),
+        *(Route(path, _acting(act), methods=["POST"]) for path, act in acts.items()),
+        Route(chat, asked.chat),
+        Route(f"{chat}/call", asked.call),
+        Route(f"{chat}/image", asked.image),
+        Route(f"{chat}/events", asked.events),
+    ]
+
+
+class _Routes:
+    def __init__(self, journal: Journal, chats: Chats) -> None:
+        self._journal = journal
+        self._chats = chats
+
+    def listed(self, request: Request) -> Response:  # noqa: ARG002
+        return answer(self._chats.listed())
+
+    def chat(self, request: Request) -> Response:
+        from antiphon.web.turns import turn_json
+
+        chat = self._chats.open(_id(request))
+        chat.look()
+        turns = [turn_json(turn, number) for number, turn in enumerate(chat.talk.conversation.turns)]
+        return answer({"chat": chat.about(), "turns": turns, "accounts": chat.accounts})
+
+    def call(self, request: Request) -> Response:
+        from antiphon.web.turns import call_json
+
+        conversation = self._chats.open(_id(request)).talk.conversation
+        rows = _number(request, "rows", 200)
+        if not 0 < rows <= 100_000:
+            raise OptionError("`rows` is a number from 1 to 100000")
+        id = request.query_params.get("call", "")
+        return answer(call_json(conversation, _number(request, "turn"), id, rows))
+
+    def image(self, request: Request) -> Response:
+        from starlette.responses import Response
+
+        from antiphon.web.turns import picture
+
+        conversation = self._chats.open(_id(request)).talk.conversation
+        kind, content = picture(conversation, _number(request, "turn"), _number(request, "part"))
+        return Response(content, headers={"cache-control": "no-store"}, media_type=kind)
+
+    async def events(self, request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+        from starlette.responses import StreamingResponse
+
+        from antiphon.web.chat_events import stream
+
+        chat = await run_in_threadpool(self._chats.open, _id(request))
+        headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+        return StreamingResponse(stream(chat, self._journal), headers=headers, media_type="text/event-stream")
+
+
+def _acting(act: Callable[[Request, dict[str, Any]], Talking]) -> Callable[[Request], Any]:
+    async def acted(request: Request) -> Response:
+        from starlette.concurrency import run_in_threadpool
+
+        given = await json_of(request, LARGEST)
+        chat = await run_in_threadpool(act, request, given)
+        return answer(await run_in_threadpool(chat.about))
+
+    return acted
+
+
+def _done(chats: Chats, request: Request, what: str) -> Talking:
+    chat = chats.open(_id(request))
+    if what == "stop" and not chat.is_answering:
+        raise NotReadyError("no answer is under way here")
+    getattr(chat, what)()
+    return chat
+
+
+def _id(request: Request) -> str:
+    return request.path_params["id"]
+
+
+def _number(request: Request, name: str, otherwise: int | None = None) -> int:
+    given = request.query_params.get(name)
+    if given is None and otherwise is not None:
+        return otherwise
+    if given is None or not (given.isascii() and given.isdigit()) or len(given) > 9:
+        raise OptionError(f"`{name}` is a number, not {given!r}")
+    return int(given)

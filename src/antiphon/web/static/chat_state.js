@@ -1,0 +1,92 @@
+// A chat that is looked at: one stream brings it, and what waits for people, while the page's own is closed.
+import { signal } from "@preact/signals";
+import { parsed } from "./plain.js";
+import { ask, connection, inbox, post } from "./state.js";
+
+export const head = signal(null);
+export const turns = signal([]);
+export const accounts = signal({});
+export const problem = signal("");
+// What is being said: `pieces` is only ever added to.
+export const live = signal(null);
+// The conversations there are, and what a new one can be begun with.
+export const known = signal(null);
+
+let source = null, id = null, again = 0, waiting = [], frame = 0;
+
+const TAKE = {
+  chat: (data) => {
+    // It goes on under another name: what was said up to now stays as it is.
+    if (data.id !== id) { location.replace(chatLink(data.id)); return; }
+    if (data.state !== head.value?.state || data.title !== head.value?.title) refresh();
+    if (data.state !== "answering") live.value = null;
+    head.value = data;
+  },
+  turns: ({ from, turns: fresh }) => { turns.value = [...turns.value.slice(0, from), ...fresh]; live.value = null; },
+  accounts: (data) => { accounts.value = data; },
+  inbox: (data) => { inbox.value = data; },
+  problem: (data) => { problem.value = data; },
+  live: ({ number, text, thinking, calls }) => {
+    const now = live.value?.number === number ? live.value : { number, pieces: [], thinking: "", calls: [] };
+    if (text) now.pieces.push(text);
+    live.value = { number, pieces: now.pieces, thinking: now.thinking + thinking, calls: [...now.calls, ...calls] };
+  },
+};
+
+function flush() {
+  frame = 0;
+  const taken = waiting;
+  waiting = [];
+  for (const [name, data] of taken) TAKE[name](data);
+}
+
+function close() {
+  source?.close();
+  source = null;
+  clearTimeout(again);
+}
+
+function open() {
+  close();
+  if (document.hidden || id === null) return;
+  source = new EventSource(address(id, "events"));
+  source.onopen = () => { connection.value = "open"; };
+  source.onerror = () => {
+    connection.value = connection.value === "out" ? "out" : "lost";
+    if (source?.readyState !== EventSource.CLOSED) return;
+    again = setTimeout(() => ask(address(id)).then(() => { problem.value = ""; open(); }, (error) => {
+      if (connection.value === "out") return;
+      // One that is not there will not come; a server that is not there may.
+      if (error instanceof TypeError) open();
+      else problem.value = error.message;
+    }), head.value ? 2000 : 0);
+  };
+  for (const name of Object.keys(TAKE)) {
+    source.addEventListener(name, (event) => {
+      waiting.push([name, parsed(event.data)]);
+      frame ||= requestAnimationFrame(flush);
+    });
+  }
+}
+
+export const address = (of, what) => `api/chats/${encodeURIComponent(of)}${what ? `/${what}` : ""}`;
+export const chatLink = (of) => `#/chat/${encodeURIComponent(of)}`;
+
+// Look at a chat, or at none.
+export function look(at) {
+  if (at === id && source) return;
+  id = at; waiting = [];
+  head.value = null; turns.value = []; accounts.value = {}; live.value = null; problem.value = "";
+  open();
+}
+
+export const refresh = () => ask("api/chats").then((data) => { known.value = data; }, () => {});
+
+// Do something in a chat; what came of it is the chat.
+export async function act(path, data = {}) {
+  const now = await post(path, data);
+  if (now.id === id) head.value = now;
+  return now;
+}
+
+document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });

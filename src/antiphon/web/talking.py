@@ -1,0 +1,349 @@
+"""A chat that goes on here: answers come whether or not a page looks on, and all pages that do see the same."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from antiphon.conversation import AssistantTurn, Turn, UserPart, UserTurn
+from antiphon.errors import AntiphonError, NotReadyError, NotSavedError, OptionError
+from antiphon.journal.owner import is_there
+from antiphon.session import (
+    Cancelled,
+    Event,
+    NoAnswer,
+    RequestEnded,
+    RequestStarted,
+    Run,
+    UsageChanged,
+)
+from antiphon.talks.toolbox import NAMES
+from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
+
+if TYPE_CHECKING:
+    from antiphon.store import Entry
+    from antiphon.store.talk import Talk
+    from antiphon.talks.opening import Opened
+    from antiphon.talks.toolbox import Toolbox
+
+log = logging.getLogger("antiphon.web")
+
+
+@dataclass(slots=True)
+class Live:
+    """What a model says while it says it: to the conversation as it was when it was asked."""
+
+    number: int = 0
+    before: tuple[Turn, ...] | None = None
+    text: list[str] = field(default_factory=list[str])
+    thinking: list[str] = field(default_factory=list[str])
+    calls: list[str] = field(default_factory=list[str])
+
+
+class Talking:
+    """One conversation. `id` is its name in the store, or another where nothing is saved."""
+
+    def __init__(self, opened: Opened, toolbox: Toolbox, about: dict[str, Any], stack: ExitStack) -> None:
+        #: The name of the tools that the model may use.
+        self.tools = str(about.get("tools") or "none")
+        self.talk: Talk = opened.talk
+        self.live = Live()
+        self.notes: list[str] = []
+        #: Why there is no answer to the last message, and what kind of reason it is.
+        self.error: dict[str, str] = {}
+        #: What answers took, by the number of the turn of their message.
+        self.accounts: dict[int, dict[str, Any]] = {}
+        self.title = opened.entry.title if opened.entry is not None else ""
+        self._journal = opened.journal
+        self._store = opened.store
+        self._about = about
+        self._toolbox = toolbox
+        self._stack = stack
+        self._lock = threading.RLock()
+        self._listeners: list[Callable[[], object]] = []
+        self._is_busy = self._is_stopped = False
+        self._began = 0.0
+        self._unsaved = f"unsaved-{secrets.token_hex(4)}"
+        self._known: Any = None
+        self._newest = ""
+        self._look()
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        return self.talk.id or self._unsaved
+
+    @property
+    def is_answering(self) -> bool:
+        """Whether an answer is on its way here."""
+        return self._is_busy
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody would miss it: what is said in it is saved, and no page looks at it."""
+        return bool(self.talk.id) and not self._is_busy and not self._listeners
+
+    def tell(self, note: str) -> None:
+        """Something that people should know besides the answers."""
+        self.notes = [*self.notes[-9:], note]
+        self._changed()
+
+    # Looking
+
+    def about(self) -> dict[str, Any]:
+        """What stands above and below the turns."""
+        return {
+            "id": self.id,
+            "title": self.title,
+            "model": self.talk.session.model.name,
+            "tools": self.tools,
+            "state": self._state(),
+            "run": self._run(),
+            "error": self.error,
+            "notes": self.notes,
+            "isSaved": bool(self.talk.id),
+        }
+
+    def subscribe(self, listener: Callable[[], object]) -> Callable[[], None]:
+        """Have a function called when something has changed; gives the function that ends this."""
+        self._listeners = [*self._listeners, listener]
+        return lambda: setattr(self, "_listeners", [each for each in self._listeners if each is not listener])
+
+    def look(self) -> None:
+        """See what others have done to the conversation, unless an answer comes here."""
+        with self._lock:
+            if not self._is_busy:
+                self._look()
+
+    def _look(self) -> None:
+        entry = self._store.find(self.talk.id) if self._store is not None and self.talk.id else None
+        if entry is not None and entry.updated != self._known:
+            if self._known is not None and self._store is not None:
+                self.talk.session.conversation = self._store.load(entry.id)
+                self.error = {}
+            self._find_accounts(self._lineage(entry))
+            self._find_unfinished()
+            self._known, self.title = entry.updated, entry.title
+        elif self.talk.unfinished and self._state_of(self.talk.unfinished)[0] == "done":
+            self.talk.unfinished = ""
+
+    def _find_unfinished(self) -> None:
+        if self._journal is not None:
+            self.talk.unfinished = self._journal.unfinished(self.talk.id)
+            if self.talk.unfinished:
+                self._use_as_before(self._journal.find(self.talk.unfinished).begun_as.get("tools"))
+
+    def _lineage(self, entry: Entry) -> dict[str, int]:
+        """The conversation and those that it is a fork of, with how many turns it has from each."""
+        found, turns = {entry.id: entry.turns}, entry.turns
+        while self._store is not None and entry.parent and len(found) < 20:
+            turns = min(turns, entry.parent_turns or 0)
+            try:
+                entry = self._store.find(entry.parent)
+            except NotSavedError:
+                break
+            found[entry.id] = turns
+        return found
+
+    def _find_accounts(self, lineage: dict[str, int]) -> None:
+        """What is written down of answers since the last time."""
+        turns = self.talk.conversation.turns
+        for run in self._journal.talks(self._newest) if self._journal is not None else ():
+            if run.state == "running":
+                break
+            self._newest = run.id
+            about, turn = run.begun_as, run.begun_as.get("turn")
+            has = min(lineage.get(about.get("conversation", ""), 0), len(turns))
+            if not isinstance(turn, int) or not 0 <= turn < has:
+                continue
+            message = turns[turn]
+            # After it was made shorter, another turn may have that number.
+            if isinstance(message, UserTurn) and message.text.endswith(run.title):
+                account = _account(run.id, str(about.get("model", "")), about.get("used"))
+                self.accounts = {**self.accounts, turn: account}
+                self._use_as_before(about.get("tools"))
+
+    def _use_as_before(self, tools: Any) -> None:
+        """A conversation that is opened goes on with the tools that it had."""
+        if self._known is None and tools in NAMES:
+            self.tools = self._about["tools"] = tools
+
+    def _state(self) -> str:
+        if self._is_busy:
+            return "answering"
+        if not self.talk.unfinished:
+            return "idle"
+        state, owner = self._state_of(self.talk.unfinished)
+        return "elsewhere" if state == "running" and owner else "interrupted" if state else "idle"
+
+    def _run(self) -> str:
+        if self._is_busy and self.talk.run is not None:
+            return self.talk.run.id
+        return self.talk.unfinished
+
+    def _state_of(self, run: str) -> tuple[str, bool]:
+        """The state of a run, and whether somebody else is at it."""
+        rows = [] if self._journal is None else self._journal.read("SELECT state, owner FROM runs WHERE id = ?", (run,))
+        return (str(rows[0][0]), bool(rows[0][1]) and is_there(rows[0][1])) if rows else ("", False)
+
+    # Talking
+
+    def say(self, parts: Sequence[UserPart]) -> None:
+        """Say something; the answer comes by and by."""
+        self._begin(lambda: self.talk.send(parts))
+
+    def ask_again(self) -> None:
+        """The last message once more."""
+        self._begin(self.talk.again)
+
+    def go_on(self) -> None:
+        """Go on with what was left in the middle; nothing is done twice."""
+        self._begin(self._gone_on)
+
+    def _gone_on(self) -> Generator[Event, None, None]:
+        if missing := self.talk.missing:
+            raise NotReadyError(f"what is open needs tools that are not chosen: {', '.join(missing)}")
+        return self.talk.go_on()
+
+    def stop(self) -> None:
+        """End the answer that comes; what was said stays."""
+        with self._lock:
+            self._is_stopped = self._is_busy
+            run = self.talk.run
+        if run is not None and self._is_busy:
+            run.cancel()
+
+    def choose(self, model: str) -> None:
+        """Go on with another model."""
+        with self._not_answering():
+            self.talk.session.model = model
+        self._changed()
+
+    def use_tools(self, name: str) -> None:
+        """Let the model use these tools from now on."""
+        if name not in NAMES:
+            raise OptionError(f"tools are {', '.join(NAMES)}, not {name[:60]!r}")
+        with self._not_answering():
+            self.tools = self._about["tools"] = name
+        self._changed()
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._stack.close()
+
+    @contextmanager
+    def _not_answering(self) -> Generator[None]:
+        with self._lock:
+            if self._is_busy:
+                raise NotReadyError("an answer is under way: stop it, or wait for its end")
+            yield
+
+    def _begin(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
+        with self._not_answering():
+            if self.talk.unfinished and self._state() == "elsewhere":
+                raise NotReadyError("this conversation goes on in another program; wait for its end")
+            self._is_busy, self._is_stopped, self.error, self._began = True, False, {}, time.monotonic()
+            self.live = Live(self.live.number + 1)
+        threading.Thread(target=self._follow, args=(begin,), name="antiphon-chat", daemon=True).start()
+        self._changed()
+
+    def _follow(self, begin: Callable[[], Generator[Event, None, None]]) -> None:
+        """In a thread of its own: let it happen, to the end."""
+        turn, spent, before = self._place(), None, self.talk.run
+        try:
+            self.talk.session.tools = self._toolbox.tools(self.tools)
+            self._load()
+            with closing(begin()) as events:
+                for event in events:
+                    turn = self._place() if isinstance(event.body, RequestStarted) and spent is None else turn
+                    spent = self._heard(event) or spent
+            self.talk.result()
+        except NoAnswer as error:
+            kind = "stopped" if isinstance(error, Cancelled) or self._is_stopped else error.run.outcome
+            self.error = {"kind": kind, "text": str(error)}
+        except AntiphonError as error:
+            self.error = {"kind": "failed", "text": str(error)}
+        except Exception as error:
+            log.exception("a chat ended without an answer")
+            self.error = {"kind": "failed", "text": f"{type(error).__name__}: {error}"}
+        finally:
+            self._end(turn, spent, None if self.talk.run is before else self.talk.run)
+
+    def _load(self) -> None:
+        """Fetch and load a model of this machine before it is asked."""
+        if (count := getattr(self.talk.session.model, "count_tokens", None)) is not None:
+            count("")
+
+    def _place(self) -> int:
+        """The number of the turn of the last message."""
+        turns = self.talk.conversation.turns
+        return max((place for place, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=0)
+
+    def _heard(self, event: Event) -> UsageChanged | None:
+        run, body, live = self.talk.run, event.body, self.live
+        if self._is_stopped and run is not None:
+            run.cancel()
+        if run is None or event.run != run.id:
+            return None
+        match body:
+            case RequestStarted():
+                self.live = Live(live.number + 1, self.talk.conversation.turns)
+                if body.number == 1:
+                    self.accounts = {**self.accounts, self._place(): _account(run.id, body.model, None)}
+            case RequestEnded() if self._is_in(body.text):
+                # It was quicker than whoever tells of it: what was said is in the conversation.
+                self.live = Live(live.number + 1)
+            case TextDelta():
+                live.text.append(body.text)
+            case ReasoningDelta():
+                live.thinking.append(body.text)
+            case CallDelta() if body.name:
+                live.calls.append(body.name)
+            case _:
+                pass
+        self._changed()
+        return body if isinstance(body, UsageChanged) else None
+
+    def _is_in(self, text: str) -> bool:
+        turns = self.talk.conversation.turns
+        return bool(turns) and isinstance(turns[-1], AssistantTurn) and turns[-1].text == text
+
+    def _end(self, turn: int, spent: UsageChanged | None, run: Run[Any] | None) -> None:
+        model = self.talk.session.model.name
+        with self._lock:
+            if self._is_stopped and run is not None and self._journal is not None:
+                # Who stops an answer does not want it gone on with, nor to be asked what it asked.
+                with suppress(AntiphonError):
+                    self._journal.cancel(run.id)
+            used = None if spent is None else [spent.usage.input_tokens, spent.usage.output_tokens, spent.cost]
+            if run is not None and used is not None:
+                seconds = time.monotonic() - self._began
+                self.accounts = {**self.accounts, turn: {**_account(run.id, model, used), "seconds": seconds}}
+            self._is_busy, self.live = False, Live(self.live.number + 1)
+            if self._store is not None and self.talk.id:
+                with suppress(AntiphonError):
+                    entry = self._store.find(self.talk.id)
+                    self._known, self.title = entry.updated, entry.title
+        self._changed()
+
+    def _changed(self) -> None:
+        for listener in self._listeners:
+            # The event loop of somebody who looked on may be closed by now.
+            with suppress(RuntimeError):
+                listener()
+
+
+def _account(run: str, model: str, used: Any) -> dict[str, Any]:
+    """What an answer took, as far as it is known, and the run in which it came."""
+    told: dict[str, Any] = {"run": run, "model": model}
+    match used:
+        case [input, output, cost]:
+            return {**told, "inputTokens": input, "outputTokens": output, "cost": cost}
+        case _:
+            return told

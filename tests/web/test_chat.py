@@ -1,0 +1,529 @@
+"""Chats: without a browser, what the server says and does; in one, what people see and can do."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from antiphon.conversation import Image
+from antiphon.fakes import Answer, Fail, Fake, Received, call
+from antiphon.journal import Journal
+from antiphon.store import Store
+from antiphon.web import app
+from antiphon.web.chat import Chats
+from antiphon.web.chat_events import ChatWatch
+from tests.lang_unit.commands import antiphon
+from tests.web.browser import TOKEN, Site
+from tests.web.tabs import AXE, PICTURES, Tab
+from tests.web.test_server import HERE, LOGIN, OURS
+
+GPT, CLAUDE = "openai/gpt-5", "anthropic/claude-sonnet-5"
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAIAAAACUFjqAAAAEklEQVR4nGM4YWGBBzGMSmNDAFmUW/e/aNr3AAAAAElFTkSuQmCC"
+PICTURE = {"type": "image/png", "data": PNG}
+Page = Callable[..., Any]
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    with Fake() as fake:
+        for name, api in (("OPENAI", "openai"), ("ANTHROPIC", "anthropic")):
+            monkeypatch.setenv(f"{name}_BASE_URL", fake.base_url(api))
+            monkeypatch.setenv(f"{name}_API_KEY", "sk-secret-key")
+        monkeypatch.setenv("ANTIPHON_MODEL", GPT)
+        yield fake
+
+
+@pytest.fixture
+def journal(fake: Fake) -> Iterator[Journal]:  # noqa: ARG001
+    made = Journal()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def page(journal: Journal) -> Page:
+    """Asks the server something, as a browser of somebody who is logged in."""
+    served = app(journal=journal, token=TOKEN)
+
+    def ask(path: str, given: Any = None, **headers: str) -> Any:
+        async def asked() -> httpx2.Response:
+            async with httpx2.AsyncClient(transport=httpx2.ASGITransport(served), base_url=HERE) as client:
+                await client.request(*LOGIN[:2])
+                how: dict[str, Any] = {} if given is None else {"json": given}
+                method = "GET" if given is None else "POST"
+                return await client.request(method, f"/api/chats{path}", headers={**OURS, **headers}, **how)
+
+        return asyncio.run(asked())
+
+    return ask
+
+
+def until(found: Callable[[], Any]) -> Any:
+    """What is found, once it is there."""
+    ends = time.monotonic() + 60
+    while not (value := found()):
+        assert time.monotonic() < ends
+        time.sleep(0.02)
+    return value
+
+
+def settled(page: Page, id: str) -> dict[str, Any]:
+    """A chat once nothing goes on in it."""
+    return until(lambda: (told := page(f"/{id}").json())["chat"]["state"] != "answering" and told)
+
+
+def asked(journal: Journal) -> str:
+    """The run that waits for somebody, once one does."""
+    waiting = "SELECT run FROM effects WHERE kind = 'person' AND state = 'waiting'"
+    return until(lambda: journal.read(waiting, ()))[0][0]
+
+
+def begun(page: Page, text: str = "Hello?", **more: Any) -> str:
+    response = page("/new", {"text": text, **more})
+    assert response.status_code == 200, response.text
+    return response.json()["id"]
+
+
+def said(told: dict[str, Any]) -> list[str]:
+    return [each.get("text", each["type"]) for turn in told["turns"] for each in turn["pieces"]]
+
+
+# The same conversations as in a terminal
+
+
+def test_a_chat_goes_on_in_a_terminal_and_comes_back(fake: Fake, page: Page, journal: Journal):
+    fake.play(Answer("Hi.", reasoning="Greet.", usage=(120, 7)), "From the terminal.", "Back again.")
+    id = begun(page, "Hello **there**")
+    told = settled(page, id)
+    assert said(told) == ["Hello **there**", "Greet.", "Hi."]
+    account = told["accounts"]["0"]
+    assert (account["model"], account["inputTokens"], account["outputTokens"]) == (GPT, 120, 7)
+    assert journal.find(account["run"]).kind == "chat"
+    chat = [sys.executable, "-m", "antiphon", "chat", "--resume", id]
+    subprocess.run(chat, input="And now?\n", text=True, capture_output=True, check=True)
+    told = settled(page, id)
+    assert said(told)[3:] == ["And now?", "From the terminal."]
+    assert until(lambda: page(f"/{id}").json()["accounts"].get("2"))["model"] == GPT
+    assert page(f"/{id}/say", {"text": "Here."}).status_code == 200
+    assert said(settled(page, id))[5:] == ["Here.", "Back again."]
+    assert [len(turn.text) > 0 for turn in Store().load(id).turns] == [True] * 6
+    assert len(Store().list()) == 1
+
+
+def test_another_process_opens_it_with_its_tools_and_what_it_took(fake: Fake, page: Page, journal: Journal):
+    fake.play(Answer("One.", usage=(10, 3)))
+    id = begun(page, tools="read", model=CLAUDE)
+    settled(page, id)
+    chat = Chats(journal).open(id)
+    assert (chat.tools, chat.talk.session.model.name) == ("read", CLAUDE)
+    assert (chat.accounts[0]["inputTokens"], chat.accounts[0]["outputTokens"]) == (10, 3)
+
+
+def test_chats_are_listed_with_the_models_that_can_be_had(fake: Fake, page: Page):
+    fake.play("One.")
+    id = begun(page, "First\n\nthings")
+    settled(page, id)
+    told = page("").json()
+    assert [(each["id"], each["title"], each["model"]) for each in told["chats"]] == [(id, "First", GPT)]
+    assert told["model"] == GPT
+    assert any(each["name"].startswith("anthropic/") for each in told["models"])
+    assert "sk-secret-key" not in json.dumps(told)
+
+
+def test_the_model_is_switched_in_mid_conversation(fake: Fake, page: Page):
+    fake.play("One.", "Two.")
+    id = begun(page)
+    settled(page, id)
+    assert page(f"/{id}/model", {"model": CLAUDE, "tools": "read"}).json()["model"] == CLAUDE
+    page(f"/{id}/say", {"text": "And you?"})
+    told = settled(page, id)
+    assert [each.api for each in fake.requests] == ["openai-responses", "anthropic"]
+    assert told["accounts"]["2"]["model"] == CLAUDE
+    assert fake.requests[1].body["tools"]
+    refused = page(f"/{id}/model", {"model": "nobody/has-this"})
+    assert refused.status_code == 400
+    assert "nobody" in refused.json()["error"]
+    assert page(f"/{id}").json()["chat"]["model"] == CLAUDE
+
+
+def test_a_fork_leaves_the_first_as_it_is(fake: Fake, page: Page):
+    fake.play("One.", "Two.", "Three.")
+    id = begun(page, "First", images=[PICTURE])
+    settled(page, id)
+    page(f"/{id}/say", {"text": "Second"})
+    before = settled(page, id)
+    other = page(f"/{id}/fork?turn=2", {"text": "Another second"}).json()["id"]
+    told = settled(page, other)
+    assert said(told) == ["First", "image", "One.", "Another second", "Three."]
+    assert said(page(f"/{id}").json()) == said(before)
+    assert (Store().find(other).parent, Store().find(other).parent_turns) == (id, 2)
+    assert told["accounts"]["0"]["run"] == before["accounts"]["0"]["run"]
+    fake.play("Four.")
+    third = page(f"/{id}/fork?turn=0", {"text": "Another first"}).json()["id"]
+    assert said(settled(page, third)) == ["Another first", "image", "Four."]
+    assert page(f"/{id}/fork?turn=99", {"text": "x"}).status_code == 400
+    assert page(f"/{id}/fork", {"text": "x"}).status_code == 400
+
+
+# Images
+
+
+def test_images_reach_the_model_and_are_shown_as_what_they_are(fake: Fake, page: Page):
+    fake.play("A picture.", "Again.")
+    id = begun(page, "What is it?", images=[PICTURE])
+    told = settled(page, id)
+    assert PNG in json.dumps(fake.requests[0].body)
+    place = told["turns"][0]["pieces"][1]["part"]
+    image = page(f"/{id}/image?turn=0&part={place}")
+    assert (image.headers["content-type"], image.content) == ("image/png", base64.b64decode(PNG))
+    assert image.headers["x-content-type-options"] == "nosniff"
+    assert page(f"/{id}/image?turn=0&part=0").status_code == 404
+    page(f"/{id}/again", {})
+    settled(page, id)
+    assert PNG in json.dumps(fake.requests[1].body)
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        {"type": "image/svg+xml", "data": base64.b64encode(b"<svg xmlns='http://www.w3.org/2000/svg'/>").decode()},
+        {"type": "image/png", "data": base64.b64encode(b"<html>").decode()},
+        {"type": "image/jpeg", "data": PNG},
+        {"type": "image/png", "data": "%%%"},
+        {"type": "image/png", "data": base64.b64encode(base64.b64decode(PNG) + bytes(5_000_000)).decode()},
+        {"type": "image/png", "url": "https://evil.example/p.png"},
+        "https://evil.example/p.png",
+    ],
+)
+def test_what_is_no_image_is_refused(fake: Fake, page: Page, image: Any):
+    response = page("/new", {"text": "Look", "images": [image]})
+    assert (response.status_code, "image" in response.json()["error"]) == (400, True)
+    assert (fake.requests, Store().list()) == ([], [])
+
+
+def test_an_image_of_elsewhere_in_a_saved_conversation_is_not_served(page: Page):
+    from antiphon.conversation import Conversation
+
+    svg = Image(base64.b64encode(b"<svg/>").decode(), "image/svg+xml")
+    conversation = Conversation().add_user(["Look", svg, Image(url="https://evil.example/p.png")])
+    id = Store().save(conversation.add_assistant("No."), model=GPT, command="chat")
+    told = page(f"/{id}").json()
+    assert [each["isShown"] for each in told["turns"][0]["pieces"][1:]] == [False, False]
+    assert page(f"/{id}/image?turn=0&part=1").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "given", [{}, {"text": " "}, {"text": 3}, {"text": "x", "images": {}}, {"text": "x", "tools": "most"},
+              {"text": "x", "images": [PICTURE] * 11}, {"text": "x", "model": "nobody/x"}, {"text": "x", "model": 3}],
+)  # fmt: skip
+def test_what_cannot_be_said_is_refused_and_nothing_is_saved(fake: Fake, page: Page, given: Any):
+    assert page("/new", given).status_code == 400
+    assert (fake.requests, Store().list()) == ([], [])
+
+
+# People
+
+
+def test_a_call_waits_in_the_inbox_and_the_first_answer_counts(fake: Fake, page: Page, journal: Journal):
+    fake.play(call("run_shell", command="echo hi > made"), "It is made.")
+    id = begun(page, "Make it.", tools="all")
+    run = asked(journal)
+    assert not Path("made").exists()
+    assert page(f"/{id}").json()["chat"]["run"] == run
+    assert antiphon("runs", "allow", "last").code == 0
+    assert antiphon("runs", "deny", "last").code != 0
+    told = settled(page, id)
+    assert (said(told)[-1], Path("made").read_text()) == ("It is made.", "hi\n")
+    calls = [each for turn in told["turns"] for each in turn["pieces"] if each["type"] == "call"]
+    assert [(each["name"], each["state"]) for each in calls] == [("run_shell", "done")]
+    opened = page(f"/{id}/call?turn=1&call={calls[0]['id']}").json()
+    assert opened["call"]["arguments"][0]["name"] == "command"
+    assert opened["views"][0]["kind"] == "terminal"
+    assert until(lambda: journal.find(run).state == "done")
+
+
+def test_a_killed_server_goes_on_and_does_nothing_twice(fake: Fake, page: Page, journal: Journal):
+    fake.play(
+        call("run_shell", command="echo once >> log"), call("run_shell", command="echo twice >> log"), "All is done."
+    )
+    code = (
+        "import asyncio, sys, time\nfrom antiphon.journal import Journal\nfrom antiphon.web.chat import Chats\n"
+        "chat = Chats(Journal()).begin({'text': 'Do it.', 'tools': 'all'})\nprint(chat.id, flush=True)\ntime.sleep(600)"
+    )
+    server = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    id = server.stdout.readline().strip()
+    run = asked(journal)
+    assert antiphon("runs", "allow", run).code == 0
+    until(Path("log").exists)
+    assert asked(journal) == run
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait()
+    told = page(f"/{id}").json()
+    assert (told["chat"]["state"], said(told)[0], told["chat"]["tools"]) == ("interrupted", "Do it.", "all")
+    (waiting,) = journal.questions(run)
+    answer = {"path": waiting.path, "hash": journal.effect(run, waiting.path).hash, "allowed": True}
+    assert told["chat"]["run"] == run
+    assert page(f"/../runs/{run}/answer", answer).json()["goesOn"]
+    assert said(settled(page, id))[-1] == "All is done."
+    assert Path("log").read_text() == "once\ntwice\n"
+    assert len(fake.requests) == 3
+
+
+def test_a_stop_ends_the_answer_and_what_it_asked(fake: Fake, page: Page, journal: Journal):
+    fake.play(call("run_shell", command="rm -rf /"), "Never mind.")
+    id = begun(page, "Make it.", tools="all")
+    run = asked(journal)
+    assert page(f"/{id}/say", {"text": "x"}).status_code == 409
+    assert page(f"/{id}/model", {"model": CLAUDE}).status_code == 409
+    assert page(f"/{id}/stop", {}).status_code == 200
+    told = settled(page, id)
+    assert told["chat"]["error"]["kind"] == "stopped"
+    assert page("/../inbox").json()["inbox"] == []
+    assert journal.find(run).state == "cancelled"
+    assert page(f"/{id}/stop", {}).status_code == 409
+    page(f"/{id}/say", {"text": "Then not."})
+    assert said(settled(page, id))[-1] == "Never mind."
+
+
+def test_an_error_is_told_and_the_message_is_asked_again(fake: Fake, page: Page):
+    fake.play(Fail(401, "no such key"), "Now.")
+    id = begun(page, "Hello?")
+    told = settled(page, id)
+    assert "no such key" in told["chat"]["error"]["text"]
+    assert said(told) == ["Hello?"]
+    page(f"/{id}/again", {})
+    told = settled(page, id)
+    assert (said(told), told["chat"]["error"]) == (["Hello?", "Now."], {})
+
+
+def test_without_saving_a_chat_is_there_as_long_as_the_server(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("ANTIPHON_LOGS", "off")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    fake.play("One.")
+    chats = Chats(Journal())
+    id = chats.begin({"text": "Hello?"}).id
+    until(lambda: not chats.open(id).is_answering)
+    assert [turn.text for turn in chats.open(id).talk.conversation.turns] == ["Hello?", "One."]
+    assert chats.listed()["chats"][0]["id"] == id
+    assert not (tmp_path / "data" / "antiphon" / "logs.db").exists()
+
+
+# As it comes
+
+
+def test_pieces_are_sent_as_they_come_and_nothing_twice(fake: Fake, journal: Journal):
+    go_on = threading.Event()
+
+    def wait(_: Received) -> str:
+        go_on.wait(60)
+        return "The words of the answer."
+
+    fake.play(wait)
+    chats = Chats(journal)
+    chat = chats.begin({"text": "Hello?"})
+    watch, late = ChatWatch(chat, journal), None
+    events: list[tuple[str, Any]] = []
+    until(lambda: events.extend(watch.new()) or any(name == "turns" and each["turns"] for name, each in events))
+    assert [turn.text for turn in until(lambda: Store().load(chat.id).turns)] == ["Hello?"]
+    go_on.set()
+    until(lambda: events.extend(watch.new()) or not chat.is_answering)
+    events += watch.new()
+    turns: list[Any] = []
+    for name, data in events:
+        if name == "turns":
+            turns[data["from"] :] = data["turns"]
+    live = "".join(data["text"] for name, data in events if name == "live")
+    assert "The words of the answer.".startswith(live)
+    assert said({"turns": turns}) == ["Hello?", "The words of the answer."]
+    assert [data["state"] for name, data in events if name == "chat"][-1] == "idle"
+    assert any(name == "inbox" for name, _ in events)
+    assert watch.new() == []
+    late = ChatWatch(chat, journal)
+    assert [name for name, _ in late.new()] == ["turns", "accounts", "chat", "inbox"]
+
+
+def test_others_cannot_act(fake: Fake, page: Page):
+    elsewhere = {"origin": "https://evil.example", "sec-fetch-site": "cross-site"}
+    for path in ("/new", "/x/say", "/x/stop", "/x/fork?turn=0", "/x/model"):
+        assert page(path, {"text": "x"}, **elsewhere).status_code == 403
+    assert page("/no-such-chat").status_code == 404
+    assert page("/..%2f..%2fx").status_code == 404
+    assert fake.requests == []
+
+
+# In a browser
+
+
+@pytest.fixture
+def site(journal: Journal) -> Iterator[Site]:
+    made = Site(journal)
+    yield made
+    made.stop()
+
+
+HOLD = """() => { const transfer = new DataTransfer();
+    const content = Uint8Array.from(atob(%r), (each) => each.charCodeAt(0));
+    transfer.items.add(new File([content], %r, { type: %r })); return transfer; }"""
+
+
+def give(page: Any, event: str, name: str = "<b>cat</b>.png", kind: str = "image/png") -> None:
+    """Paste or drop a file."""
+    transfer = page.evaluate_handle(HOLD % (PNG, name, kind))
+    made, held = ("ClipboardEvent", "clipboardData") if event == "paste" else ("DragEvent", "dataTransfer")
+    page.evaluate(
+        f"""([given, name]) => document.querySelector('.composer textarea').dispatchEvent(
+        new {made}(name, {{ {held}: given, bubbles: true, cancelable: true }}))""",
+        [transfer, event],
+    )
+
+
+def wait_said(page: Any, text: str) -> None:
+    page.wait_for_selector(f".message.model .markdown:has-text('{text}')")
+    page.wait_for_selector(".talked[data-state=idle]")
+
+
+def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Site):
+    go_on = threading.Event()
+
+    def held(_: Received) -> Answer:
+        go_on.wait(60)
+        return Answer("Third **answer**.", reasoning="Let me see.")
+
+    fake.play(Answer("A *cat*.", usage=(90, 4)), call("run_shell", command="echo hi > made"), "It is made.", held, "x")
+    tab, other = Tab(browser, site), Tab(browser, site)
+    page = tab.go("chat")
+    page.wait_for_selector(".composer textarea:focus")
+    give(page, "paste")
+    page.wait_for_selector(".thumbnails img[alt='<b>cat</b>.png']")
+    give(page, "drop", "two.png")
+    page.click("button[aria-label='Remove two.png']")
+    give(page, "drop", "evil.svg", "image/svg+xml")
+    page.wait_for_selector(".composer .failure:has-text('evil.svg is no')")
+    page.select_option("select[name=tools]", "all")
+    page.keyboard.type("What is")
+    page.keyboard.press("Shift+Enter")
+    page.keyboard.type("this?")
+    page.keyboard.press("Enter")
+    wait_said(page, "A cat.")
+    page.wait_for_function("() => document.querySelector('.message.user img').naturalWidth > 0")
+    assert page.locator(".message.user .text").first.text_content() == "What is\nthis?"
+    assert page.locator(".account").text_content().startswith(f"{GPT}90 → 4 tokens")
+    id = page.get_attribute(".talked", "data-chat")
+    other.go(f"chat/{id}").wait_for_selector(".message.model")
+    page.keyboard.type("Make it.")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".talk .waiting[data-about=approval] >> text=echo hi > made")
+    assert page.locator(".message.model .account").all_text_contents()[1:] == [f"{GPT}Steps"]
+    other.page.wait_for_selector(".top .count:has-text('1')")
+    other.page.click(".talk .waiting >> text='Allow'")
+    wait_said(page, "It is made.")
+    page.click(".call[data-state=done] > summary")
+    page.wait_for_selector(".call .result[data-kind=terminal]")
+    page.fill("input[name=model]", CLAUDE)
+    page.keyboard.press("Enter")
+    other.page.wait_for_function("(name) => document.querySelector('input[name=model]').value === name", arg=CLAUDE)
+    page.focus(".composer textarea")
+    page.keyboard.type("Once more")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".message.live")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".trouble:has-text('Stopped.')")
+    go_on.set()
+    fake.reset()
+    fake.play("Retried.", "Forked.")
+    page.click(".trouble >> text=Ask again")
+    wait_said(other.page, "Retried.")
+    page.locator(".message.user >> text=Edit").nth(1).click()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("Make another.")
+    page.keyboard.press("Enter")
+    wait_said(page, "Forked.")
+    page.wait_for_function("(id) => !location.hash.includes(id)", arg=id)
+    words = page.evaluate("() => [...document.querySelectorAll('.message.user .text')].map((each) => each.textContent)")
+    assert words == ["What is\nthis?", "Make another."]
+    page.wait_for_function("() => document.querySelectorAll('.chats li').length === 2")
+    for each in (tab, other):
+        each.close()
+        assert each.complaints == []
+
+
+HOSTILE = (
+    "<img src=https://evil.example/p.png onerror=document.title='owned'>\u202e\x1b[31m ![p](https://evil.example/p.png)"
+)
+
+
+def test_a_hostile_model_does_nothing_and_there_is_no_barrier(browser: Any, fake: Fake, site: Site):
+    Path("a.txt").write_text(HOSTILE)
+    Path("b.txt").write_text("one\ntwo\n")
+    fake.play(
+        Answer("I look at it first.", reasoning="Which file?", calls=[call("read_file", path="b.txt")]),
+        Answer("There are **two** lines:\n\n| line | words |\n|---|---|\n| one | 1 |\n| two | 1 |\n", usage=(410, 32)),
+        call("read_file", path="a.txt"),
+        Answer(f"# {HOSTILE}\n\n[a](javascript:alert(1)) <script>document.title='owned'</script>", reasoning=HOSTILE),
+        call("run_shell", command="rm -r build"),
+    )
+    tab = Tab(browser, site, color_scheme="light", reduced_motion="reduce", bypass_csp=True)
+    page = tab.go("chat")
+    page.select_option("select[name=tools]", "all")
+    page.fill(".composer textarea", "What is in b.txt?")
+    page.keyboard.press("Enter")
+    wait_said(page, "There are two lines")
+    give(page, "paste", "notes.png")
+    page.wait_for_selector(".thumbnails img")
+    page.wait_for_timeout(200)
+    barriers(page, "chat")
+    page.set_viewport_size({"width": 360, "height": 700})
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    page.wait_for_selector(".chats:not([open])")
+    page.set_viewport_size({"width": 1100, "height": 800})
+    page.fill(".composer textarea", HOSTILE)
+    page.keyboard.press("Enter")
+    wait_said(page, "evil.example")
+    page.locator(".call > summary").last.click()
+    page.locator(".thinking > summary").last.click()
+    page.wait_for_selector(".call .opened .result")
+    page.fill(".composer textarea", "Now clean up.")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".talk .waiting")
+    seen = "() => document.querySelector('.talk .waiting').getBoundingClientRect().bottom < innerHeight"
+    page.wait_for_function(seen)
+    barriers(page)
+    assert page.title() == "Antiphon"
+    shown = page.text_content(".talk") + page.text_content(".chats")
+    assert not {"\u202e", "\x1b"} & {*shown}
+    hrefs = page.evaluate("() => [...document.querySelectorAll('a[href]')].map((each) => each.href)")
+    assert not [each for each in hrefs if each.lower().startswith(("javascript:", "data:"))]
+    assert page.evaluate("() => document.querySelectorAll('.talk img:not(.sent), iframe, main script').length") == 0
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".trouble:has-text('Stopped.')")
+    tab.close()
+    assert tab.complaints == []
+
+
+def barriers(page: Any, name: str = "") -> None:
+    page.evaluate(AXE.read_text())
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        if name and os.environ.get("UPDATE_PICTURES"):
+            page.screenshot(path=PICTURES / f"page-{name}-{scheme}.png")
+        found = page.evaluate("() => axe.run()")
+        assert [(each["id"], [node["target"] for node in each["nodes"]]) for each in found["violations"]] == []
