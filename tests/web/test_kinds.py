@@ -133,8 +133,10 @@ def test_kinds_look_as_they_should(page: Any):
     rows = page.locator(f"{at('file_list')} .files tr").evaluate_all(lefts)
     assert len(rows) == 5
     assert all(each == rows[0] for each in rows)
+    page.wait_for_selector(f"{at('table_types')} td", state="attached")
     whole = "(all) => all.every((each) => each.scrollWidth <= each.clientWidth)"
     assert page.locator(f"{at('table_types')} td").evaluate_all(whole)
+    assert page.locator(f"{at('table_types')} td").count() == 32
     cells = [said("table_types", f"tr:nth-child(1) td:nth-child({n})")[0] for n in range(1, 5)]
     assert cells == ["2026-11-17 10:00:00 UTC", "https://example.com/a", "src/a.py", "1,234,567.25"]
     assert page.locator(f"{at('tree_types')} .tree a").all_text_contents() == ["https://example.com/a"]
@@ -364,7 +366,9 @@ def test_nothing_hostile_does_anything_wherever_it_stands(tab: Tab, journal: Jou
     running.leave("waiting", {"error": {"message": HOSTILES[0]}})
     page = opened(tab, "runs/r", len(results))
     page.evaluate("() => { for (const each of document.querySelectorAll('details')) each.open = true; }")
-    page.wait_for_function("() => [...document.querySelectorAll('.raw')].every((each) => each.querySelector('.code'))")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.raw:not(.shown)')].every((each) => each.querySelector('.code'))"
+    )
     for _ in range(3):
         page.evaluate(
             "() => { for (const each of document.querySelectorAll('details:not([open])')) each.open = true; }"

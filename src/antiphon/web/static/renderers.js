@@ -6,13 +6,13 @@
 import { signal } from "@preact/signals";
 import { Component } from "preact";
 import { useState } from "preact/hooks";
-import { Framed } from "./frame.js";
-import { html } from "./html.js";
+import { html, later } from "./html.js";
 import { clean, Piece, visible, words } from "./plain.js";
 import { texts } from "./texts.js";
 import { BODIES } from "./views.js";
 
 export { html };
+const Framed = later(() => import("./frame.js").then((module) => module.Framed));
 const KIND = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$/;
 const components = new Map();
 // How many there are, so that what is drawn already is drawn anew when a module comes late.

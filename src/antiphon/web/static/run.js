@@ -1,7 +1,7 @@
 // A run: its steps as they happen, each under what it is part of; opened, with all that came of it.
 import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { html } from "./html.js";
+import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
@@ -11,12 +11,8 @@ import { ask, inbox, innerOf, main, mayAct, post, problem, run, runLink, sayingA
 import { texts } from "./texts.js";
 
 // What is seldom looked at is fetched then.
-const later = (name) => (given) => {
-  const [View, setView] = useState(null);
-  useEffect(() => { import("./looking.js").then((module) => setView(() => module[name])); }, []);
-  return View && html`<${View} ...${given} />`;
-};
-const Changes = later("Changes"), Parts = later("Parts"), Shown = later("Shown");
+const looking = (name) => later(() => import("./looking.js").then((module) => module[name]));
+const Changes = looking("Changes"), Parts = looking("Parts"), Shown = looking("Shown");
 
 // How long it takes; while it runs, it goes on.
 export function Elapsed({ run }) {

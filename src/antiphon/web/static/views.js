@@ -1,9 +1,8 @@
 // What each body of a view looks like: data in, elements out.
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { html } from "./html.js";
+import { html, later } from "./html.js";
 import { Markdown as Written } from "./markdown.js";
 import { bytes, clean, Link, Piece, Value, words } from "./plain.js";
-import { Table } from "./table.js";
 import { texts } from "./texts.js";
 
 const MOST_LINES = 10_000;
@@ -184,6 +183,8 @@ function Status({ body, more }) {
       <ul class="paths">${found.map((each) => html`<li><code class="path"><${Piece} of=${each.path} /></code></li>`)}</ul>`)}</div>
     <${More} body=${body} more=${more} what=${texts.items} />`;
 }
+
+const Table = later(() => import("./table.js").then((module) => module.Table));
 
 export const BODIES = { text: Text, markdown: Markdown, code: Code, diff: Diff, table: Table, tree: Tree, image: Picture,
   files: Files, status: Status, output: Output, failure: Failure, question: Question };
