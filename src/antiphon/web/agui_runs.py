@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
+from collections import deque
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.conversation import AssistantTurn, Conversation, ToolResult, ToolSpec, Turn, UserPart, UserTurn
 from antiphon.errors import AntiphonError, NotSavedError, OptionError, Unsettled
 from antiphon.journal.asks import ask_json
-from antiphon.session import Asks, Cancelled, Compacted, Context, Event, Run, Session
+from antiphon.session import Asks, Cancelled, Compacted, Context, Event, Run, RunEnded, RunWaits, Session, current_run
 from antiphon.store import Store
 from antiphon.tools import Tool, ToolContext, ToolDefinitionError, as_tools
 from antiphon.tools.signature import Arguments
@@ -34,15 +36,51 @@ class AtClient(Unsettled):
     """A call that the client carries out."""
 
 
+class _Heard:
+    """All that happens in a run. The pieces of an answer are only told while it comes, so whoever begins to listen when
+    the run is begun may miss them: it is listened to before the first request.
+    """
+
+    def __init__(self) -> None:
+        self.events: deque[Event] = deque()
+        self.wake: Callable[[], object] = lambda: None
+        #: Told of each event where it happens.
+        self.noted: Callable[[Event], object] = lambda _: None
+        self._lock = threading.Lock()
+        self._listens = False
+
+    def before_request(self, conversation: Conversation) -> None:
+        del conversation
+        if (run := current_run()) is not None:
+            self.listen(run)
+
+    def listen(self, run: Run[Any]) -> None:
+        with self._lock:
+            if not self._listens:
+                self._listens = True
+                run.subscribe(self._put)
+
+    def _put(self, event: Event) -> None:
+        self.noted(event)
+        self.events.append(event)
+        # Who has gone by now has closed his loop.
+        with suppress(RuntimeError):
+            self.wake()
+
+
 class Work:
     """A run that goes on, and whoever looks at it."""
 
-    def __init__(self, journal: Journal, name: str, kept: _Keeps, session: Session, known: Conversation) -> None:
+    def __init__(
+        self, journal: Journal, name: str, kept: _Keeps, session: Session, known: Conversation, id: str
+    ) -> None:
         self._journal = journal
         self._name = name
         self._kept = kept
         self._session = session
         self._known = known
+        self.id = id
+        kept.heard.noted = self._shortened
         #: The conversation as it was before it was made shorter, and how many turns there were then.
         self._whole: tuple[Conversation, int] | None = None
         self.told: list[Sent] = []
@@ -62,7 +100,7 @@ class Work:
         known = conversation.fork()
         kept = _Keeps(journal, name, given, agent[1] if isinstance(agent[1], str) else "")
         session = _session(agent, kept, given.tools or (), {}, conversation)
-        work = cls(journal, name, kept, session, known)
+        work = cls(journal, name, kept, session, known, given.run_id)
         work._watch(session.start(list(new.said) or None, mode="chat"), 0)
         return work
 
@@ -75,7 +113,7 @@ class Work:
         answers = {each.tool_call_id: each.result() for each in given.messages if isinstance(each, Answered)}
         kept = _Keeps(journal, name, given, "")
         session = _session(agent, kept, offered, answers, None)
-        work = cls(journal, name, kept, session, known)
+        work = cls(journal, name, kept, session, known, id)
         work.told = told
         ((count,),) = journal.read(
             "SELECT count(*) FROM effects WHERE run = ? AND kind = 'request' AND state = 'done' AND path LIKE '1/r%'",
@@ -86,9 +124,8 @@ class Work:
 
     def _watch(self, run: Run[Any], replayed: int) -> None:
         self._run = run
-        self.id = run.id
         self.telling = Telling(run.id, self._session.conversation, self._known, replayed)
-        run.subscribe(self._shortened)
+        self._kept.heard.listen(run)
 
     def _shortened(self, event: Event) -> None:
         if isinstance(event.body, Compacted) and event.run == self.id:
@@ -96,23 +133,23 @@ class Work:
 
     async def happening(self, quiet: float) -> AsyncGenerator[Sent | None]:
         """What is to be told, as it happens; nothing, where nothing has for a while."""
-        events = self._run.aevents()
-        following: asyncio.Future[Event] = asyncio.ensure_future(anext(events))
-        try:
-            while True:
-                await asyncio.wait({following}, timeout=quiet)
-                if not following.done():
-                    yield None
-                    continue
-                try:
-                    event = following.result()
-                except StopAsyncIteration:
-                    return
+        more = asyncio.Event()
+        heard = self._kept.heard
+        heard.wake = partial(asyncio.get_running_loop().call_soon_threadsafe, more.set)
+        while True:
+            while heard.events:
+                event = heard.events.popleft()
                 for each in self.telling.take(event):
                     yield each
-                following = asyncio.ensure_future(anext(events))
-        finally:
-            following.cancel()
+                if event.run == self.id and isinstance(event.body, RunEnded | RunWaits):
+                    return
+            more.clear()
+            if heard.events:
+                continue
+            try:
+                await asyncio.wait_for(more.wait(), quiet)
+            except TimeoutError:
+                yield None
 
     # The end
 
@@ -231,7 +268,10 @@ def _session(
     # A client has all that was said and sends all of it, so what is left out for the model is not summed up each time.
     context = Context(summarize=False)
     kept.model = model.name
-    return Session(model, every, conversation=conversation, journal=kept, context=context)
+    return Session(
+        model, every, conversation=conversation, journal=kept, context=context,
+        before_request=kept.heard.before_request,
+    )  # fmt: skip
 
 
 def connected(model: str | Asks | None) -> Asks:
@@ -277,6 +317,7 @@ class _Keeps:
     given: RunInput
     tools: str
     model: str = ""
+    heard: _Heard = field(default_factory=_Heard)
     over: threading.Event = field(default_factory=threading.Event)
     is_stopped: bool = False
 
