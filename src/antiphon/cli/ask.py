@@ -13,9 +13,9 @@ import click
 from antiphon._printable import printable
 from antiphon.cli.completing import MODEL
 from antiphon.cli.configured import configuration
-from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
+from antiphon.render.echo import unseen
 
 if TYPE_CHECKING:
     from antiphon.conversation import Image
@@ -156,7 +156,7 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None, kept: TalkJour
     try:
         if (load := getattr(talk.session.model, "count_tokens", None)) is not None:
             # A model of this machine is fetched and loaded while nothing else moves on the screen.
-            with echoing(False):
+            with unseen():
                 load("")
         if wanted.images:
             talk.conversation.add_user(wanted.images)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from rich.live import Live
-
 from antiphon.render import console, lines
 from antiphon.render.blocks import Blocks
-from antiphon.render.live import REFRESHES
+from antiphon.render.moving import Moving
 from antiphon.render.scroll import Scroll
 from antiphon.render.status import Now, Status, now_of
 from antiphon.session import CallFinished, Event, RequestStarted, RunEnded
@@ -30,10 +27,9 @@ class Progress:
 
     def __init__(self) -> None:
         self._page = Scroll(console(sys.stderr))
-        self._lock = threading.RLock()
+        self._moving = Moving(self._page.console, Status(self._now))
         self._views = RunViews()
         self._speeches: dict[str, Blocks] = {}
-        self._live: Live | None = None
         self._held = 0
         #: Lines that stay, and wait until a person has answered: what is typed belongs under the question.
         self._later: list[lines.StateLine] = []
@@ -42,13 +38,13 @@ class Progress:
     @contextmanager
     def quiet(self) -> Generator[None]:
         """While a person is asked, nothing moves."""
-        with self._lock:
+        with self._moving.together():
             self._held += 1
-            self._stop()
+            self._moving.stop()
         try:
             yield
         finally:
-            with self._lock:
+            with self._moving.together():
                 self._held -= 1
                 self._print_later()
                 if self._asking():
@@ -56,15 +52,15 @@ class Progress:
 
     def close(self) -> None:
         """Give the terminal back, whatever threads may still be at."""
-        with self._lock:
+        with self._moving.together():
             self._held += 1
             self._is_closed = True
-            self._stop()
+            self._moving.stop()
             self._print_later()
 
     def show(self, event: Event) -> None:
         """Take in what happens."""
-        with self._lock:
+        with self._moving.together():
             run = self._views.take(event)
             match event.body:
                 case TextDelta(text):
@@ -80,7 +76,7 @@ class Progress:
                 case _:
                     pass
             if not self._asking():
-                self._stop()
+                self._moving.stop()
             elif not self._held:
                 self._move()
 
@@ -114,25 +110,10 @@ class Progress:
     # The moving lines
 
     def _now(self) -> Now:
-        """What is drawn. Without the lock: whoever draws holds a lock that others wait for while they hold ours."""
-        asking = list(self._asking())
+        asking = self._asking()
         speech = self._speeches.get(asking[-1].id) if asking else None
         return now_of(asking, time.time(), speech)
 
     def _move(self) -> None:
-        if self._live is None and not self._held and not self._page.is_plain:
-            self._live = Live(
-                Status(self._now),
-                console=self._page.console,
-                refresh_per_second=REFRESHES,
-                transient=True,
-                redirect_stdout=sys.stdout.isatty(),
-                redirect_stderr=sys.stderr.isatty(),
-                vertical_overflow="crop",
-            )
-            self._live.start(refresh=True)
-
-    def _stop(self) -> None:
-        if self._live is not None:
-            live, self._live = self._live, None
-            live.stop()
+        if not self._held and not self._page.is_plain:
+            self._moving.start()

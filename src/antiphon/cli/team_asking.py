@@ -12,7 +12,7 @@ from antiphon.cli.talk.reader import Reader
 from antiphon.errors import AntiphonError
 from antiphon.render import console
 from antiphon.render.people import call_lines, forget_typed, settled, shortened
-from antiphon.render.scroll import Scroll
+from antiphon.render.scroll import Scroll, markdown
 
 if TYPE_CHECKING:
     from antiphon.agents import Message, Team
@@ -47,13 +47,13 @@ class Human:
     def _said(self, team: Team, question: Message) -> str:
         if sort_of(question) == "spec" and team.state.spec is not None:
             self._head(question, "is this what you want?")
-            self._page.put(self._page.markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
+            self._page.put(markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
             return self._line("yes accepts it; else say what to change")
         call = waiting_call(team.journal, question)
         if call is not None:
             return self._decision(question, call)
         self._head(question, "")
-        self._page.put(self._page.markdown(question.text), 1)
+        self._page.put(markdown(question.text), 1)
         return self._line("Enter leaves it open")
 
     def _head(self, question: Message, text: str) -> None:

@@ -67,15 +67,11 @@ class Scroll:
     @property
     def is_plain(self) -> bool:
         """Whether what was printed stays as it is: no cursor can be moved, or nobody looks."""
-        return not (self.console.is_terminal and self.console.is_interactive)
+        return not (self.console.is_terminal and self.console.is_interactive) or self.console.legacy_windows
 
     def text(self, text: str, style: str = "") -> Text:
         """Text as it is, long lines folded."""
         return Text(safe(text, self.console.encoding), style, overflow="fold")
-
-    def markdown(self, text: str) -> RenderableType:
-        """Text that may be Markdown, as such."""
-        return opened(text_result(text, markdown=True))
 
     def line(self, line: StateLine) -> None:
         """Print one line; lines stand close together."""
@@ -94,9 +90,13 @@ class Scroll:
 
     def stand_apart(self, kind: str) -> None:
         """An empty line between text and what comes before it, and after it."""
-        if self._last and (self._last, kind) != ("line", "line"):
+        if self.is_apart(kind):
             self.console.print()
         self._last = kind
+
+    def is_apart(self, kind: str) -> bool:
+        """Whether there is an empty line before what comes next, if it is of this kind."""
+        return bool(self._last) and (self._last, kind) != ("line", "line")
 
     def follow(self) -> None:
         """Let what comes next stand close to what was printed last."""
@@ -115,6 +115,11 @@ class _Opened(Drawing):
 def opened(result: Result, *, full: bool = True, header: bool = False) -> RenderableType:
     """What is in a result, without the line that stands for it when it is folded away, unless `header` asks for it."""
     return _Opened(result, full, header=header)
+
+
+def markdown(text: str) -> RenderableType:
+    """Text that may be Markdown, as such."""
+    return opened(text_result(text, markdown=True))
 
 
 def _cut(line: str) -> str:

@@ -22,7 +22,7 @@ from antiphon.conversation import (
 )
 from antiphon.render.context import console as make_console
 from antiphon.render.lines import StateLine, call_head, has_failed, one_line, summary
-from antiphon.render.scroll import Scroll, opened
+from antiphon.render.scroll import Scroll, markdown, opened
 from antiphon.results import Result, image
 from antiphon.views import results_of
 
@@ -108,7 +108,7 @@ class Show:
     def _said(self, text: str) -> None:
         if text.strip():
             self._scroll.stand_apart("text")
-            self._scroll.put(self._scroll.markdown(text), 1)
+            self._scroll.put(markdown(text), 1)
 
     def _thought(self, text: str) -> None:
         if self._full and text.strip():

@@ -49,10 +49,9 @@ def print_text(text: str) -> None:
         click.echo(_encodable(text.removesuffix("\n")))
         return
     from antiphon.render import console
-    from antiphon.render.scroll import Scroll
+    from antiphon.render.scroll import Scroll, markdown
 
-    page = Scroll(console())
-    page.put(page.markdown(text))
+    Scroll(console()).put(markdown(text))
 
 
 def print_json(data: object) -> None:

@@ -8,7 +8,6 @@ from contextlib import closing
 from rich.console import Console
 from rich.text import Text
 
-from antiphon.cli.talk.echo import echoing
 from antiphon.render.lines import duration, spent
 from antiphon.render.live import LiveView
 from antiphon.render.people import Person
@@ -38,7 +37,7 @@ class Screen:
 
     def follow(self, talk: Talk, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
         """Show what happens until the end; Ctrl-C ends it and is passed on."""
-        with echoing(False), closing(events), LiveView(self.console) as view:
+        with closing(events), LiveView(self.console) as view:
             for event in events:
                 if isinstance(event.body, Asked):
                     self._settle(talk, event.body.question, view)
@@ -70,10 +69,9 @@ class Screen:
         if self.person is None or talk.run is None:
             return
         view.pause()
-        with echoing(True):
-            try:
-                talk.run.settle(question, self.person.answer(question))
-            except KeyboardInterrupt:
-                # The question's line has no end yet.
-                self.console.print()
-                raise
+        try:
+            talk.run.settle(question, self.person.answer(question))
+        except KeyboardInterrupt:
+            # The question's line has no end yet.
+            self.console.print()
+            raise
