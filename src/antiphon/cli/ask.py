@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import faint
 from antiphon.cli.completing import MODEL
 from antiphon.cli.configured import configuration
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
@@ -145,7 +146,7 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
         talk, person = opened.talk, _person(stack)
         talk.session.tools = Toolbox(configuration(), stack, tell).tools(wanted.tools)
         if is_terminal(sys.stderr):
-            click.echo(click.style(printable(f"model: {talk.session.model.name} ({opened.why})"), dim=True), err=True)
+            click.echo(faint(printable(f"model: {talk.session.model.name} ({opened.why})")), err=True)
         return _answered(talk, wanted, person, opened.journal)
 
 

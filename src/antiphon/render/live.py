@@ -180,7 +180,7 @@ class LiveView:
         if len(asked) > QUESTION:
             left_out = len(asked) - QUESTION
             asked = f"{asked[: QUESTION // 2]}\n[{left_out:,} characters not shown]\n{asked[-QUESTION // 2 :]}"
-        self._page.put(Question(self._page.text(asked, "bold")), depth)
+        self._page.put(Question(self._page.text(asked)), depth)
         self.pause()
 
     # The end

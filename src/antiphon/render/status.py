@@ -12,6 +12,7 @@ from rich.text import Text
 from antiphon.render.blocks import Blocks
 from antiphon.render.lines import call_head, duration, fit, indentation, one_line, spent
 from antiphon.render.scroll import Indented, markdown
+from antiphon.render.style import ACCENT
 from antiphon.session import UsageChanged
 from antiphon.views.run import RunningCall, RunView
 from antiphon.wire import Usage
@@ -119,7 +120,7 @@ def _running_line(running: RunningCall, now: Now, frame: str, options: ConsoleOp
     note = duration(now.time - running.since)
     room = max(options.max_width - indent - 4 - len(note), 1)
     head = fit(one_line(call_head(running.call), options.encoding), room, _more(options))
-    return Text.assemble(" " * indent, (frame, "cyan"), f" {head}", (f"  {note}", "dim"), no_wrap=True, overflow="crop")
+    return Text.assemble(" " * indent, (frame, ACCENT), f" {head}", (f"  {note}", "dim"), no_wrap=True, overflow="crop")
 
 
 def _faint(text: str, width: int, options: ConsoleOptions | None = None) -> Text:

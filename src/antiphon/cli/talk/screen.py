@@ -60,8 +60,7 @@ class Screen:
             self.note(safe_line(f"{_ENDINGS.get(run.outcome, run.outcome)}{detail}"), "yellow")
         calls = len(run.tool_calls)
         told = [run.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
-        # Nothing is what models of this machine cost.
-        told += [*spent(run.usage, run.cost or None), duration(seconds)]
+        told += [*spent(run.usage, run.cost), duration(seconds)]
         dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
         self.note(dot.join(told))
 
