@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from io import StringIO
 from typing import Any
 
@@ -18,7 +19,7 @@ from antiphon.conversation import ToolCall, ToolResult
 from antiphon.fakes import Answer, Fake, call
 from antiphon.render.blocks import Blocks
 from antiphon.render.live import LiveView
-from antiphon.results import table, text
+from antiphon.results import diff, table, text
 from antiphon.session import (
     AIResult,
     Asked,
@@ -203,6 +204,20 @@ class TestAsAFile:
         assert "the whole" in shown(finished(ToolResult("c1", "x", semantic=opened)))
         hidden = text("the whole", summary="short", preferred_view="hidden", collapsed=False)
         assert shown(finished(ToolResult("c1", "x", semantic=hidden))) == "✓ weather()  1.5s\n"
+
+    def test_what_a_call_changed_is_seen_unless_its_tool_folds_it_away(self):
+        changed = diff("a.py", "one\ntwo\n", "one\n2\n")
+        output = shown(finished(ToolResult("c1", "x", semantic=changed)))
+        assert output == "✓ weather()  +1 -1 lines  1.5s\n  @@ -1,2 +1,2 @@\n   one\n  -two\n  +2\n"
+        folded = replace(changed, display=replace(changed.display, collapsed=True))
+        assert shown(finished(ToolResult("c1", "x", semantic=folded))) == "✓ weather()  +1 -1 lines  1.5s\n"
+        long = diff("a.py", "", "\n".join(map(str, range(100))))
+        assert "more lines" in shown(finished(ToolResult("c1", "x", semantic=long)))
+
+    def test_a_cost_of_nothing_is_not_told(self):
+        for cost in (0.0, None):
+            assert "$" not in shown(done(AIResult("x", run=RunRecord(Usage(1, 2), cost))))
+        assert "<$0.0001" in shown(done(AIResult("x", run=RunRecord(Usage(1, 2), 0.00001))))
 
     def test_long_arguments_and_results_stay_one_line(self):
         line = shown(finished("y" * 10_000, city="x" * 10_000, more=[1] * 5000, and_more={"a": "b" * 5000}))

@@ -291,4 +291,4 @@ def _person(stack: ExitStack) -> Person | None:
         click.echo(printable(prompt), nl=False, err=True)
         return source.readline().strip()
 
-    return Person(line, lambda text: click.echo(printable(text), err=True), source)
+    return Person(line, keyboard=source)

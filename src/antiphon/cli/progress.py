@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from functools import partial
 
 from antiphon.render import console, lines
 from antiphon.render.blocks import Blocks
@@ -20,6 +21,7 @@ from antiphon.wire import TextDelta
 _PROMPT = 60
 #: The runs in which a model is asked; programs and rounds are told of by these.
 _ASKS = ("do", "vibe", "chat", "go_on")
+_STATES = {"done": "done", "failed": "failed"}
 
 
 class Progress:
@@ -31,8 +33,8 @@ class Progress:
         self._views = RunViews()
         self._speeches: dict[str, Blocks] = {}
         self._held = 0
-        #: Lines that stay, and wait until a person has answered: what is typed belongs under the question.
-        self._later: list[lines.StateLine] = []
+        #: Prints lines that stay, and wait until a person has answered: what is typed belongs under the question.
+        self._later: list[Callable[[], None]] = []
         self._is_closed = False
 
     @contextmanager
@@ -67,8 +69,8 @@ class Progress:
                     self._speeches.setdefault(run.id, Blocks()).feed(text)
                 case RequestStarted():
                     self._speeches.pop(run.id, None)
-                case CallFinished():
-                    self._tell_call(event.body)
+                case CallFinished(call, result, record):
+                    self._print(partial(self._page.call, call, result, record.duration / 1000, 1))
                 case RunEnded():
                     self._speeches.pop(run.id, None)
                     if run.kind in _ASKS:
@@ -83,28 +85,24 @@ class Progress:
     def _asking(self) -> list[RunView]:
         return [each for each in self._views.active if each.kind in _ASKS]
 
-    def _tell_call(self, body: CallFinished) -> None:
-        state = "failed" if lines.has_failed(body.result) else "done"
-        taken = lines.duration(body.record.duration / 1000)
-        self._line(lines.StateLine(state, lines.call_head(body.call), lines.summary(body.result), taken, 2))
-
     def _tell(self, run: RunView) -> None:
         """The line that stays."""
         prompt = " ".join(run.title.split())
         shown = prompt if len(prompt) <= _PROMPT else prompt[: _PROMPT - 1] + "…"
         used = lines.spent(run.usage, run.cost) if run.requests else []
         taken = lines.duration((run.ended or run.began) - run.began)
-        state = "done" if run.state == "done" else "stopped"
-        self._line(lines.StateLine(state, f"{run.kind} {shown}", " · ".join([run.model, *used]), taken))
+        about = " · ".join([run.model, *used])
+        line = lines.StateLine(_STATES.get(run.state, "stopped"), f"{run.kind} {shown}", about, taken)
+        self._print(partial(self._page.line, line))
 
-    def _line(self, line: lines.StateLine) -> None:
-        self._later.append(line)
+    def _print(self, what: Callable[[], None]) -> None:
+        self._later.append(what)
         if not self._held or self._is_closed:
             self._print_later()
 
     def _print_later(self) -> None:
-        for line in self._later:
-            self._page.line(line)
+        for what in self._later:
+            what()
         self._later.clear()
 
     # The moving lines

@@ -6,6 +6,8 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from antiphon.agents.looking import sort_of, waiting_call
 from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.reader import Reader
@@ -65,10 +67,10 @@ class Human:
 
     def _decision(self, question: Message, call: ToolCall) -> str:
         self._head(question, f"may `{call.name}` run?")
-        lines = [f"  | {each}" for each in call_lines(call, shutil.get_terminal_size().columns - 6)]
+        lines = call_lines(call, shutil.get_terminal_size().columns)
         short, hidden = shortened(lines)
-        self._show("\n".join(short))
+        self._show(Text("\n").join(short))
         return settled(self._reader.line, self._show, lines, hidden, "[y]es, [n]o, or say why not")
 
-    def _show(self, text: str) -> None:
-        self._page.put(self._page.text(text))
+    def _show(self, text: Text) -> None:
+        self._page.put(text)

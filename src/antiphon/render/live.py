@@ -99,7 +99,7 @@ class LiveView:
                 self._speak(speech, text, depth)
                 self._end_speech(speech, depth)
             case CallFinished():
-                self._finish_call(body, depth)
+                self._page.call(body.call, body.result, body.record.duration / 1000, depth)
             case Asked(question):
                 self._ask(question.text, depth)
             case RunEnded(_, result, error):
@@ -158,21 +158,6 @@ class LiveView:
             self._page.line(lines.StateLine("thought", thought, indent=2 * depth))
 
     # Calls and questions
-
-    def _finish_call(self, event: CallFinished, depth: int) -> None:
-        result, taken = event.result, event.record.duration / 1000
-        note = lines.duration(taken) if taken else ""
-        name, indent = lines.call_head(event.call), 2 * depth
-        if result.is_error:
-            self._page.line(lines.StateLine("failed", name, note=note, indent=indent))
-            self._page.open(result.text, depth, "red")
-            return
-        state = "failed" if lines.has_failed(result) else "done"
-        self._page.line(lines.StateLine(state, name, lines.summary(result), note, indent))
-        semantic = result.semantic
-        # A result opens by itself only where its tool says so.
-        if semantic is not None and semantic.display.collapsed is False and not semantic.display.hidden:
-            self._page.put(opened(semantic, full=False), depth, 2)
 
     def _ask(self, asked: str, depth: int) -> None:
         """The whole question: nobody can answer for what they were not shown."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
+from antiphon.conversation import ToolCall, ToolResult
 from antiphon.render.drawing import Drawing
-from antiphon.render.lines import StateLine, indentation
+from antiphon.render.lines import StateLine, call_head, duration, has_failed, indentation, summary
 from antiphon.render.safe import safe
 from antiphon.results import Result
 from antiphon.results import text as text_result
@@ -18,6 +19,8 @@ from antiphon.views.part import count_lines, forwards
 
 #: A line may be as long as it likes, but not so long that it fills the screen many times.
 LONG_LINE = 2000
+#: Lines shown of a change, below the call that made it.
+CHANGED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,24 @@ class Scroll:
         """Print one line; lines stand close together."""
         self.stand_apart("line")
         self.console.print(line)
+
+    def call(self, call: ToolCall, result: ToolResult, seconds: float, depth: int = 0) -> None:
+        """Print a call and what came of it: a line; errors below it, what was changed, and what asks to be seen."""
+        note, head = duration(seconds) if seconds else "", call_head(call)
+        if result.is_error:
+            self.line(StateLine("failed", head, note=note, indent=2 * depth))
+            self.open(result.text, depth, "red")
+            return
+        self.line(StateLine("failed" if has_failed(result) else "done", head, summary(result), note, 2 * depth))
+        semantic = result.semantic
+        if semantic is None or semantic.display.hidden:
+            return
+        display = semantic.display
+        if semantic.kind == "diff" and display.collapsed is None:
+            semantic = replace(semantic, display=replace(display, max_height=display.max_height or CHANGED))
+        elif display.collapsed is not False:
+            return
+        self.put(opened(semantic, full=False), depth, 2)
 
     def open(self, text: str, depth: int, style: str = "", limit: int = 20) -> None:
         """Print text below the line it belongs to; beyond the limit, lines are counted."""
