@@ -58,6 +58,7 @@ def test_the_first_answer_in_a_cold_terminal_is_whole(env: dict[str, str], tmp_p
         assert terminal.ends() == 0
         assert seen(terminal) == [
             "model: openai/gpt-5 (--model)",
+            "",
             "Here it is:",
             "",
             "name  size",

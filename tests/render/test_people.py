@@ -112,7 +112,7 @@ def test_a_change_is_shown_whole_and_in_colour():
     lines = str(shown[0]).strip().split("\n")[1:]
     assert lines == [
         "  | path: a.py",
-        "  | old, new:",
+        "  | old -> new:",
         "  |   same",
         "  | - old\\x1b[2J",
         "  | + new",

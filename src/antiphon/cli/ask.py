@@ -146,7 +146,7 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
         talk, person = opened.talk, _person(stack)
         talk.session.tools = Toolbox(configuration(), stack, tell).tools(wanted.tools)
         if is_terminal(sys.stderr):
-            click.echo(faint(printable(f"model: {talk.session.model.name} ({opened.why})")), err=True)
+            click.echo(faint(printable(f"model: {talk.session.model.name} ({opened.why})")) + "\n", err=True)
         return _answered(talk, wanted, person, opened.journal)
 
 

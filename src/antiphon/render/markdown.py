@@ -16,8 +16,8 @@ from rich.text import Text
 from rich.theme import Theme
 
 from antiphon.render.parsing import parse
-from antiphon.render.prose import THEME, lexer
-from antiphon.render.style import ACCENT
+from antiphon.render.prose import lexer
+from antiphon.render.style import ACCENT, code_theme
 
 _INDENTS = {"blockquote_open": 4, "list_item_open": 4}
 #: What a column of a table needs at least, with the gap beside it.
@@ -60,7 +60,9 @@ class _Code(rich_markdown.CodeBlock):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         if self.fence:
             yield Text(self.fence, "dim", overflow="fold")
-        yield Syntax(str(self.text).rstrip(), lexer(self.lexer_name), theme=self.theme, word_wrap=True, padding=(0, 1))
+        yield Syntax(
+            str(self.text).rstrip(), lexer(self.lexer_name), theme=code_theme(), word_wrap=True, padding=(0, 1)
+        )
 
 
 class _Heading(rich_markdown.Heading):
@@ -111,7 +113,7 @@ class Markdown(rich_markdown.Markdown):
     }
 
     def __init__(self, content: str, width: int, left_out: int = 0) -> None:
-        super().__init__("", code_theme=THEME, hyperlinks=False)
+        super().__init__("", hyperlinks=False)
         self.left_out = left_out
         self.whole = len(content) <= _LONG and sum(map(content.count, "[*_<")) <= _DENSE
         if not self.whole:

@@ -73,7 +73,7 @@ class Person:
         lines = call_lines(call, shutil.get_terminal_size().columns)
         short, hidden = shortened(lines)
         for_whom = f" (for: {safe_line(question.who)[:120]})" if question.who else ""
-        self._show(_joined([Text(f"\nMay `{safe_line(call.name)}` run?{for_whom}"), *short]))
+        self._show(_joined([Text(f"\nMay `{safe_line(call.name)}` run?{for_whom}", "bold"), *short]))
         is_tool = question.always is not None and question.always.arguments is None
         always = safe_line(call.name) if is_tool else "this very call"
         said = settled(self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})")
@@ -127,7 +127,7 @@ def call_lines(call: ToolCall, width: int) -> list[Text]:
     before, after = next((pair for pair in _CHANGES if all(_is_text(call, name) for name in pair)), ("", ""))
     for name, value in call.arguments.items():
         if name == before:
-            lines += [(f"{before}, {after}:", ""), *_changed(str(value), str(call.arguments[after]))]
+            lines += [(f"{before} -> {after}:", ""), *_changed(str(value), str(call.arguments[after]))]
         elif name != after:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             head, *more = visible(text).split("\n")

@@ -158,4 +158,4 @@ class Chatting:
         if console.color_system is None or console.no_color:
             return f"{name} {sign} "
         # The marks tell the line editor what takes no room.
-        return f"\001\033[1;36m\002{name} {sign}\001\033[0m\002 "
+        return f"\001\033[36m\002{name} {sign}\001\033[0m\002 "
