@@ -92,7 +92,7 @@ def cut(text: str, at: list[int]) -> list[str]:
     return [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(TEXTS, st.lists(st.integers(0, 10_000), max_size=12), st.integers(40, 100), st.integers(3, 40))
 def test_what_was_streamed_is_what_is_drawn_of_the_whole(text: str, at: list[int], columns: int, rows: int):
     emulator = Emulator(columns, rows)
@@ -105,7 +105,7 @@ def test_what_was_streamed_is_what_is_drawn_of_the_whole(text: str, at: list[int
     assert emulator.lines == [*ABOVE, *drawn(text, columns)]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.integers(30, 90), st.integers(8, 30)), min_size=1, max_size=6), st.booleans())
 def test_a_terminal_may_change_its_size_at_any_time(sizes: list[tuple[int, int]], folds: bool):
     emulator = Emulator(60, 12)
@@ -188,6 +188,16 @@ def test_a_slow_first_drawing_takes_nothing_away(terminal: Emulator):
         to.print(Slow())
     moving.stop()
     assert terminal.lines[2:] == ["slow"] * 3
+
+
+def test_lines_that_move_are_never_more_than_the_screen_has(terminal: Emulator):
+    to = Window(terminal)
+    moving = Moving(to, MovingRows([50]))
+    moving.start()
+    for number in range(3):
+        to.print(f"kept {number}")
+    moving.stop()
+    assert terminal.lines[2:] == ["kept 0", "kept 1", "kept 2"]
 
 
 class MovingRows:
