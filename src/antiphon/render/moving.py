@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from io import StringIO, TextIOBase
@@ -43,7 +44,7 @@ class Moving:
         self._what = what
         self._file: IO[str] = console.file
         self._paper = _paper(console)
-        self._printed: list[str] = []
+        self._printed: deque[str] = deque()
         self._drawn: list[str] = []
         self._width = 0
         self._open = 0
@@ -76,6 +77,7 @@ class Moving:
                 given, self._given = self._given, None
                 given.close()
                 self._change(end=_SHOW)
+        self._put()
 
     def draw(self) -> None:
         """Draw what there is to see now, without waiting for the time to come."""
@@ -92,8 +94,7 @@ class Moving:
                 yield
             finally:
                 self._open -= 1
-                if not self._open and self._printed:
-                    self._change()
+                self._put()
 
     def _tick(self, over: threading.Event) -> None:
         while not over.wait(SECONDS):
@@ -102,14 +103,25 @@ class Moving:
                     self.draw()
 
     def _print(self, text: str) -> None:
-        with self.lock:
-            self._printed.append(text)
-            if not self._open:
+        self._printed.append(text)
+        self._put()
+
+    def _put(self) -> None:
+        """Show what was printed, or leave it to whoever holds the lock.
+
+        Nobody who prints waits for it: they hold a lock of their console, for which those wait who hold ours.
+        """
+        while self._printed and self.lock.acquire(blocking=False):
+            try:
+                if self._open:
+                    return
                 self._change()
+            finally:
+                self.lock.release()
 
     def _change(self, begin: str = "", end: str = "") -> None:
         """Put what was printed in the place of the moving lines, and these below it, from the first that differs."""
-        printed, self._printed = "".join(self._printed), []
+        printed = "".join(self._printed.popleft() for _ in range(len(self._printed)))
         rows = self._rows() if self.is_on else []
         kept = 0 if printed or not rows or self._is_resized() else _alike(self._drawn, rows)
         if not begin and not end and not printed and rows == self._drawn and kept:
