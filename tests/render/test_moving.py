@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.text import Text
 
@@ -93,6 +93,7 @@ def cut(text: str, at: list[int]) -> list[str]:
 
 
 @settings(max_examples=60, deadline=None)
+@example("a\n\n>\na\n\n-\n\nb", [3], 40, 10)
 @given(TEXTS, st.lists(st.integers(0, 10_000), max_size=12), st.integers(40, 100), st.integers(3, 40))
 def test_what_was_streamed_is_what_is_drawn_of_the_whole(text: str, at: list[int], columns: int, rows: int):
     emulator = Emulator(columns, rows)

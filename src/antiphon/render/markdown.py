@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterable, Iterator
+from typing import ClassVar, cast
 
 from markdown_it.token import Token
 from rich import box
@@ -71,6 +71,25 @@ class _Heading(rich_markdown.Heading):
     LEVEL_ALIGN: ClassVar = {}
 
 
+class _Quote(rich_markdown.BlockQuote):
+    """A quote; of one that says nothing, its bar is seen."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        if _has_any(self.elements):
+            yield from super().__rich_console__(console, options)
+        else:
+            yield Text("▌", console.get_style("markdown.block_quote"))
+
+
+class _Item(rich_markdown.ListItem):
+    """An item of a list; of one that says nothing, its mark is seen."""
+
+    def on_leave(self, context: rich_markdown.MarkdownContext) -> None:
+        if not _has_any(self.elements):
+            self.elements.append(Text())
+        super().on_leave(context)
+
+
 class _Rule(rich_markdown.HorizontalRule):
     """A line across, apart from what stands around it as everything is."""
 
@@ -108,6 +127,8 @@ class Markdown(rich_markdown.Markdown):
         "fence": _Code,
         "code_block": _Code,
         "heading_open": _Heading,
+        "blockquote_open": _Quote,
+        "list_item_open": _Item,
         "hr": _Rule,
         "table_open": _Table,
     }
@@ -134,6 +155,10 @@ class Markdown(rich_markdown.Markdown):
                 continue
             first = False
             yield segment
+
+
+def _has_any(elements: object) -> bool:
+    return bool(list(cast(Iterable[object], elements)))
 
 
 def _all(tokens: list[Token]) -> Iterator[Token]:
