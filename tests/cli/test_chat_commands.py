@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from rich.text import Text
 
 from antiphon.cli import cli
 from antiphon.conversation import Conversation, ToolCall
@@ -207,10 +208,10 @@ def test_a_server_that_a_repository_names_is_not_started_unasked(tmp_path: Path)
 
 def test_the_name_of_an_argument_cannot_pass_for_a_question_of_ours() -> None:
     forged = ToolCall("c1", "run_shell", {"command": "true", "a\n  path": "x", "body": "one\ntwo"})
-    shown: list[str] = []
+    shown: list[Text] = []
     Person(lambda _: "n", shown.append).answer(Question("c1", "approval", "", call=forged))
     lines = ["  | command: true", "  | a\\n  path: x", "  | body:", "  |   one", "  |   two"]
-    assert "".join(shown).strip().split("\n") == ["May `run_shell` run?", *lines]
+    assert "".join(map(str, shown)).strip().split("\n") == ["May `run_shell` run?", *lines]
 
 
 def test_an_answer_cannot_take_over_the_terminal(fake: Fake) -> None:

@@ -4,10 +4,12 @@ import io
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 from antiphon.conversation import ToolCall
 from antiphon.effects import Said
 from antiphon.render import Person
+from antiphon.render.people import call_lines
 from antiphon.session import Question
 from antiphon.tools import as_tool
 from antiphon.tools.approval import standing
@@ -101,3 +103,28 @@ def test_a_question_of_a_tool_says_whose_it_is(monkeypatch: pytest.MonkeyPatch, 
     question = Question("c", "question", "Which colour?", who="painter", call=ToolCall("c", "ask_user", {}))
     assert answered(question, "blue\n", monkeypatch) == Said("blue")
     assert "painter: Which colour?" in capsys.readouterr().err
+
+
+def test_a_change_is_shown_whole_and_in_colour():
+    shown: list[Text] = []
+    arguments = {"path": "a.py", "old": "same\nold\x1b[2J\nlast", "new": "same\nnew\nlast", "replace_all": False}
+    Person(lambda _: "n", shown.append).answer(about(ToolCall("1", "edit_file", arguments)))
+    lines = str(shown[0]).strip().split("\n")[1:]
+    assert lines == [
+        "  | path: a.py",
+        "  | old -> new:",
+        "  |   same",
+        "  | - old\\x1b[2J",
+        "  | + new",
+        "  |   last",
+        "  | replace_all: false",
+    ]
+    coloured = {str(span.style): shown[0].plain[span.start : span.end] for span in shown[0].spans}
+    assert (coloured["red"], coloured["green"]) == ("- old\\x1b[2J", "+ new")
+
+
+def test_all_lines_of_a_long_change_are_there():
+    old, new = ("\n".join(f"{name} {number}" for number in range(1500)) for name in ("old", "new"))
+    lines = [each.plain for each in call_lines(ToolCall("1", "e", {"old_string": old, "new_string": new}), 80)]
+    assert [line for line in lines if line.startswith("  | - ")] == [f"  | - old {number}" for number in range(1500)]
+    assert [line for line in lines if line.startswith("  | + ")] == [f"  | + new {number}" for number in range(1500)]

@@ -9,6 +9,7 @@ import click
 
 from antiphon import __version__
 from antiphon._printable import printable
+from antiphon.cli.colours import Context, dressed
 from antiphon.errors import AntiphonError
 
 #: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
@@ -28,13 +29,15 @@ _COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names)
 class _Commands(click.Group):
     """Commands that cost nothing until they are used."""
 
+    context_class = Context
+
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(_COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        return getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name)
+        return dressed(getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for heading, names in _SECTIONS.items():

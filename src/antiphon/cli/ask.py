@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import faint
 from antiphon.cli.completing import MODEL
 from antiphon.cli.configured import configuration
-from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
+from antiphon.render.echo import unseen
 
 if TYPE_CHECKING:
     from antiphon.conversation import Image
@@ -145,7 +146,7 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
         talk, person = opened.talk, _person(stack)
         talk.session.tools = Toolbox(configuration(), stack, tell).tools(wanted.tools)
         if is_terminal(sys.stderr):
-            click.echo(click.style(printable(f"model: {talk.session.model.name} ({opened.why})"), dim=True), err=True)
+            click.echo(faint(printable(f"model: {talk.session.model.name} ({opened.why})")) + "\n", err=True)
         return _answered(talk, wanted, person, opened.journal)
 
 
@@ -156,7 +157,7 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None, kept: TalkJour
     try:
         if (load := getattr(talk.session.model, "count_tokens", None)) is not None:
             # A model of this machine is fetched and loaded while nothing else moves on the screen.
-            with echoing(False):
+            with unseen():
                 load("")
         if wanted.images:
             talk.conversation.add_user(wanted.images)
@@ -290,4 +291,4 @@ def _person(stack: ExitStack) -> Person | None:
         click.echo(printable(prompt), nl=False, err=True)
         return source.readline().strip()
 
-    return Person(line, lambda text: click.echo(printable(text), err=True), source)
+    return Person(line, keyboard=source)

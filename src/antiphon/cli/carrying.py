@@ -10,6 +10,7 @@ import click
 
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
+from antiphon.cli.colours import echo_json
 from antiphon.cli.exporting import playback_of
 from antiphon.errors import StoreError
 from antiphon.lang.run.questions import Asleep
@@ -112,7 +113,7 @@ def print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Report
         "run": id or None,
         "diagnostics": diagnostics,
     }
-    click.echo(json_text(report, indent=2))
+    echo_json(json_text(report, indent=2))
 
 
 # Running it
@@ -238,6 +239,6 @@ def _print_prompt(shown: PromptShown, as_json: bool) -> None:
     provider, _, model = shown.model.partition("/")
     body = loads(shown.body, "the request")
     if as_json:
-        click.echo(json_text({"provider": provider, "model": model, "body": body}, indent=2))
+        echo_json(json_text({"provider": provider, "model": model, "body": body}, indent=2))
         return
     click.echo(f"provider: {printable(provider)}\nmodel: {printable(model)}\n{json_text(body, indent=2)}")

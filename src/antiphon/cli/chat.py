@@ -76,7 +76,7 @@ def _begin(wishes: Wishes, about: dict[str, Any], stack: ExitStack) -> None:
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
     reader = Reader([*COMMANDS], history)
     # Lines that come from a file are messages; nobody is there who could be asked.
-    display.person = Person(reader.line, lambda text: display.note(text, ""), sys.stdin) if reader.is_terminal else None
+    display.person = Person(reader.line, display.console.print, sys.stdin) if reader.is_terminal else None
     toolbox = Toolbox(configuration(), stack, display.note)
     talk = Chatting(opened.talk, display, reader, toolbox, about)
     _greet(talk, opened)

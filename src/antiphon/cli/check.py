@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from antiphon.cli import programs
+from antiphon.cli.colours import echo_json
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source
@@ -73,4 +74,4 @@ def _print_json(
     diagnostics: list[dict[str, Any]] = [programs.unplaced(error, path) for path, error in unread]
     diagnostics += [each.to_json(source) for source, each in found]
     report = {"files": files, "errors": errors, "warnings": warnings, "diagnostics": diagnostics}
-    click.echo(json_text(report, indent=2))
+    echo_json(json_text(report, indent=2))

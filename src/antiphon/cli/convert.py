@@ -7,6 +7,7 @@ import json
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
 from antiphon.cli.files import load_history
 from antiphon.formats import READ, WRITTEN, Written, write
 
@@ -25,7 +26,7 @@ def convert(file: str, target: str, source: str | None) -> None:
         click.echo(f"antiphon: {printable(str(finding))}", err=True)
     written = write(history.conversation, target, history.rest)
     tell_losses(written)
-    click.echo(json.dumps(written.data, ensure_ascii=False, indent=2))
+    echo_json(json.dumps(written.data, ensure_ascii=False, indent=2))
 
 
 def tell_losses(written: Written) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from antiphon._printable import printable_line
+from antiphon.cli.colours import echo_json
 from antiphon.cli.files import replace_file
 from antiphon.conversation.storage import read_bytes
 from antiphon.errors import FormatError
@@ -40,7 +41,7 @@ def doctor(file: str, format_name: str | None, provider: str | None, write: bool
         _must_be_written(histories)
         backup = replace_file(Path(file), text, repaired)
     if as_json:
-        click.echo(json.dumps(_report(file, histories, checkups, backup), indent=2))
+        echo_json(json.dumps(_report(file, histories, checkups, backup), indent=2))
     else:
         _tell(file, histories, checkups, backup)
     sys.exit(1 if any(finding.is_fault for finding in findings) else 0)

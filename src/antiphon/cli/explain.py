@@ -9,6 +9,7 @@ import click
 
 from antiphon._printable import printable
 from antiphon._suggestions import nearest
+from antiphon.cli.colours import echo_json
 
 
 @click.command()
@@ -33,7 +34,7 @@ def explain(code: str | None, as_json: bool) -> None:
         sys.exit(2)
     name = code.strip().upper()
     if as_json:
-        click.echo(json.dumps({"code": name, "title": codes()[name], "text": text}, indent=2))
+        echo_json(json.dumps({"code": name, "title": codes()[name], "text": text}, indent=2))
     elif sys.stdout.isatty():
         _print_markdown(name, text)
     else:
@@ -42,7 +43,7 @@ def explain(code: str | None, as_json: bool) -> None:
 
 def _list(titles: dict[str, str], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(titles, indent=2))
+        echo_json(json.dumps(titles, indent=2))
         return
     for code, title in titles.items():
         click.echo(f"{code}  {title}")

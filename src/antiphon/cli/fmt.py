@@ -9,6 +9,7 @@ import click
 
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
+from antiphon.cli.colours import is_coloured
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.lang.syntax.source import Source
@@ -71,4 +72,4 @@ def _print_difference(path: str, source: Source, text: str) -> None:
 
 def _coloured(line: str) -> str:
     colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-    return click.style(line, fg=colour) if colour and programs.is_coloured(sys.stdout) else line
+    return click.style(line, fg=colour) if colour and is_coloured(sys.stdout) else line

@@ -8,6 +8,7 @@ import sys
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import PROVIDER
 from antiphon.errors import ConfigurationError
 
@@ -53,7 +54,7 @@ def list_keys(as_json: bool) -> None:
     places = [(each, place) for each in PROVIDERS.values() if (place := environment.key_place(each))]
     if as_json:
         rows = [{"provider": each.name, "variable": each.key_env[0], "where": place} for each, place in places]
-        click.echo(json.dumps(rows, indent=2))
+        echo_json(json.dumps(rows, indent=2))
         return
     for each, place in places:
         click.echo(f"{each.name:<12} {printable(place)}")

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
+from antiphon.views.money import money
 
 if TYPE_CHECKING:
     from antiphon.store import Entry
@@ -55,7 +57,7 @@ def print_entries(entries: Sequence[Entry], as_json: bool) -> None:
     """Print entries as lines that fit the terminal, or as JSON."""
     if as_json:
         # ASCII alone, and of that nothing a terminal would obey.
-        click.echo(json.dumps([entry.to_json() for entry in entries], indent=2).replace("\x7f", "\\u007f"))
+        echo_json(json.dumps([entry.to_json() for entry in entries], indent=2).replace("\x7f", "\\u007f"))
         return
     lines = columned([(_columns(entry), one_line(entry.title) or "(no text)") for entry in entries], _RIGHT)
     for entry, line in zip(entries, lines, strict=True):
@@ -113,8 +115,7 @@ def _columns(entry: Entry) -> tuple[str, ...]:
         _cut(one_line(model), _MODEL) + more,
         f"{entry.turns} turn{'s' if entry.turns != 1 else ''}",
         "" if entry.tokens is None else f"{_short(entry.tokens)} tok",
-        # Nothing is what models of this machine cost.
-        f"${entry.cost:.4f}" if entry.cost else "",
+        money(entry.cost),
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import CONVERSATION
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_entries, when
 from antiphon.errors import NotSavedError
@@ -172,7 +173,7 @@ def _print_json(data: object) -> None:
     from antiphon.render.safe import is_utf8
     from antiphon.views.stream import json_text
 
-    click.echo(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
+    echo_json(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
 
 
 def _nothing(reason: str) -> NoReturn:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable_line
+from antiphon.cli.colours import accent, echo_json, faint
 from antiphon.cli.completing import MODEL
 from antiphon.errors import ConfigurationError, WeightsError
 
@@ -129,11 +130,11 @@ def info(name: str, as_json: bool) -> None:
 
     facts = _facts(weights.status(name))
     if as_json:
-        click.echo(json.dumps(facts, indent=2))
+        echo_json(json.dumps(facts, indent=2))
         return
     shown = {**facts, "bytes": f"{facts['bytes']} ({size(facts['bytes'])})", "partial": size(facts["partial"])}
     for key, value in shown.items():
-        click.echo(f"{key:<10} {printable_line(str(value)) if value else '-'}")
+        click.echo(f"{faint(f'{key:<10}')} {printable_line(str(value)) if value else '-'}")
 
 
 def _absent(model: Weights) -> str:
@@ -174,19 +175,22 @@ def _list(as_json: bool) -> None:
     if as_json:
         listed = [_facts(each) | {"default": choice.model == f"local/{each.weights.name}"} for each in found]
         told = {"default": choice.model, "decided_by": choice.source, "models": listed}
-        click.echo(json.dumps({**told, "servers": [asdict(each) for each in servers]}, indent=2))
+        echo_json(json.dumps({**told, "servers": [asdict(each) for each in servers]}, indent=2))
         return
     for each in found:
         model = each.weights
         mark = "*" if choice.model == f"local/{model.name}" else " "
         state = "installed" if each.path else f"{size(each.partial)} so far" if each.partial else "not installed"
-        click.echo(f"{mark} {model.name:<6} {size(model.bytes):>7}  {state:<14} {model.licence:<11} {model.title}")
+        state = f"{state:<14}" if each.path else faint(f"{state:<14}")
+        about = faint(f"{model.licence:<11} {model.title}")
+        click.echo(f"{mark} {accent(f'{model.name:<6}')} {size(model.bytes):>7}  {state} {about}")
     for server in servers:
         for name in server.models:
-            click.echo(f"{'*' if choice.model == name else ' '} {printable_line(name)}  at {server.url}")
+            mark = "*" if choice.model == name else " "
+            click.echo(f"{mark} {accent(printable_line(name))}  {faint(f'at {server.url}')}")
         if not server.models:
             click.echo(f"  {server.name} at {server.url} has no model yet")
-    click.echo(f"default: {printable_line(choice.model)} (`antiphon models --why` explains)")
+    click.echo(f"default: {accent(printable_line(choice.model))} (`antiphon models --why` explains)")
 
 
 _TITLES = {
@@ -207,14 +211,14 @@ def _explain(as_json: bool) -> None:
     choice = default_model(configuration())
     place = _destination(choice.model)
     if as_json:
-        click.echo(json.dumps(asdict(choice) | (asdict(place) if place else {}), indent=2))
+        echo_json(json.dumps(asdict(choice) | (asdict(place) if place else {}), indent=2))
         return
     for number, step in enumerate(choice.steps, 1):
         result = f"{step.model} ({step.found})" if step.model else step.found
         click.echo(f"{number}. {_TITLES[step.name]}: {printable_line(result)}")
     for number, name in enumerate(list(_TITLES)[len(choice.steps) :], len(choice.steps) + 1):
         click.echo(f"{number}. {_TITLES[name]}: not asked")
-    click.echo(f"So the model is {printable_line(choice.model)}.")
+    click.echo(f"So the model is {accent(printable_line(choice.model))}.")
     if place is not None:
         click.echo(printable_line(f"Requests go to {place.address} ({place.address_from}), {_key(place.key_from)}."))
 

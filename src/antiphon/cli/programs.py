@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from antiphon.cli.colours import is_coloured
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import Diagnostic, Paint
@@ -30,11 +31,6 @@ _STYLES: dict[str, dict[str, Any]] = {
     "caret": {"fg": "red"},
     "hint": {"fg": "cyan"},
 }
-
-
-def is_coloured(stream: IO[str]) -> bool:
-    """Whether colours are welcome there."""
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def painter(stream: IO[str]) -> Paint:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-import threading
 import time
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
-
-from rich.live import Live
+from functools import partial
 
 from antiphon.render import console, lines
 from antiphon.render.blocks import Blocks
-from antiphon.render.live import REFRESHES
+from antiphon.render.moving import Moving
 from antiphon.render.scroll import Scroll
 from antiphon.render.status import Now, Status, now_of
 from antiphon.session import CallFinished, Event, RequestStarted, RunEnded
@@ -23,6 +21,7 @@ from antiphon.wire import TextDelta
 _PROMPT = 60
 #: The runs in which a model is asked; programs and rounds are told of by these.
 _ASKS = ("do", "vibe", "chat", "go_on")
+_STATES = {"done": "done", "failed": "failed"}
 
 
 class Progress:
@@ -30,25 +29,24 @@ class Progress:
 
     def __init__(self) -> None:
         self._page = Scroll(console(sys.stderr))
-        self._lock = threading.RLock()
+        self._moving = Moving(self._page.console, Status(self._now))
         self._views = RunViews()
         self._speeches: dict[str, Blocks] = {}
-        self._live: Live | None = None
         self._held = 0
-        #: Lines that stay, and wait until a person has answered: what is typed belongs under the question.
-        self._later: list[lines.StateLine] = []
+        #: Prints lines that stay, and wait until a person has answered: what is typed belongs under the question.
+        self._later: list[Callable[[], None]] = []
         self._is_closed = False
 
     @contextmanager
     def quiet(self) -> Generator[None]:
         """While a person is asked, nothing moves."""
-        with self._lock:
+        with self._moving.together():
             self._held += 1
-            self._stop()
+            self._moving.stop()
         try:
             yield
         finally:
-            with self._lock:
+            with self._moving.together():
                 self._held -= 1
                 self._print_later()
                 if self._asking():
@@ -56,23 +54,23 @@ class Progress:
 
     def close(self) -> None:
         """Give the terminal back, whatever threads may still be at."""
-        with self._lock:
+        with self._moving.together():
             self._held += 1
             self._is_closed = True
-            self._stop()
+            self._moving.stop()
             self._print_later()
 
     def show(self, event: Event) -> None:
         """Take in what happens."""
-        with self._lock:
+        with self._moving.together():
             run = self._views.take(event)
             match event.body:
                 case TextDelta(text):
                     self._speeches.setdefault(run.id, Blocks()).feed(text)
                 case RequestStarted():
                     self._speeches.pop(run.id, None)
-                case CallFinished():
-                    self._tell_call(event.body)
+                case CallFinished(call, result, record):
+                    self._print(partial(self._page.call, call, result, record.duration / 1000, 1))
                 case RunEnded():
                     self._speeches.pop(run.id, None)
                     if run.kind in _ASKS:
@@ -80,17 +78,12 @@ class Progress:
                 case _:
                     pass
             if not self._asking():
-                self._stop()
+                self._moving.stop()
             elif not self._held:
                 self._move()
 
     def _asking(self) -> list[RunView]:
         return [each for each in self._views.active if each.kind in _ASKS]
-
-    def _tell_call(self, body: CallFinished) -> None:
-        state = "failed" if lines.has_failed(body.result) else "done"
-        taken = lines.duration(body.record.duration / 1000)
-        self._line(lines.StateLine(state, lines.call_head(body.call), lines.summary(body.result), taken, 2))
 
     def _tell(self, run: RunView) -> None:
         """The line that stays."""
@@ -98,41 +91,27 @@ class Progress:
         shown = prompt if len(prompt) <= _PROMPT else prompt[: _PROMPT - 1] + "…"
         used = lines.spent(run.usage, run.cost) if run.requests else []
         taken = lines.duration((run.ended or run.began) - run.began)
-        state = "done" if run.state == "done" else "stopped"
-        self._line(lines.StateLine(state, f"{run.kind} {shown}", " · ".join([run.model, *used]), taken))
+        about = " · ".join([run.model, *used])
+        line = lines.StateLine(_STATES.get(run.state, "stopped"), f"{run.kind} {shown}", about, taken)
+        self._print(partial(self._page.line, line))
 
-    def _line(self, line: lines.StateLine) -> None:
-        self._later.append(line)
+    def _print(self, what: Callable[[], None]) -> None:
+        self._later.append(what)
         if not self._held or self._is_closed:
             self._print_later()
 
     def _print_later(self) -> None:
-        for line in self._later:
-            self._page.line(line)
+        for what in self._later:
+            what()
         self._later.clear()
 
     # The moving lines
 
     def _now(self) -> Now:
-        """What is drawn. Without the lock: whoever draws holds a lock that others wait for while they hold ours."""
-        asking = list(self._asking())
+        asking = self._asking()
         speech = self._speeches.get(asking[-1].id) if asking else None
         return now_of(asking, time.time(), speech)
 
     def _move(self) -> None:
-        if self._live is None and not self._held and not self._page.is_plain:
-            self._live = Live(
-                Status(self._now),
-                console=self._page.console,
-                refresh_per_second=REFRESHES,
-                transient=True,
-                redirect_stdout=sys.stdout.isatty(),
-                redirect_stderr=sys.stderr.isatty(),
-                vertical_overflow="crop",
-            )
-            self._live.start(refresh=True)
-
-    def _stop(self) -> None:
-        if self._live is not None:
-            live, self._live = self._live, None
-            live.stop()
+        if not self._held and not self._page.is_plain:
+            self._moving.start()

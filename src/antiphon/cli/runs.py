@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import MODEL, RUN
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows
 from antiphon.cli.resuming import begun_of, go_on_here
@@ -317,7 +318,7 @@ def _opened() -> Generator[Journal]:
 
 
 def _print_json(data: Any) -> None:
-    click.echo(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
+    echo_json(json.dumps(data, indent=2).replace("\x7f", "\\u007f"))
 
 
 def _nothing(reason: str) -> NoReturn:

@@ -11,6 +11,7 @@ import click
 from antiphon._json import loads, pruned
 from antiphon._printable import printable
 from antiphon._shape import arr, obj
+from antiphon.cli.colours import echo_json
 from antiphon.cli.files import load_history
 from antiphon.cli.recordings import Recorded, conversations, is_exchange, read_exchanges
 from antiphon.conversation.storage import FORMAT, read_bytes, to_json
@@ -63,7 +64,7 @@ def show(file: str, full: bool, kind: str | None, as_json: bool) -> None:
         from antiphon.views.stream import json_text
 
         data = found.data() if kind is None else [each.to_json() for each in chosen]
-        click.echo(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
+        echo_json(json_text(data, indent=2, ascii=not is_utf8(sys.stdout.encoding or "")))
     else:
         _print(found, full, kind)
     if kind is not None and not chosen:

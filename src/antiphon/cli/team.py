@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import MODEL
 from antiphon.cli.listing import one_line, print_rows
 from antiphon.cli.run import finite
@@ -186,7 +187,7 @@ def status(which: str | None, as_json: bool) -> None:
 
     found = found_team(which)
     if as_json:
-        click.echo(json.dumps(status_json(found), indent=2).replace("\x7f", "\\u007f"))
+        echo_json(json.dumps(status_json(found), indent=2).replace("\x7f", "\\u007f"))
     else:
         write("\n".join(set_in(line) for line in status_lines(found)))
 

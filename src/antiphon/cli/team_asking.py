@@ -6,13 +6,15 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from antiphon.agents.looking import sort_of, waiting_call
 from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.reader import Reader
 from antiphon.errors import AntiphonError
 from antiphon.render import console
 from antiphon.render.people import call_lines, forget_typed, settled, shortened
-from antiphon.render.scroll import Scroll
+from antiphon.render.scroll import Scroll, markdown
 
 if TYPE_CHECKING:
     from antiphon.agents import Message, Team
@@ -47,13 +49,13 @@ class Human:
     def _said(self, team: Team, question: Message) -> str:
         if sort_of(question) == "spec" and team.state.spec is not None:
             self._head(question, "is this what you want?")
-            self._page.put(self._page.markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
+            self._page.put(markdown(f"# {team.state.spec['title']}\n\n{team.state.spec['text']}"), 1)
             return self._line("yes accepts it; else say what to change")
         call = waiting_call(team.journal, question)
         if call is not None:
             return self._decision(question, call)
         self._head(question, "")
-        self._page.put(self._page.markdown(question.text), 1)
+        self._page.put(markdown(question.text), 1)
         return self._line("Enter leaves it open")
 
     def _head(self, question: Message, text: str) -> None:
@@ -65,10 +67,10 @@ class Human:
 
     def _decision(self, question: Message, call: ToolCall) -> str:
         self._head(question, f"may `{call.name}` run?")
-        lines = [f"  | {each}" for each in call_lines(call, shutil.get_terminal_size().columns - 6)]
+        lines = call_lines(call, shutil.get_terminal_size().columns)
         short, hidden = shortened(lines)
-        self._show("\n".join(short))
+        self._show(Text("\n").join(short))
         return settled(self._reader.line, self._show, lines, hidden, "[y]es, [n]o, or say why not")
 
-    def _show(self, text: str) -> None:
-        self._page.put(self._page.text(text))
+    def _show(self, text: Text) -> None:
+        self._page.put(text)

@@ -6,7 +6,6 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
-from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.printing import is_terminal, tell
 from antiphon.cli.team_told import how_to_go_on, set_in
 from antiphon.cli.team_views import Lines, Moving, is_moving, write
@@ -30,8 +29,7 @@ def carry_on(team: Team) -> int:
     human = _human()
     view = Moving(seen, team) if is_moving() else Lines(seen.state.last)
     try:
-        with echoing(shown=isinstance(view, Lines)):
-            is_stopped = _shift(team, seen, view, human)
+        is_stopped = _shift(team, seen, view, human)
     except KeyboardInterrupt:
         view.close()
         tell(f"interrupted; `antiphon team resume {team.id}` goes on where it is")
@@ -106,7 +104,7 @@ def _ask(seen: Team, view: Lines | Moving, human: Human) -> bool:
     new = [each for number, each in seen.state.questions.items() if number not in human.skipped]
     if not new:
         return False
-    with view.quiet(), echoing(shown=True):
+    with view.quiet():
         answered = [human.answered(seen, each) for each in new]
     return any(answered)
 

@@ -11,6 +11,7 @@ from antiphon.agents.looking import happened, sort_of
 from antiphon.agents.looking import standing as standing_of
 from antiphon.cli.listing import one_line
 from antiphon.cli.telling import local, utc
+from antiphon.views.money import money
 
 if TYPE_CHECKING:
     from antiphon.agents import AgentCost, Message, Task, Team, TeamSettings, TeamState
@@ -37,13 +38,6 @@ def _said(message: Message) -> str:
             return f"{message.author} answers #{message.reply_to}: {message.text}"
         case _:
             return f"{message.author}{f' to {message.to}' if message.to else ''}: {message.text}"
-
-
-def money(cost: float | None) -> str:
-    """An amount; nothing, where nothing was paid or nobody knows."""
-    if not cost:
-        return ""
-    return f"${cost:.4f}" if cost < 0.1 else f"${cost:,.2f}"
 
 
 def used(requests: int, cost: float | None) -> str:

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 import click
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.live import Live
 from rich.text import Text
 
 from antiphon.agents.looking import happened
 from antiphon.cli.team_told import progress, told, used
-from antiphon.render import console
+from antiphon.render import console, moving
 from antiphon.render.lines import call_head, fit, one_line
-from antiphon.render.live import REFRESHES
 from antiphon.render.scroll import Scroll
 from antiphon.views.run import RunViews
 
@@ -68,9 +66,8 @@ class Moving:
         self._runs: dict[str, RunViews] = {}
         self._newest: Message | None = None
         self._began = time.monotonic()
-        self._console = console()
-        self._live: Live | None = None
-        self._move()
+        self._moving = moving.Moving(console(), self)
+        self._moving.start()
 
     def take(self, message: Message) -> None:
         """Something was said, or has happened."""
@@ -89,19 +86,11 @@ class Moving:
         try:
             yield
         finally:
-            self._move()
+            self._moving.start()
 
     def close(self) -> None:
         """Give the terminal back."""
-        if self._live is not None:
-            live, self._live = self._live, None
-            live.stop()
-
-    def _move(self) -> None:
-        self._live = Live(
-            self, console=self._console, refresh_per_second=REFRESHES, transient=True, vertical_overflow="crop"
-        )
-        self._live.start(refresh=True)
+        self._moving.stop()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         state, width = self._seen.state, options.max_width

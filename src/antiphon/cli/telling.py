@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._shape import obj
 from antiphon.cli.listing import one_line
 from antiphon.journal.looking import SHOWN
+from antiphon.views.money import money
 
 if TYPE_CHECKING:
     from antiphon.journal import EffectEntry, Journal, RunEntry
@@ -81,7 +82,7 @@ def effect_json(entry: EffectEntry) -> dict[str, Any]:
 
 
 def columns(entry: RunEntry) -> tuple[str, ...]:
-    cost = f"${entry.cost:.4f}" if entry.cost else ""
+    cost = money(entry.cost)
     if entry.kind == "team":
         return (one_line(entry.id), entry.state, local(entry.created), "team", cost)
     steps = "1 step" if entry.effects == 1 else f"{entry.effects} steps"

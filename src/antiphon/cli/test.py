@@ -10,6 +10,7 @@ import click
 
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
+from antiphon.cli.colours import echo_json, is_coloured
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -124,7 +125,7 @@ class _Report:
         if self._as_json:
             return
         sign, colour = ("✓", "green") if result.passed else ("✗", "red")
-        sign = click.style(sign, fg=colour) if programs.is_coloured(sys.stdout) else sign
+        sign = click.style(sign, fg=colour) if is_coloured(sys.stdout) else sign
         click.echo(f"{sign} {printable_line(result.test.name)} {milliseconds} ms")
         if not result.passed:
             self._explain(result)
@@ -144,7 +145,7 @@ class _Report:
             from antiphon.views.stream import json_text
 
             totals = {"passed": passed, "failed": failed, "milliseconds": round(self._seconds * 1000)}
-            click.echo(json_text({**totals, "tests": self._tests, "diagnostics": self._diagnostics}, indent=2))
+            echo_json(json_text({**totals, "tests": self._tests, "diagnostics": self._diagnostics}, indent=2))
         elif self._tests:
             told = [f"{passed} passed"] * bool(passed) + [f"{failed} failed"] * bool(failed)
             click.echo(f"{', '.join(told)} in {self._seconds:.2f} s")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable, printable_line
+from antiphon.cli.colours import echo_json
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
@@ -180,12 +181,12 @@ def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bo
         "programs": programs,
         "news": project.news,
     }
-    click.echo(json.dumps(report, indent=2))
+    echo_json(json.dumps(report, indent=2))
 
 
 def _list(decisions: dict[str, dict[str, Any]], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(decisions, indent=2))
+        echo_json(json.dumps(decisions, indent=2))
         return
     for root, entry in decisions.items():
         click.echo(printable_line(f"{'trusted' if entry['trusted'] else 'refused'}  {root}"))

@@ -14,6 +14,7 @@ import click
 
 from antiphon._printable import printable, printable_line
 from antiphon.errors import AntiphonError, ConfigurationError
+from antiphon.views.money import money
 
 if TYPE_CHECKING:
     from antiphon.effects import Performer
@@ -161,7 +162,7 @@ def _tell_status(metrics: Metrics, as_json: bool) -> None:
     if metrics.oldest is not None:
         click.echo(f"waiting  the oldest ready run for {metrics.oldest:.0f} s")
     click.echo(f"effects  {metrics.effects_per_second:.1f} a second in the last minute")
-    click.echo(f"cost     ${metrics.cost:.4f} in the last hour")
+    click.echo(f"cost     {money(metrics.cost) or 'none'} in the last hour")
     click.echo(f"workers  {len(metrics.workers)} with {metrics.slots} slots")
     for each in metrics.workers:
         click.echo(f"  {printable(each.process)}  {each.slots} slots, heard of {each.silent:.0f} s ago")

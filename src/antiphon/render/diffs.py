@@ -13,7 +13,7 @@ from antiphon.render.context import Context
 from antiphon.render.layout import Lines, Row, fold, hang
 from antiphon.views import Hunk, Line, Piece
 
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_STYLES = {"+": "green", "-": "red", "@": "dim"}
 _SAME = {"unchanged": "unchanged", "line_ends": "only the ends of lines differ"}
 
 
@@ -41,7 +41,7 @@ def _unified(hunk: Hunk, view: views.Diff, context: Context) -> Iterator[Row]:
 
 
 def _heading(hunk: Hunk, context: Context) -> Row:
-    return fold(context.text(hunk.heading, "cyan"), context.width)
+    return fold(context.text(hunk.heading, "dim"), context.width)
 
 
 def _behind(heading: Piece) -> Piece:

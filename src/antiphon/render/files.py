@@ -11,10 +11,11 @@ from rich.text import Text
 from antiphon import views
 from antiphon.render.context import Context
 from antiphon.render.layout import Lines, Row, fold, hang
+from antiphon.render.style import ACCENT
 from antiphon.render.values import formatted, size
 
 _SIGNS = {"directory": "/", "symlink": "@"}
-_STYLES = {"directory": "bold blue", "symlink": "cyan"}
+_STYLES = {"directory": ACCENT, "symlink": "italic"}
 _STATES = {
     "staged": ("+ ", "green"),
     "modified": ("~ ", "yellow"),

@@ -14,6 +14,7 @@ from antiphon.conversation import Image, ToolCall, ToolResult
 from antiphon.errors import ContentError
 from antiphon.render.safe import is_utf8, safe
 from antiphon.views import headline
+from antiphon.views.money import money
 from antiphon.wire import Usage
 
 #: The sign and the colour of each state; the second sign is for terminals that have only ASCII.
@@ -60,8 +61,8 @@ class StateLine:
         yield Text.assemble(
             (" " * indent, ""),
             (plain_sign if options.ascii_only else sign, colour),
-            (f" {head}", faint or "bold"),
-            (f"  {tail}" if tail else "", faint or ("red" if self.state == "failed" else "")),
+            (f" {head}", faint),
+            (f"  {tail}" if tail else "", "red" if self.state == "failed" else "dim"),
             (note, "dim"),
             no_wrap=True,
             overflow="crop",
@@ -145,9 +146,7 @@ def spent(usage: Usage, cost: float | None) -> list[str]:
     said: list[str] = []
     if usage.input_tokens is not None or usage.output_tokens is not None:
         said.append(f"{_short(usage.input_tokens)} in, {_short(usage.output_tokens)} out")
-    if cost is not None:
-        said.append(f"${cost:.4f}" if cost < 0.1 else f"${cost:,.2f}")
-    return said
+    return [*said, *filter(None, [money(cost)])]
 
 
 def _short(number: int | None) -> str:

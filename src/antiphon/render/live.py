@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -10,12 +9,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
-from rich.live import Live
 
 from antiphon.render import lines
 from antiphon.render.blocks import Blocks
 from antiphon.render.context import console as make_console
-from antiphon.render.scroll import Question, Scroll, opened
+from antiphon.render.moving import Moving
+from antiphon.render.scroll import Question, Scroll, markdown, opened
 from antiphon.render.status import Now, Status, now_of
 from antiphon.results import plain, structured
 from antiphon.session import AIResult, Asked, CallFinished, Event, NoAnswer, RequestEnded, RunEnded
@@ -25,8 +24,6 @@ from antiphon.wire import ReasoningDelta, TextDelta
 
 #: How many characters of a question are shown.
 QUESTION = 8000
-#: Often enough for a spinner, seldom enough to cost nothing.
-REFRESHES = 8
 _STATES = {"refused": "failed", "stuck": "failed", "empty": "failed", "wrong": "failed"}
 
 
@@ -57,7 +54,7 @@ class LiveView:
         self._clock = clock
         self._views = RunViews()
         self._speeches: dict[str, _Speech] = {}
-        self._live: Live | None = None
+        self._moving = Moving(self.console, Status(self.now))
         self._entered = False
 
     def __enter__(self) -> Self:
@@ -69,13 +66,20 @@ class LiveView:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._entered = False
-        self.pause()
-        self._end()
+        with self._moving.together():
+            try:
+                self._end()
+            finally:
+                self.pause()
 
     def show(self, event: Event) -> None:
         """Show one event, of the run that is watched or of one inside it."""
-        if self._live is None and self._entered:
-            self._resume()
+        with self._moving.together():
+            if self._entered:
+                self._resume()
+            self._take(event)
+
+    def _take(self, event: Event) -> None:
         known = self._views.runs.get(event.run)
         has_said, running = bool(known and known.said), list(known.calls.values()) if known else []
         run = self._views.take(event)
@@ -95,7 +99,7 @@ class LiveView:
                 self._speak(speech, text, depth)
                 self._end_speech(speech, depth)
             case CallFinished():
-                self._finish_call(body, depth)
+                self._page.call(body.call, body.result, body.record.duration / 1000, depth)
             case Asked(question):
                 self._ask(question.text, depth)
             case RunEnded(_, result, error):
@@ -109,14 +113,12 @@ class LiveView:
         active = self._views.active
         deepest = active[-1] if active else None
         speech = self._speeches.get(deepest.id) if deepest else None
-        is_continued = speech is not None and speech.speaking and speech.printed
-        return now_of(active, self._clock(), speech.blocks if speech else None, is_continued=is_continued)
+        is_apart = self._page.is_apart("text")
+        return now_of(active, self._clock(), speech.blocks if speech else None, is_apart=is_apart)
 
     def pause(self) -> None:
         """Nothing moves until the next event is shown."""
-        if self._live is not None:
-            live, self._live = self._live, None
-            live.stop()
+        self._moving.stop()
 
     def _speech(self, run: str) -> _Speech:
         if run not in self._speeches:
@@ -142,7 +144,7 @@ class LiveView:
         elif speech.gap or not self._page.is_plain:
             self.console.print()
         speech.printed, speech.gap = True, False
-        self._page.put(self._page.text(block) if self._page.is_plain else self._page.markdown(block), depth)
+        self._page.put(self._page.text(block) if self._page.is_plain else markdown(block), depth)
 
     def _end_speech(self, speech: _Speech, depth: int) -> None:
         if speech.speaking:
@@ -157,28 +159,13 @@ class LiveView:
 
     # Calls and questions
 
-    def _finish_call(self, event: CallFinished, depth: int) -> None:
-        result, taken = event.result, event.record.duration / 1000
-        note = lines.duration(taken) if taken else ""
-        name, indent = lines.call_head(event.call), 2 * depth
-        if result.is_error:
-            self._page.line(lines.StateLine("failed", name, note=note, indent=indent))
-            self._page.open(result.text, depth, "red")
-            return
-        state = "failed" if lines.has_failed(result) else "done"
-        self._page.line(lines.StateLine(state, name, lines.summary(result), note, indent))
-        semantic = result.semantic
-        # A result opens by itself only where its tool says so.
-        if semantic is not None and semantic.display.collapsed is False and not semantic.display.hidden:
-            self._page.put(opened(semantic, full=False), depth, 2)
-
     def _ask(self, asked: str, depth: int) -> None:
         """The whole question: nobody can answer for what they were not shown."""
         self._page.stand_apart("line")
         if len(asked) > QUESTION:
             left_out = len(asked) - QUESTION
             asked = f"{asked[: QUESTION // 2]}\n[{left_out:,} characters not shown]\n{asked[-QUESTION // 2 :]}"
-        self._page.put(Question(self._page.text(asked, "bold")), depth)
+        self._page.put(Question(self._page.text(asked)), depth)
         self.pause()
 
     # The end
@@ -187,7 +174,7 @@ class LiveView:
         value = result.value if result is not None else None
         if value is not None and not self._has_said(speech, value):
             self._page.stand_apart("text")
-            drawn = self._page.markdown(value) if isinstance(value, str) else opened(structured(value))
+            drawn = markdown(value) if isinstance(value, str) else opened(structured(value))
             self._page.put(drawn, run.depth)
         record = result.run if result is not None else getattr(error, "run", None)
         if record is not None and (result is not None or isinstance(error, NoAnswer)):
@@ -228,20 +215,5 @@ class LiveView:
     # The moving lines
 
     def _resume(self) -> None:
-        if self._page.is_plain or self._live is not None:
-            return
-        self._live = Live(
-            Status(self.now),
-            console=self.console,
-            refresh_per_second=REFRESHES,
-            transient=True,
-            # What others print appears above the moving lines, unless it goes elsewhere than to a terminal.
-            redirect_stdout=sys.stdout.isatty(),
-            redirect_stderr=sys.stderr.isatty(),
-            vertical_overflow="crop",
-        )
-        try:
-            self._live.start(refresh=True)
-        except BaseException:
-            self.pause()
-            raise
+        if not self._page.is_plain:
+            self._moving.start()

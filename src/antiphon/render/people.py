@@ -14,11 +14,15 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
+from difflib import SequenceMatcher
 from typing import IO
+
+from rich.text import Text
 
 from antiphon._printable import escaped
 from antiphon.conversation import ToolCall
 from antiphon.effects import Said
+from antiphon.render.context import console
 from antiphon.render.safe import safe, safe_line
 from antiphon.session import Question
 from antiphon.session.people import is_asked_no_more
@@ -27,16 +31,21 @@ from antiphon.session.people import is_asked_no_more
 MOST_LINES = 30
 _PAGE = 100
 _LONGEST_QUESTION = 8_000
+#: How tools call a text and what is to stand in its place; longer ones are not compared line by line.
+_CHANGES = (("old", "new"), ("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"))
+_COMPARED = 2_000
 _YES, _ALWAYS, _NO, _ALL = ("y", "yes"), ("a", "always"), ("", "n", "no"), ("s", "show")
 
 
 class Person:
-    """Asks with `line`, a function from a prompt to what is typed on the `keyboard`, after it was shown with `show`."""
+    """Asks with `line`, a function from a prompt to what is typed on the `keyboard`, after it was shown with `show`,
+    which gets it with its colours.
+    """
 
     def __init__(
         self,
         line: Callable[[str], str] | None = None,
-        show: Callable[[str], None] | None = None,
+        show: Callable[[Text], None] | None = None,
         keyboard: IO[str] | None = None,
     ) -> None:
         self._line = line or _typed
@@ -48,10 +57,10 @@ class Person:
         self._forget_typed()
         who = f"{safe_line(question.who)[:120]}: " if question.who else ""
         if question.kind == "question":
-            self._show(f"\n{who}{_bounded(safe(question.text))}")
+            self._show(Text(f"\n{who}{_bounded(safe(question.text))}"))
             return Said(self._line("> "))
         if question.call is None:
-            self._show(f"\n{who}{_bounded(safe(question.text))}")
+            self._show(Text(f"\n{who}{_bounded(safe(question.text))}"))
             return Said(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES)
         return self._decision(question, question.call)
 
@@ -61,11 +70,10 @@ class Person:
         return self._line(f"{safe_line(question)} [y]es, [n]o: ").strip().lower() in _YES
 
     def _decision(self, question: Question, call: ToolCall) -> Said:
-        # Each behind a bar: what the terminal would fold could pass for a line of ours.
-        lines = [f"  | {each}" for each in call_lines(call, shutil.get_terminal_size().columns - 6)]
+        lines = call_lines(call, shutil.get_terminal_size().columns)
         short, hidden = shortened(lines)
         for_whom = f" (for: {safe_line(question.who)[:120]})" if question.who else ""
-        self._show("\n".join([f"\nMay `{safe_line(call.name)}` run?{for_whom}", *short]))
+        self._show(_joined([Text(f"\nMay `{safe_line(call.name)}` run?{for_whom}", "bold"), *short]))
         is_tool = question.always is not None and question.always.arguments is None
         always = safe_line(call.name) if is_tool else "this very call"
         said = settled(self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})")
@@ -86,7 +94,9 @@ def forget_typed(keyboard: IO[str] | None) -> None:
             termios.tcflush(keyboard.fileno(), termios.TCIFLUSH)
 
 
-def settled(line: Callable[[str], str], show: Callable[[str], None], lines: list[str], hidden: int, prompt: str) -> str:
+def settled(
+    line: Callable[[str], str], show: Callable[[Text], None], lines: list[Text], hidden: int, prompt: str
+) -> str:
     """What the person says in the end. A yes to something of which lines are hidden shows them, and asks again."""
     while True:
         said = line(f"{prompt}, [s]how all {len(lines):,} lines: " if hidden else f"{prompt}: ").strip()
@@ -97,25 +107,58 @@ def settled(line: Callable[[str], str], show: Callable[[str], None], lines: list
         hidden = 0
 
 
-def _paged(line: Callable[[str], str], show: Callable[[str], None], lines: list[str]) -> bool:
+def _paged(line: Callable[[str], str], show: Callable[[Text], None], lines: list[Text]) -> bool:
     """Show all, a page at a time; whether the person went through to the end."""
     for start in range(0, len(lines), _PAGE):
-        show("\n".join(lines[start : start + _PAGE]))
+        show(_joined(lines[start : start + _PAGE]))
         end = start + _PAGE
         if end < len(lines) and line(f"{end:,} of {len(lines):,} lines; Enter goes on, [n]o ends: ").strip():
             return False
     return True
 
 
-def call_lines(call: ToolCall, width: int) -> list[str]:
-    """The arguments of a call in lines that fit, with everything in them that an eye would miss written out."""
-    lines: list[str] = []
+def call_lines(call: ToolCall, width: int) -> list[Text]:
+    """The arguments of a call in lines that fit, with everything in them that an eye would miss written out.
+
+    Each is behind a bar: what the terminal would fold could pass for a line of ours. Of a text and what is to stand in
+    its place, all lines are there, in order, as those of a change.
+    """
+    lines: list[tuple[str, str]] = []
+    before, after = next((pair for pair in _CHANGES if all(_is_text(call, name) for name in pair)), ("", ""))
     for name, value in call.arguments.items():
-        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        name = safe_line(name)
-        pieces = visible(text).split("\n")
-        lines += [f"{name}: {pieces[0]}"] if len(pieces) == 1 else [f"{name}:", *(f"  {each}" for each in pieces)]
-    return [piece for each in lines or ["(no arguments)"] for piece in _fitting(each, width)]
+        if name == before:
+            lines += [(f"{before} -> {after}:", ""), *_changed(str(value), str(call.arguments[after]))]
+        elif name != after:
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            head, *more = visible(text).split("\n")
+            said = [f"{safe_line(name)}:", *(f"  {each}" for each in [head, *more])]
+            lines += [(each, "") for each in (said if more else [f"{safe_line(name)}: {head}"])]
+    bar = Text("  | ", "dim")
+    found = [(piece, style) for each, style in lines or [("(no arguments)", "")] for piece in _fitting(each, width - 6)]
+    return [Text.assemble(bar, (piece, style)) for piece, style in found]
+
+
+def _is_text(call: ToolCall, name: str) -> bool:
+    return isinstance(call.arguments.get(name), str)
+
+
+def _changed(before: str, after: str) -> list[tuple[str, str]]:
+    """All lines of both, those that only one has with a sign."""
+    old, new = visible(before).split("\n"), visible(after).split("\n")
+    if len(old) + len(new) > _COMPARED:
+        return [*((f"- {each}", "red") for each in old), *((f"+ {each}", "green") for each in new)]
+    lines: list[tuple[str, str]] = []
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if kind == "equal":
+            lines += [(f"  {each}", "") for each in old[start:end]]
+        else:
+            lines += [(f"- {each}", "red") for each in old[start:end]]
+            lines += [(f"+ {each}", "green") for each in new[first:last]]
+    return lines
+
+
+def _joined(lines: list[Text]) -> Text:
+    return Text("\n").join(lines)
 
 
 def visible(text: str) -> str:
@@ -128,7 +171,7 @@ def visible(text: str) -> str:
     return re.sub(r"(?<=[^ \n]) {8,}| {40,}", lambda found: f"[{len(found[0]):,} blanks]", text)
 
 
-def shortened(lines: list[str]) -> tuple[list[str], int]:
+def shortened(lines: list[Text]) -> tuple[list[Text], int]:
     """The lines as they are shown at first, and how many of them are not."""
     if len(lines) <= MOST_LINES:
         return lines, 0
@@ -136,7 +179,7 @@ def shortened(lines: list[str]) -> tuple[list[str], int]:
     hidden = lines[half:-half]
     characters = sum(map(len, hidden))
     note = f"  [{len(hidden):,} lines with {characters:,} characters are not shown here; `s` shows all]"
-    return [*lines[:half], note, *lines[-half:]], len(hidden)
+    return [*lines[:half], Text(note, "yellow"), *lines[-half:]], len(hidden)
 
 
 def _fitting(text: str, width: int) -> list[str]:
@@ -152,8 +195,8 @@ def _bounded(text: str) -> str:
     return f"{text[:half]}\n[{len(text) - 2 * half:,} characters not shown]\n{text[-half:]}"
 
 
-def _print(text: str) -> None:
-    print(text, file=sys.stderr)
+def _print(text: Text) -> None:
+    console(sys.stderr).print(text)
 
 
 def _typed(prompt: str) -> str:

@@ -11,14 +11,13 @@ from antiphon import views
 from antiphon.render.context import LINE, Context
 from antiphon.render.layout import Lines, Row, hang
 from antiphon.render.safe import safe
+from antiphon.render.style import code_theme
 from antiphon.views import Piece
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from rich.console import RenderableType
 
-#: Colours that every terminal defines for itself, so that they fit its background.
-THEME = "ansi_dark"
 #: Longer code, or code with longer lines, is shown without colours: highlighters can be slow on it.
 _HIGHLIGHTED, _HIGHLIGHTED_LINE = 200_000, 1000
 
@@ -56,7 +55,7 @@ def highlighted(lines: list[str], language: str, context: Context) -> list[Text]
         return []
     from rich.syntax import Syntax
 
-    text = Syntax("", lexer(language), theme=THEME).highlight("\n".join(lines))
+    text = Syntax("", lexer(language), theme=code_theme()).highlight("\n".join(lines))
     text.no_wrap = False
     rows = list(text.split("\n", allow_blank=True))[: len(lines)]
     # Highlighters may drop or change characters; what is shown must be what is there.

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
+from antiphon.conversation import ToolCall, ToolResult
 from antiphon.render.drawing import Drawing
-from antiphon.render.lines import StateLine, indentation
+from antiphon.render.lines import StateLine, call_head, duration, has_failed, indentation, summary
 from antiphon.render.safe import safe
 from antiphon.results import Result
 from antiphon.results import text as text_result
@@ -18,6 +19,8 @@ from antiphon.views.part import count_lines, forwards
 
 #: A line may be as long as it likes, but not so long that it fills the screen many times.
 LONG_LINE = 2000
+#: Lines shown of a change, below the call that made it.
+CHANGED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +70,34 @@ class Scroll:
     @property
     def is_plain(self) -> bool:
         """Whether what was printed stays as it is: no cursor can be moved, or nobody looks."""
-        return not (self.console.is_terminal and self.console.is_interactive)
+        return not (self.console.is_terminal and self.console.is_interactive) or self.console.legacy_windows
 
     def text(self, text: str, style: str = "") -> Text:
         """Text as it is, long lines folded."""
         return Text(safe(text, self.console.encoding), style, overflow="fold")
 
-    def markdown(self, text: str) -> RenderableType:
-        """Text that may be Markdown, as such."""
-        return opened(text_result(text, markdown=True))
-
     def line(self, line: StateLine) -> None:
         """Print one line; lines stand close together."""
         self.stand_apart("line")
         self.console.print(line)
+
+    def call(self, call: ToolCall, result: ToolResult, seconds: float, depth: int = 0) -> None:
+        """Print a call and what came of it: a line; errors below it, what was changed, and what asks to be seen."""
+        note, head = duration(seconds) if seconds else "", call_head(call)
+        if result.is_error:
+            self.line(StateLine("failed", head, note=note, indent=2 * depth))
+            self.open(result.text, depth, "red")
+            return
+        self.line(StateLine("failed" if has_failed(result) else "done", head, summary(result), note, 2 * depth))
+        semantic = result.semantic
+        if semantic is None or semantic.display.hidden:
+            return
+        display = semantic.display
+        if semantic.kind == "diff" and display.collapsed is None:
+            semantic = replace(semantic, display=replace(display, max_height=display.max_height or CHANGED))
+        elif display.collapsed is not False:
+            return
+        self.put(opened(semantic, full=False), depth, 2)
 
     def open(self, text: str, depth: int, style: str = "", limit: int = 20) -> None:
         """Print text below the line it belongs to; beyond the limit, lines are counted."""
@@ -94,9 +111,13 @@ class Scroll:
 
     def stand_apart(self, kind: str) -> None:
         """An empty line between text and what comes before it, and after it."""
-        if self._last and (self._last, kind) != ("line", "line"):
+        if self.is_apart(kind):
             self.console.print()
         self._last = kind
+
+    def is_apart(self, kind: str) -> bool:
+        """Whether there is an empty line before what comes next, if it is of this kind."""
+        return bool(self._last) and (self._last, kind) != ("line", "line")
 
     def follow(self) -> None:
         """Let what comes next stand close to what was printed last."""
@@ -115,6 +136,11 @@ class _Opened(Drawing):
 def opened(result: Result, *, full: bool = True, header: bool = False) -> RenderableType:
     """What is in a result, without the line that stands for it when it is folded away, unless `header` asks for it."""
     return _Opened(result, full, header=header)
+
+
+def markdown(text: str) -> RenderableType:
+    """Text that may be Markdown, as such."""
+    return opened(text_result(text, markdown=True))
 
 
 def _cut(line: str) -> str:

@@ -22,7 +22,8 @@ from antiphon.conversation import (
 )
 from antiphon.render.context import console as make_console
 from antiphon.render.lines import StateLine, call_head, has_failed, one_line, summary
-from antiphon.render.scroll import Scroll, opened
+from antiphon.render.scroll import Scroll, markdown, opened
+from antiphon.render.style import ACCENT
 from antiphon.results import Result, image
 from antiphon.views import results_of
 
@@ -62,7 +63,7 @@ class Show:
     def title(self, text: str) -> None:
         """Print a line that says what follows."""
         self._scroll.stand_apart("text")
-        self._scroll.put(self._scroll.text(one_line(text, self._scroll.console.encoding), "bold underline"))
+        self._scroll.put(self._scroll.text(one_line(text, self._scroll.console.encoding), "bold"))
 
     def note(self, text: str) -> None:
         """Print a remark about what could not be shown."""
@@ -77,7 +78,7 @@ class Show:
             return
         self._who = who
         self._scroll.stand_apart("text")
-        self._scroll.put(self._scroll.text(who, "bold cyan"))
+        self._scroll.put(self._scroll.text(who, f"bold {ACCENT}"))
         self._scroll.follow()
 
     def _user(self, turn: UserTurn) -> None:
@@ -108,7 +109,7 @@ class Show:
     def _said(self, text: str) -> None:
         if text.strip():
             self._scroll.stand_apart("text")
-            self._scroll.put(self._scroll.markdown(text), 1)
+            self._scroll.put(markdown(text), 1)
 
     def _thought(self, text: str) -> None:
         if self._full and text.strip():

@@ -19,7 +19,7 @@ from antiphon.views import Cut, Piece
 
 def output(view: views.Output, context: Context) -> Lines:
     """The beginning and the end of what was printed, for the end says how it went."""
-    command = hang(Text("$ ", "dim"), context.text(view.command, "bold"), context.width)
+    command = hang(Text("$ ", "dim"), context.text(view.command), context.width)
     asked: list[Row] = [command] if view.command else []
     ended = list(_ending(view, context))
     left_out = view.more + len(view.tail)
@@ -69,4 +69,4 @@ def question(view: views.Question, context: Context) -> Lines:
     arrow = Text(context.sign("→ ", "> "), "green")
     said = [] if view.answer is None else [hang(arrow, context.text(view.answer, "green"), context.width)]
     total = len(asked.lines) + asked.more + len(view.options) + view.more_options + len(said)
-    return Lines(chain(styled(asked.lines, "bold", context), listed, said), total, words=True)
+    return Lines(chain(styled(asked.lines, "", context), listed, said), total, words=True)

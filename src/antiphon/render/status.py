@@ -6,37 +6,42 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
+from rich.segment import Segment
 from rich.text import Text
 
 from antiphon.render.blocks import Blocks
 from antiphon.render.lines import call_head, duration, fit, indentation, one_line, spent
-from antiphon.render.safe import safe
+from antiphon.render.scroll import Indented, markdown
+from antiphon.render.style import ACCENT
 from antiphon.session import UsageChanged
 from antiphon.views.run import RunningCall, RunView
 from antiphon.wire import Usage
 
-#: So many running calls have a line of their own, and so many lines of unfinished text are shown.
-CALLS, TAIL = 4, 6
+#: So many running calls have a line of their own.
+CALLS = 4
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _PLAIN_FRAMES = "-\\|/"
 
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """What is going on at one moment. `speech` is what is being said, `is_continued` if some of it has scrolled by."""
+    """What is going on at one moment. `speech` is what is being said so far, and `depth` that of the run that says it;
+    `is_apart` if something stands above it.
+    """
 
     time: float
     began: float
     activity: str
     running: list[RunningCall]
     speech: Blocks | None
-    is_continued: bool
+    is_apart: bool
+    depth: int
     thought: str
     usage: Usage
     cost: float | None
 
 
-def now_of(active: list[RunView], time: float, speech: Blocks | None, *, is_continued: bool = False) -> Now:
+def now_of(active: list[RunView], time: float, speech: Blocks | None, *, is_apart: bool = False) -> Now:
     """The moment of runs that are not over, the outermost first; the innermost is what is looked at."""
     outermost, deepest = (active[0], active[-1]) if active else (RunView("", began=time),) * 2
     running = [call for run in active for call in list(run.calls.values())]
@@ -47,7 +52,8 @@ def now_of(active: list[RunView], time: float, speech: Blocks | None, *, is_cont
         calls if running and not deepest.questions else deepest.activity,
         running,
         speech,
-        is_continued,
+        is_apart,
+        deepest.depth,
         "".join(deepest.thoughts[-50:]),
         outermost.usage,
         outermost.cost,
@@ -59,16 +65,18 @@ class Status:
 
     def __init__(self, now: Callable[[], Now]) -> None:
         self._now = now
+        #: What was drawn of the text last, and what that was: much of the time, only the spinner moves.
+        self._text: tuple[object, list[list[Segment]]] = (None, [])
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         now = self._now()
         width = options.max_width
-        # Room for the lines about calls, the last line, and one of the scrollback.
+        # Room for the lines about calls, the last line with one above it, and one of the scrollback.
         calls = min(CALLS, max(options.size.height - 2, 0))
-        tail = min(TAIL, max(options.size.height - 2 - min(len(now.running), calls + 1), 0))
+        tail = max(options.size.height - 3 - min(len(now.running), calls + 1), 0)
         frames = _PLAIN_FRAMES if options.ascii_only else _FRAMES
         frame = frames[int(now.time * 10) % len(frames)]
-        yield from _unfinished(now, tail, console, options)
+        yield from self._unfinished(now, tail, console, options)
         for running in now.running[:calls]:
             yield _running_line(running, now, frame, options)
         if len(now.running) > calls:
@@ -76,6 +84,25 @@ class Status:
         used = spent(now.usage, now.cost)
         told = " · ".join([now.activity, duration(now.time - now.began), *used])
         yield _faint(f"{frame} {one_line(told, options.encoding)}", width, options)
+
+    def _unfinished(self, now: Now, count: int, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The end of the text that is being written, or of the thought."""
+        if not count:
+            return
+        if now.thought:
+            thought = next((line for line in reversed(now.thought.splitlines()) if line.strip()), "")
+            yield _faint(one_line(thought[-options.max_width :], options.encoding), options.max_width, options)
+        elif now.speech is not None and (rest := now.speech.rest(count, options.max_width)).strip():
+            rows = self._drawn(rest, now.depth, console, options)
+            for row in [*([[]] if now.is_apart else []), *rows, []][-count - 1 :]:
+                yield from row
+                yield Segment.line()
+
+    def _drawn(self, text: str, depth: int, console: Console, options: ConsoleOptions) -> list[list[Segment]]:
+        if self._text[0] != (text, depth, options.max_width):
+            rows = console.render_lines(Indented(markdown(text), 2 * depth), options, pad=False)
+            self._text = (text, depth, options.max_width), rows
+        return self._text[1]
 
 
 def total(used: Iterable[UsageChanged]) -> tuple[Usage, float | None]:
@@ -88,26 +115,12 @@ def total(used: Iterable[UsageChanged]) -> tuple[Usage, float | None]:
     return usage, sum(costs) if costs and len(costs) == len(each) else None
 
 
-def _unfinished(now: Now, count: int, console: Console, options: ConsoleOptions) -> Iterable[Text]:
-    """The end of the text that is being written, or of the thought."""
-    if not count:
-        return
-    if now.thought:
-        thought = next((line for line in reversed(now.thought.splitlines()) if line.strip()), "")
-        yield _faint(one_line(thought[-options.max_width :], options.encoding), options.max_width, options)
-    elif now.speech is not None and (rest := now.speech.rest(count, options.max_width)):
-        if now.is_continued:
-            yield Text()
-        wrapped = Text(safe(rest, options.encoding), overflow="fold").wrap(console, options.max_width)
-        yield from list(wrapped)[-count:]
-
-
 def _running_line(running: RunningCall, now: Now, frame: str, options: ConsoleOptions) -> Text:
     indent = indentation(2 * running.depth, options.max_width)
     note = duration(now.time - running.since)
     room = max(options.max_width - indent - 4 - len(note), 1)
     head = fit(one_line(call_head(running.call), options.encoding), room, _more(options))
-    return Text.assemble(" " * indent, (frame, "cyan"), f" {head}", (f"  {note}", "dim"), no_wrap=True, overflow="crop")
+    return Text.assemble(" " * indent, (frame, ACCENT), f" {head}", (f"  {note}", "dim"), no_wrap=True, overflow="crop")
 
 
 def _faint(text: str, width: int, options: ConsoleOptions | None = None) -> Text:

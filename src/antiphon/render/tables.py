@@ -12,6 +12,7 @@ from rich.text import Text
 from antiphon import views
 from antiphon.render.context import Context
 from antiphon.render.layout import Lines, Row, hang
+from antiphon.render.style import ACCENT
 from antiphon.render.values import formatted
 from antiphon.views import Cell, Column
 
@@ -128,4 +129,4 @@ def _records(view: views.Table, columns: list[_Column], context: Context) -> Ite
         for column in columns:
             if row[column.place] is not None:
                 text, style = _cell(row, column, context)
-                yield hang(Text(f"{column.label[: context.width // 3]}: ", "bold"), Text(text, style), context.width)
+                yield hang(Text(f"{column.label[: context.width // 3]}: ", ACCENT), Text(text, style), context.width)

@@ -10,6 +10,7 @@ from rich.text import Text
 from antiphon import views
 from antiphon.render.context import Context
 from antiphon.render.layout import Lines, Row, fold, hang
+from antiphon.render.style import ACCENT
 from antiphon.render.values import formatted
 from antiphon.views import Branch, Cut, Leaf, Node
 from antiphon.views.nodes import SHORT
@@ -48,7 +49,7 @@ def _branches(branch: Branch, indent: str, depth: int, context: Context) -> Iter
 
 def _label(node: Node, context: Context) -> tuple[str, str]:
     key = node.key
-    return (f"{context.line(key)}:", "bold") if isinstance(key, str | Cut) else (f"{key}:", "dim")
+    return (f"{context.line(key)}:", ACCENT) if isinstance(key, str | Cut) else (f"{key}:", "dim")
 
 
 def _is_inline(branch: Branch, depth: int, context: Context) -> bool:

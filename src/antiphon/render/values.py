@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from antiphon.render.context import Context
 from antiphon.views import Cell, Json
 
-_STYLES = {"url": "underline", "path": "magenta", "date": "cyan", "number": "cyan"}
+_STYLES = {"url": "underline"}
 _UNITS = ("kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -16,14 +16,14 @@ def formatted(value: Cell, kind: str, context: Context, *, null: str = "") -> tu
     if value is None:
         return null, "dim"
     if isinstance(value, bool):
-        return ("true" if value else "false"), "yellow"
+        return ("true" if value else "false"), ""
     if kind == "date" and (date := _date(value)):
-        return date, _STYLES["date"]
+        return date, ""
     if isinstance(value, int | float):
-        return (f"{value:,}" if kind == "number" else str(value)), _STYLES["number"]
+        return (f"{value:,}" if kind == "number" else str(value)), ""
     if isinstance(value, Json):
         return context.line(value.text, len(value.text)) + context.sign("…", "~") * value.cut, "dim"
-    return context.line(value), _STYLES.get(kind, "") if kind in ("url", "path") else ""
+    return context.line(value), _STYLES.get(kind, "")
 
 
 def size(count: float | None) -> str:

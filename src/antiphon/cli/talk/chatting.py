@@ -7,11 +7,11 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from antiphon.cli.talk.commands import Leave, run_command
-from antiphon.cli.talk.echo import echoing
 from antiphon.cli.talk.reader import Reader
 from antiphon.cli.talk.screen import Screen
 from antiphon.conversation import UserTurn
 from antiphon.errors import AntiphonError, NotReadyError
+from antiphon.render.echo import unseen
 from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Asks, Event, NoAnswer, ReturnError
 from antiphon.store.talk import Talk
@@ -126,7 +126,7 @@ class Chatting:
         model = self.talk.session.model
         count = getattr(model, "count_tokens", None)
         if self._loaded is not model and count is not None:
-            with echoing(False):
+            with unseen():
                 count("")
         self._loaded = model
 
@@ -158,4 +158,4 @@ class Chatting:
         if console.color_system is None or console.no_color:
             return f"{name} {sign} "
         # The marks tell the line editor what takes no room.
-        return f"\001\033[1;36m\002{name} {sign}\001\033[0m\002 "
+        return f"\001\033[36m\002{name} {sign}\001\033[0m\002 "

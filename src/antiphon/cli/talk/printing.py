@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
 
 if TYPE_CHECKING:
     from antiphon.session import Event
@@ -49,10 +50,9 @@ def print_text(text: str) -> None:
         click.echo(_encodable(text.removesuffix("\n")))
         return
     from antiphon.render import console
-    from antiphon.render.scroll import Scroll
+    from antiphon.render.scroll import Scroll, markdown
 
-    page = Scroll(console())
-    page.put(page.markdown(text))
+    Scroll(console()).put(markdown(text))
 
 
 def print_json(data: object) -> None:
@@ -61,7 +61,7 @@ def print_json(data: object) -> None:
     from antiphon.views.stream import json_text
 
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    click.echo(json_text(data, 2 if is_terminal(sys.stdout) else None, ascii=not is_utf8(encoding)))
+    echo_json(json_text(data, 2 if is_terminal(sys.stdout) else None, ascii=not is_utf8(encoding)))
 
 
 def drop_output() -> None:

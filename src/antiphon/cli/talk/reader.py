@@ -104,7 +104,8 @@ class Reader:
         readline.set_completer_delims(" \t\n")
         readline.parse_and_bind("tab: complete" if _is_gnu(readline) else "bind ^I rl_complete")
         # Python turns off what makes pasted lines one message instead of several.
-        readline.parse_and_bind("set enable-bracketed-paste on")
+        if os.environ.get("TERM") not in ("dumb", "unknown"):
+            readline.parse_and_bind("set enable-bracketed-paste on")
         if self._history is not None:
             with suppress(OSError):
                 readline.read_history_file(self._history)

@@ -8,7 +8,6 @@ from contextlib import closing
 from rich.console import Console
 from rich.text import Text
 
-from antiphon.cli.talk.echo import echoing
 from antiphon.render.lines import duration, spent
 from antiphon.render.live import LiveView
 from antiphon.render.people import Person
@@ -38,7 +37,7 @@ class Screen:
 
     def follow(self, talk: Talk, events: Generator[Event, None, None], *, with_text: bool = True) -> None:
         """Show what happens until the end; Ctrl-C ends it and is passed on."""
-        with echoing(False), closing(events), LiveView(self.console) as view:
+        with closing(events), LiveView(self.console) as view:
             for event in events:
                 if isinstance(event.body, Asked):
                     self._settle(talk, event.body.question, view)
@@ -61,8 +60,7 @@ class Screen:
             self.note(safe_line(f"{_ENDINGS.get(run.outcome, run.outcome)}{detail}"), "yellow")
         calls = len(run.tool_calls)
         told = [run.model, *([f"{calls} call{'s' if calls > 1 else ''}"] if calls else [])]
-        # Nothing is what models of this machine cost.
-        told += [*spent(run.usage, run.cost or None), duration(seconds)]
+        told += [*spent(run.usage, run.cost), duration(seconds)]
         dot = " · " if self.console.encoding.lower().startswith("utf") else " - "
         self.note(dot.join(told))
 
@@ -70,10 +68,9 @@ class Screen:
         if self.person is None or talk.run is None:
             return
         view.pause()
-        with echoing(True):
-            try:
-                talk.run.settle(question, self.person.answer(question))
-            except KeyboardInterrupt:
-                # The question's line has no end yet.
-                self.console.print()
-                raise
+        try:
+            talk.run.settle(question, self.person.answer(question))
+        except KeyboardInterrupt:
+            # The question's line has no end yet.
+            self.console.print()
+            raise
