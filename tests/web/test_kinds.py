@@ -284,6 +284,7 @@ def test_html_is_source_until_somebody_wants_a_page_and_then_it_can_do_nothing(
     running.leave("done")
     tab = Tab(browser, site)
     page = opened(tab, "runs/r", len(pages))
+    page.wait_for_selector(f"[data-path='{len(pages)}'] .code", state="attached")
     assert page.locator(".code").count() == len(pages)
     assert page.locator("iframe").count() == 0
     assert tab.complaints == []

@@ -5,12 +5,14 @@ import htm from "htm";
 
 export const html = htm.bind(h);
 
-// A component that is fetched when it is first seen.
+// A component that is fetched when it is first seen, or when somebody knows before that it will be.
 export function later(load) {
   let known = null;
-  return (given) => {
+  const Later = (given) => {
     const [Drawn, setDrawn] = useState(() => known);
-    useEffect(() => { if (!Drawn) load().then((found) => { known = found; setDrawn(() => found); }); }, []);
+    useEffect(() => { if (!Drawn) Later.load().then(() => setDrawn(() => known)); }, []);
     return Drawn && html`<${Drawn} ...${given} />`;
   };
+  Later.load = async () => { known ??= await load(); };
+  return Later;
 }

@@ -9,9 +9,9 @@ import { useState } from "preact/hooks";
 import { html, later } from "./html.js";
 import { clean, Piece, visible, words } from "./plain.js";
 import { texts } from "./texts.js";
-import { BODIES } from "./views.js";
 
 export { html };
+export const Drawn = later(() => import("./views.js").then((module) => module.Drawn));
 const Framed = later(() => import("./frame.js").then((module) => module.Framed));
 const KIND = /^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*$/;
 const components = new Map();
@@ -41,9 +41,8 @@ class Own extends Component {
 }
 
 function Body({ view, more, exact }) {
-  const Drawn = BODIES[view.body?.type];
   const inside = [...view.inside ?? []].sort((a, b) => (b.view.priority ?? 0) - (a.view.priority ?? 0));
-  const body = Drawn && html`<${Drawn} body=${view.body} more=${more} exact=${exact} height=${view.maxHeight} title=${words(view.title)} />`;
+  const body = view.body && html`<${Drawn} body=${view.body} more=${more} exact=${exact} height=${view.maxHeight} title=${words(view.title)} />`;
   return html`${view.unfit && html`<p class="quiet">${texts.drawing} ${clean(view.unfit)}</p>`}
     ${view.frame ? html`<${Framed} view=${view}>${body}<//>` : body}
     ${inside.map((each) => html`<${Result} view=${each.view} label=${each.label} exact=${exact} />`)}

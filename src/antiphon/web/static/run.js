@@ -5,7 +5,7 @@ import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Argument, headline, Result, ResultRenderers } from "./renderers.js";
+import { Argument, Drawn, headline, Result, ResultRenderers } from "./renderers.js";
 import { Ago, cost, money, State } from "./runs.js";
 import { ask, inbox, innerOf, main, mayAct, post, problem, run, runLink, sayingAt, stepLink, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
@@ -43,8 +43,8 @@ function Opened({ id, step }) {
   const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
   useEffect(() => {
     let live = true;
-    ask(`${stepAddress(id, step.path)}&rows=${rows}&own=${ResultRenderers.kinds()}`)
-      .then((data) => live && setFound(data), (error) => live && setFailure(error.message));
+    Promise.all([ask(`${stepAddress(id, step.path)}&rows=${rows}&own=${ResultRenderers.kinds()}`), Drawn.load()])
+      .then(([data]) => live && setFound(data), (error) => live && setFailure(error.message));
     return () => { live = false; };
   }, [id, step.path, step.state, rows]);
   if (failure) return html`<p class="failure">${failure}</p>`;

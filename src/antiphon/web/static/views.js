@@ -186,5 +186,10 @@ function Status({ body, more }) {
 
 const Table = later(() => import("./table.js").then((module) => module.Table));
 
-export const BODIES = { text: Text, markdown: Markdown, code: Code, diff: Diff, table: Table, tree: Tree, image: Picture,
+const BODIES = { text: Text, markdown: Markdown, code: Code, diff: Diff, table: Table, tree: Tree, image: Picture,
   files: Files, status: Status, output: Output, failure: Failure, question: Question };
+
+export function Drawn({ body, ...given }) {
+  const Way = BODIES[body.type];
+  return Way && html`<${Way} body=${body} ...${given} />`;
+}
