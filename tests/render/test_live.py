@@ -426,6 +426,7 @@ def test_blocks_lose_nothing(pieces: list[str], data: st.DataObject):
         ("```\na\n\nb\n```\nc\n", ["```\na\n\nb\n```", "c"]),
         ("````\n```\n\nb\n````\n\nc\n", ["````\n```\n\nb\n````", "c"]),
         ("1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b\n", ["1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b"]),
+        ("- a\n```\nx\n\ny\n```\n", ["- a\n```\nx\n\ny\n```"]),
     ],
 )
 def test_what_belongs_together_stays_together(text: str, expected: list[str]):
