@@ -648,6 +648,8 @@ class TestUntrusted:
         (repository / "x.vibe").write_text(f'import {{ x }} from "{path}"\nprint(x)')
         ran = antiphon("run", "x.vibe", "--untrusted")
         assert (ran.code, "leads out of" in ran.err) == (2, True)
+        piped = antiphon("run", "-", "--untrusted", input=(repository / "x.vibe").read_text())
+        assert (piped.code, "leads out of" in piped.err) == (2, True)
 
     def test_a_program_that_is_a_link_to_elsewhere_is_not_run(self, repository: Path) -> None:
         (repository.parent / "m.vibe").write_text("print(1)")

@@ -79,3 +79,17 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
     assert Path("log").read_text() == "once\n"
     assert "not known whether it took effect" in json.dumps(fake.requests[-1].body)
     assert [each["state"] for each in runs()] == ["done"]
+
+
+def test_a_fork_of_an_ask_asks_another_model_and_is_a_conversation_of_its_own(fake: Fake):
+    fake.play(call("run_shell", command="echo hi"), "It says hi.")
+    antiphon("ask", "--tools", "all", "--yes", "What does it say?")
+    steps = json.loads(antiphon("runs", "show", "last", "--json").out)["effects"]
+    second = [each["path"] for each in steps if each["kind"] == "request"][1]
+    fake.play("It greets.")
+    ran = antiphon("runs", "fork", "last", "--at", second, "--model", "openai/gpt-5-mini")
+    assert (ran.code, ran.out) == (0, "It greets.\n"), ran.err
+    assert fake.requests[-1].body["model"] == "gpt-5-mini"
+    assert "hi" in json.dumps(fake.requests[-1].body)
+    logged = json.loads(antiphon("logs", "list", "--json").out)
+    assert [each["turns"] for each in logged] == [3, 3]

@@ -323,6 +323,40 @@ class TestForks:
         wrong = antiphon("runs", "fork", "--at", "77")
         assert (wrong.code, "has no step '77'" in wrong.err) == (2, True)
 
+    def test_a_step_inside_of_another_is_come_to_again(self, fake: Fake):
+        fake.play(call("look"), "Seen.")
+        text = (
+            'model m = { name: "openai-chat/gpt-5", tools: [look] }\n'
+            'tool look(): text @description "Look." { const seen = py() { return "a tree" }; return "{seen}" }\n'
+            'print(do "Go." m)\n'
+        )
+        antiphon("run", program(text))
+        first = last()["id"]
+        inner = next(
+            each["path"]
+            for each in json.loads(antiphon("runs", "show", "--json").out)["effects"]
+            if each["kind"] == "python"
+        )
+        fake.play("Seen anew.")
+        ran = antiphon("runs", "fork", "--at", inner, "--set", "a rock")
+        assert (ran.code, ran.out) == (0, "Seen anew.\n")
+        assert "a rock" in json.dumps(fake.requests[-1].body)
+        assert (last()["fork_of"], last()["fork_at"]) == (first, inner)
+
+    def test_a_row_of_a_batch(self, tmp_path: Path):
+        (tmp_path / "rows.jsonl").write_text('{"n": 1}\n{"n": 2}\n')
+        text = "let n = 0\nconst m = py(n) { return n * 10 }\nm\n"
+        antiphon("map", program(text), str(tmp_path / "rows.jsonl"))
+        row = json.loads(antiphon("runs", "list", "--of", "last", "--json").out)[1]["id"]
+        ran = antiphon("runs", "fork", row, "--at", "1", "--set", "7", "--json")
+        assert (ran.code, json.loads(ran.out)["value"]) == (0, 7)
+
+    def test_what_has_no_forks_says_why(self, tmp_path: Path):
+        (tmp_path / "rows.jsonl").write_text('{"n": 1}\n')
+        antiphon("map", program("let n = 0\nprint(n)\n"), str(tmp_path / "rows.jsonl"))
+        refused = antiphon("runs", "fork", "--at", "1")
+        assert (refused.code, "each row of it is a run of its own" in refused.err) == (2, True)
+
 
 class TestLooking:
     def test_show_has_a_line_for_each_step(self, fake: Fake, monkeypatch: pytest.MonkeyPatch):

@@ -267,10 +267,12 @@ def test_everything_can_be_done_with_the_keyboard(tab: Tab, journal: Journal):
         running.leave("waiting")
     page = tab.go("runs")
     page.wait_for_selector(".runs li >> nth=1")
+    page.wait_for_selector(".find input")
     page.keyboard.press("Tab")
     assert page.evaluate("() => document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_selector("h1:has-text('a')")

@@ -1,60 +1,30 @@
-"""How two runs differ: step by step, by what was asked for and what came of it."""
+"""How two runs differ, as it is printed."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from antiphon._printable import printable_line
-from antiphon._shape import obj
 
 if TYPE_CHECKING:
-    from antiphon.journal import EffectEntry
+    from antiphon.journal.differing import Pair
 
-_ASIDE = {"returned": ("record",), "reply": ("id", "request_id")}
 _SIDES = (("<", "red"), (">", "green"))
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A step that is not the same in both: `what` says whether something else was asked for, or came."""
+def difference_json(pair: Pair) -> dict[str, Any]:
+    """A step that is not the same in both, as JSON data."""
+    from antiphon.cli.telling import effect_json
 
-    path: str
-    what: Literal["asked", "outcome", "first only", "second only"]
-    first: EffectEntry | None
-    second: EffectEntry | None
-
-    def to_json(self) -> dict[str, Any]:
-        """As JSON data."""
-        from antiphon.cli.telling import effect_json
-
-        sides = {"first": self.first, "second": self.second}
-        return {
-            "path": self.path,
-            "what": self.what,
-            **{name: None if side is None else effect_json(side) for name, side in sides.items()},
-        }
+    sides = {"first": pair.first, "second": pair.second}
+    told = {name: None if side is None else effect_json(side) for name, side in sides.items()}
+    return {"path": pair.path, "what": pair.what, **told}
 
 
-def differences(first: Iterable[EffectEntry], second: Iterable[EffectEntry]) -> Generator[Difference]:
-    """Where two runs differ, in the order of the first."""
-    others = {each.path: each for each in second}
-    for one in first:
-        other = others.pop(one.path, None)
-        if other is None:
-            yield Difference(one.path, "first only", one, None)
-        elif (one.kind, one.hash) != (other.kind, other.hash):
-            yield Difference(one.path, "asked", one, other)
-        elif _came(one) != _came(other):
-            yield Difference(one.path, "outcome", one, other)
-    for other in others.values():
-        yield Difference(other.path, "second only", None, other)
-
-
-def print_differences(found: Sequence[Difference]) -> None:
+def print_differences(found: Sequence[Pair]) -> None:
     """Print both sides of each."""
     from antiphon.render.effects import effect_line
 
@@ -67,16 +37,3 @@ def print_differences(found: Sequence[Difference]) -> None:
                 click.echo(click.style(f"  {sign} {printable_line(said)[:400]}", fg=colour))
     if not found:
         click.echo("both did the same", err=True)
-
-
-def _came(entry: EffectEntry) -> Any:
-    from antiphon.effects import outcome_json
-
-    if entry.outcome is None:
-        return entry.state
-    data = outcome_json(entry.outcome)
-    # How long a call took, and what the server calls its answer, is no difference.
-    for kind, fields in _ASIDE.items():
-        if kind in data:
-            return {name: each for name, each in obj(data[kind]).items() if name not in fields}
-    return data

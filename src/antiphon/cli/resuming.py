@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from antiphon._printable import printable
-from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError, StoreError
+from antiphon.errors import AntiphonError, ConfigurationError, NotReadyError
 
 if TYPE_CHECKING:
     from antiphon.journal import Journal, RunEntry
@@ -32,6 +32,7 @@ def go_on_here(
     With a `max_cost`, that is what it may cost from now on.
     """
     from antiphon.cli.carrying import carry_out, gone_on
+    from antiphon.runs.begun import begun_of
 
     if entry.kind in ("team", "turn"):
         return _go_on_with_team(entry)
@@ -104,24 +105,6 @@ def _tell_reuse(journal: Journal, id: str, shelf: KeptRows) -> None:
         click.echo(f"  dropped: {printable(row.path)} {printable(row.kind)}", err=True)
 
 
-def begun_of(entry: RunEntry, journal: Journal) -> Begun:
-    """How a run was begun; a row is begun as the batch that it is part of, with values of its own."""
-    from antiphon.effects.written import decoded
-    from antiphon.errors import FormatError
-    from antiphon.runs.begun import begun_from_json
-
-    if entry.kind == "row":
-        whole = begun_of(journal.find(entry.parent or ""), journal)
-        own = {name: each for name, each in whole.settings.items() if name != "parallel"}
-        return replace(whole, inputs=decoded(entry.begun_as.get("inputs", {})), settings=own)
-    if entry.damage and not entry.begun_as:
-        raise StoreError(f"run {entry.id} cannot be gone on with: {entry.damage}")
-    try:
-        return begun_from_json(entry.begun_as)
-    except FormatError as error:
-        raise ConfigurationError(f"run {entry.id} cannot be gone on with from here: {error}") from None
-
-
 def _enter(directory: str, entry: RunEntry) -> None:
     """Be where it was begun: its files, its configuration, its keys."""
     try:
@@ -145,12 +128,12 @@ def _program(begun: Begun, entry: RunEntry, as_json: bool) -> Any:
         from antiphon.lang.run.program import loads
 
         return loads(begun.source, begun.name, untrusted=untrusted)
-    if not os.path.exists(begun.file):
+    if not begun.is_edited and not os.path.exists(begun.file):
         raise ConfigurationError(
             f"the program {begun.file} of run {entry.id} is gone; its text is kept:"
             f" `antiphon runs show {entry.id} --source > {os.path.basename(begun.file)}`"
         )
-    program = load_program(begun.file, untrusted, as_json)
+    program = load_program(begun.file, untrusted, as_json, begun if begun.is_edited else None)
     if not untrusted:
         check_trust(program, begun.file, as_json)
     return program

@@ -148,10 +148,12 @@ def check_trust(program: Program, file: str, as_json: bool) -> None:
     sys.exit(EXIT_CODES["waiting"])
 
 
-def load_program(file: str, untrusted: bool, as_json: bool) -> Program:
+def load_program(file: str, untrusted: bool, as_json: bool, edited: Begun | None = None) -> Program:
     from antiphon.lang.run.program import load, loads
 
     try:
+        if edited is not None:
+            return loads(edited.source, edited.name, untrusted=untrusted)
         if file == PIPED:
             return loads(programs.read(file).text, programs.STDIN, untrusted=untrusted)
         return load(file, untrusted=untrusted)

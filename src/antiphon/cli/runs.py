@@ -15,7 +15,7 @@ from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import MODEL, RUN
 from antiphon.cli.listing import ListingGroup, moment, one_line, print_rows
-from antiphon.cli.resuming import begun_of, go_on_here
+from antiphon.cli.resuming import go_on_here
 from antiphon.cli.telling import about, columns, effect_json, entry_json, how_to_go_on
 from antiphon.errors import NotReadyError, NotSavedError
 from antiphon.journal.looking import SHOWN
@@ -77,6 +77,8 @@ def show(id: str, full: bool, source: bool, as_json: bool) -> None:
     with _opened() as journal:
         entry = journal.find(id)
         if source:
+            from antiphon.runs.begun import begun_of
+
             click.echo(begun_of(entry, journal).source, nl=False)
             return
         if as_json:
@@ -193,16 +195,12 @@ def fork(
     """Begin another run with what this one did before a step, and go on differently from there."""
     if value is not None and answer is not None:
         raise click.UsageError("`--set` and `--answer` both say what came of the step; give one of them")
-    from antiphon.journal.given import outcome_given
+    from antiphon.runs.forking import Change, forked
 
-    given = value if value is not None else answer
+    change = Change(value if value is not None else answer, model)
     with _opened() as journal:
         entry = journal.find(id)
-        begun = begun_of(entry, journal).to_json()
-        if model is not None:
-            begun["settings"] = {**begun["settings"], "model": model, "every_model": True}
-        outcome = None if given is None else outcome_given(journal, entry.id, at_, given)
-        name = journal.fork(entry.id, at_, outcome, begun)
+        name = forked(journal, entry, at_, change)
         click.echo(f"antiphon: run {name} is a fork of {printable(entry.id)} at {printable(at_)}", err=True)
         sys.exit(go_on_here(journal, journal.find(name), as_json=as_json, wait=wait))
 
@@ -213,13 +211,14 @@ def fork(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def diff(first: str, second: str, as_json: bool) -> None:
     """Compare what two runs did. Exit code: 0 the same, 1 not."""
-    from antiphon.cli.differing import differences, print_differences
+    from antiphon.cli.differing import difference_json, print_differences
+    from antiphon.journal.differing import differences
 
     with _opened() as journal:
         entries = journal.find(first), journal.find(second)
         found = list(differences(*(journal.effects(each.id) for each in entries)))
     if as_json:
-        _print_json([each.to_json() for each in found])
+        _print_json([difference_json(each) for each in found])
     else:
         print_differences(found)
     sys.exit(1 if found else 0)

@@ -53,6 +53,8 @@ def entry_json(entry: RunEntry) -> dict[str, Any]:
         "created": utc(entry.created),
         "updated": utc(entry.updated),
         "parent": entry.parent,
+        "fork_of": entry.fork_of,
+        "fork_at": entry.fork_at,
         "number": entry.number,
         "wake_at": None if entry.wake_at is None else utc(entry.wake_at),
         "cost": entry.cost,

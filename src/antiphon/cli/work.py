@@ -87,9 +87,9 @@ def work(
 
 def _execute(journal: Journal, database: Postgres, limits: Limits | None, id: str) -> None:
     from antiphon.cli.carrying import carry_out_unseen, gone_on
-    from antiphon.cli.resuming import begun_of
     from antiphon.journal.limits import BatchBudget
     from antiphon.lang.syntax.diagnostics import ProgramErrors
+    from antiphon.runs.begun import begun_of
     from antiphon.runs.mapping import begin_anew, not_begun
 
     entry = journal.find(id)
@@ -121,7 +121,7 @@ def _program(begun: Begun) -> tuple[Begun, Program]:
     from antiphon.runs.begun import PIPED, kept_program
 
     untrusted = bool(begun.settings.get("untrusted"))
-    if begun.file == PIPED:
+    if begun.file == PIPED or begun.is_edited:
         return begun, loads(begun.source, begun.name, untrusted=untrusted)
     places = (os.path.join(begun.directory, begun.file), os.path.abspath(begun.file))
     file = next((each for each in places if os.path.exists(each)), None)

@@ -56,10 +56,7 @@ class Running:
 
     def describe(self, **about: Any) -> None:
         """Say more of how it was begun."""
-        body = as_text({**self.journal.find(self.id).begun_as, **about})
-        ((before,),) = self.journal.read("SELECT begun_as FROM runs WHERE id = ?", (self.id,))
-        if self.journal.raw(before).startswith(MARK):
-            body = self.journal.seal.close(body)
+        body = self.journal.begun_like(self.id, as_text({**self.journal.find(self.id).begun_as, **about}))
         self.journal.write(
             self.id, self._epoch, "UPDATE runs SET begun_as = ? WHERE id = (SELECT run FROM at)", (body,)
         )
@@ -341,7 +338,7 @@ class Journal(Records):
 
     def fork(self, id: str, at: str, given: Outcome | None = None, begun_as: Mapping[str, Any] | None = None) -> str:
         """A new run that has done what another had done before a step; of that step comes what is `given`."""
-        body, now = None if begun_as is None else as_text(begun_as), self.now()
+        body, now = None if begun_as is None else self.begun_like(id, as_text(begun_as)), self.now()
         outcome = None if given is None else self.closed_as(id, at, given)
         with self._database.writing() as connection:
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
@@ -350,16 +347,9 @@ class Journal(Records):
             if body is not None:
                 self._keep(connection, body)
             name = _free(connection)
-            connection.execute(
-                "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as)"
-                " SELECT ?, 'ready', ?, ?, 0, '', kind, title, coalesce(?, begun_as) FROM runs WHERE id = ?",
-                (name, now, now, body and _name(body), id),
-            )
-            columns = "path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
-            connection.execute(
-                f"INSERT INTO effects (run, {columns}) SELECT ?, {columns} FROM effects WHERE run = ? AND seq < ?",
-                (name, id, found[0] + (given is not None)),
-            )
+            connection.execute(_FORK, (name, now, now, body and _name(body), at, id))
+            connection.execute(_TAKE_OVER, (name, id, found[0] + (given is not None), at))
+            connection.execute(_BEGIN_AGAIN, (name, at))
             if outcome is not None:
                 self._keep(connection, outcome)
                 connection.execute(
@@ -386,6 +376,11 @@ class Journal(Records):
         body = self.withheld.out(as_text(outcome_json(outcome)))
         asked = self.read("SELECT effect FROM effects WHERE run = ? AND path = ?", (id, path))
         return self.seal.close(body) if asked and self.raw(asked[0][0]).startswith(MARK) else body
+
+    def begun_like(self, id: str, body: str) -> str:
+        """How a run was begun, as it is written down: sealed, where that of this one is."""
+        kept = self.read("SELECT begun_as FROM runs WHERE id = ?", (id,))
+        return self.seal.close(body) if kept and self.raw(kept[0][0]).startswith(MARK) else body
 
     def write(
         self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = ()
@@ -430,6 +425,23 @@ class Journal(Records):
         return min([*moments, *([] if held is None else [held])], default=None)
 
 
+#: A row of a batch that is forked is a program of its own.
+_FORK = (
+    "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
+    " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
+    " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
+)
+_OF_STEP = "path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
+#: What somebody is still at is none of what was done: the fork does it by itself.
+_TAKE_OVER = (
+    f"INSERT INTO effects (run, {_OF_STEP}) SELECT ?, {_OF_STEP} FROM effects"
+    " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
+)
+#: What a step is inside of is not over before that is: it is begun again to get there.
+_BEGIN_AGAIN = (
+    "UPDATE effects SET state = 'waiting', outcome = NULL, ended = NULL, cost = NULL"
+    " WHERE run = ? AND substr(?, 1, length(path) + 1) = path || '/'"
+)
 #: What was set aside of a run is of no more use.
 _REPLACE = "UPDATE runs SET state = 'replaced' WHERE parent = ? AND kind = 'earlier' AND state = 'shelved'"
 _USED = " UNION ".join(

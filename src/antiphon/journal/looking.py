@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: The columns that `run_entry` takes, in its order; the sums are of what a run itself has done.
 COLUMNS = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending,"
+    "id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, fork_of, fork_at,"
     " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
     " (SELECT count(*) FROM effects WHERE run = id)"
 )
@@ -41,7 +41,8 @@ class RunEntry:
     """What the journal knows of a run. `waiting` are its open questions, `wake_at` is when it wants to go on.
 
     `begun_as` is what it was begun with, `ending` how it ended; `cost` is of the models it asked, `None` where it
-    asked none whose price is known. `damage` says what of it cannot be read, and why.
+    asked none whose price is known. A fork took over what the run `fork_of` did before its step `fork_at`. `damage`
+    says what of it cannot be read, and why.
     """
 
     id: str
@@ -59,6 +60,8 @@ class RunEntry:
     cost: float | None
     effects: int
     waiting: tuple[QuestionEntry, ...]
+    fork_of: str | None = None
+    fork_at: str | None = None
     damage: str = ""
 
 
@@ -102,7 +105,7 @@ class _Whole:
 
 def run_entry(journal: Records, row: tuple[Any, ...]) -> RunEntry:
     """A run from its row; as much of it as can be read."""
-    id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, cost, count = row
+    id, state, kind, title, created, updated, parent, number, wake_at, owner, begun_as, ending, *fork, cost, count = row
     whole, what = _Whole(), f"run {id}"
     none: tuple[QuestionEntry, ...] = ()
     waiting = whole(lambda: journal.questions(id, SHOWN), none) if state in ("waiting", "ready") else ()
@@ -110,7 +113,7 @@ def run_entry(journal: Records, row: tuple[Any, ...]) -> RunEntry:
     how = None if ending is None else whole(lambda: _data(journal, ending, what), {})
     times = whole.number(created, what), whole.number(updated, what)
     wakes = whole.number(wake_at, what, None)
-    read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting)
+    read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting, *fork)
     return RunEntry(id, str(state), str(kind), str(title), *read, damage="; ".join(whole.damage))
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from antiphon._places import user_directory
 from antiphon._shape import arr, obj, string
-from antiphon.errors import FormatError
+from antiphon.effects.written import decoded
+from antiphon.errors import ConfigurationError, FormatError, StoreError
 
 if TYPE_CHECKING:
+    from antiphon.journal import Journal, RunEntry
     from antiphon.lang.run import Program
 
 _SETTINGS = {
@@ -37,6 +39,8 @@ class Begun:
     inputs: dict[str, Any] = field(default_factory=dict[str, Any])
     #: What else was wished for: the model, limits, whether all calls are allowed.
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    #: Whether its text is the one in `sources`, whatever is in its file: somebody has changed it for this run alone.
+    is_edited: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """As JSON data."""
@@ -63,7 +67,22 @@ def begun_from_json(data: Mapping[str, Any]) -> Begun:
         [string(each) for each in arr(data.get("arguments"))],
         obj(data.get("inputs")),
         obj(data.get("settings")),
+        data.get("is_edited") is True,
     )
+
+
+def begun_of(entry: RunEntry, journal: Journal) -> Begun:
+    """How a run was begun; a row is begun as the batch that it is part of, with values of its own."""
+    if entry.kind == "row":
+        whole = begun_of(journal.find(entry.parent or ""), journal)
+        own = {name: each for name, each in whole.settings.items() if name != "parallel"}
+        return replace(whole, inputs=decoded(entry.begun_as.get("inputs", {})), settings=own)
+    if entry.damage and not entry.begun_as:
+        raise StoreError(f"run {entry.id} cannot be gone on with: {entry.damage}")
+    try:
+        return begun_from_json(entry.begun_as)
+    except FormatError as error:
+        raise ConfigurationError(f"run {entry.id} cannot be gone on with from here: {error}") from None
 
 
 def sources_of(program: Program) -> dict[str, str]:

@@ -125,10 +125,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX messages_questions ON messages (channel, id) WHERE kind = 'question'",
         "CREATE INDEX messages_answers ON messages (reply_to) WHERE kind = 'answer'",
     ),
+    (
+        # Which run another one has gone on from, and at which of its steps.
+        "ALTER TABLE runs ADD COLUMN fork_of TEXT",
+        "ALTER TABLE runs ADD COLUMN fork_at TEXT",
+    ),
+    (
+        # The newest runs that are part of no other: PostgreSQL has another index for it.
+        "CREATE INDEX runs_newest ON runs (parent, created, id)",
+    ),
 )
 
 #: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.
-RUNS = (MIGRATIONS[1], MIGRATIONS[3])
+RUNS = (MIGRATIONS[1], MIGRATIONS[3], MIGRATIONS[5])
 
 #: Before a statement that is done only for a run that is still ours: the run, if it is at its epoch, is `at`.
 AT = "WITH at (run) AS (SELECT id FROM runs WHERE id = ? AND epoch = ?)"

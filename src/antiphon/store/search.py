@@ -6,7 +6,7 @@ import re
 import sqlite3
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -42,7 +42,7 @@ class Excerpt:
 
 def text_of(turn: Turn) -> str:
     """What can be found of a turn: what was said, called and answered, but not what was thought."""
-    pieces = [piece for part in turn.parts for piece in _said(part)]
+    pieces = [piece for part in turn.parts for piece in said(part)]
     if isinstance(turn, AssistantTurn):
         pieces += [result.text for result in turn.results]
     return "\n".join(piece for piece in pieces if piece.strip())
@@ -66,31 +66,13 @@ def matching(connection: sqlite3.Connection, wanted: tuple[str, ...], *, indexed
     return {id: counts.most_common(1)[0][0] for id, counts in found.items()}
 
 
-def excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
-    """The piece of a text around the first of the terms in it."""
-    pattern = re.compile("|".join(_patterns(wanted)))
-    first = pattern.search(_folded(text))
-    start = max(0, first.start() - _BEFORE) if first else 0
-    stop = start + _BEFORE + _AFTER
-    words = " ".join(text[start:stop].split())
-    shown = f"{'…' if start else ''}{words}{'…' if stop < len(text) else ''}"
-    return Excerpt(shown, tuple(found.span() for found in pattern.finditer(_folded(shown)) if found[0]))
+def found_in(text: str, wanted: Iterable[str]) -> set[str]:
+    """Those of the terms that a text has in it, as the index would find them."""
+    folded = _folded(text)
+    return {term for term in wanted if re.search(_phrase(term), folded)}
 
 
-def _said(part: Text | Image | Chat | Foreign | Reasoning | ToolCall) -> Iterator[str]:
-    match part:
-        case Chat():
-            yield part.attributed
-        case Text() | Foreign():
-            yield part.text
-        case ToolCall():
-            yield part.name
-            yield from _strings(part.arguments)
-        case Image() | Reasoning():
-            pass
-
-
-def _strings(value: object) -> Iterator[str]:
+def strings(value: object) -> Iterator[str]:
     """Every text and number in JSON data, however deep."""
     waiting: list[object] = [value]
     while waiting:
@@ -102,6 +84,31 @@ def _strings(value: object) -> Iterator[str]:
             waiting += reversed(cast(list[object], value))
         elif isinstance(value, str | int | float) and not isinstance(value, bool):
             yield clean(str(value))
+
+
+def excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
+    """The piece of a text around the first of the terms in it."""
+    pattern = re.compile("|".join(_patterns(wanted)))
+    first = pattern.search(_folded(text))
+    start = max(0, first.start() - _BEFORE) if first else 0
+    stop = start + _BEFORE + _AFTER
+    words = " ".join(text[start:stop].split())
+    shown = f"{'…' if start else ''}{words}{'…' if stop < len(text) else ''}"
+    return Excerpt(shown, tuple(found.span() for found in pattern.finditer(_folded(shown)) if found[0]))
+
+
+def said(part: Text | Image | Chat | Foreign | Reasoning | ToolCall) -> Iterator[str]:
+    """What can be found of a part."""
+    match part:
+        case Chat():
+            yield part.attributed
+        case Text() | Foreign():
+            yield part.text
+        case ToolCall():
+            yield part.name
+            yield from strings(part.arguments)
+        case Image() | Reasoning():
+            pass
 
 
 def _turns_with(connection: sqlite3.Connection, term: str, indexed: bool) -> Iterator[tuple[str, int]]:
@@ -126,6 +133,13 @@ def _patterns(wanted: tuple[str, ...]) -> Iterator[str]:
             yield from (rf"(?<![^\W_]){re.escape(word)}" for word in _WORD.findall(_folded(term)))
         else:
             yield re.escape(_folded(term))
+
+
+def _phrase(term: str) -> str:
+    """What finds a term in a text: its words one after another, the last of which may go on."""
+    if not _is_indexed(term):
+        return re.escape(_folded(term))
+    return r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, _WORD.findall(_folded(term))))
 
 
 class _Fold(dict[int, str]):

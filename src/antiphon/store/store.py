@@ -134,19 +134,21 @@ class Store:
         query: str | None = None,
         model: str | None = None,
         since: datetime | None = None,
+        after: str | None = None,
     ) -> Sequence[Entry]:
         """The newest conversations first: those in which all words and "quoted phrases" of `query` are said.
 
-        `model` is a part of a model's name; `since` is when a conversation was last changed.
+        `model` is a part of a model's name; `since` is when a conversation was last changed; `after` is the last one of
+        a list that is gone on with.
         """
         if not self.path.exists():
             return []
         wanted = terms(query or "")
         with self._database.reading() as connection:
             if not wanted:
-                return [Entry.read(row) for row in islice(_newest(connection, model, since), limit)]
+                return [Entry.read(row) for row in islice(_newest(connection, model, since, after), limit)]
             places = matching(connection, wanted, indexed=self._database.indexed)
-            chosen = (row for row in _newest(connection, model, since) if row[0] in places)
+            chosen = (row for row in _newest(connection, model, since, after) if row[0] in places)
             return [
                 Entry.read(row, excerpt(_said(connection, row[0], places[row[0]]), wanted))
                 for row in islice(chosen, limit)
@@ -250,12 +252,15 @@ def _spend(connection: sqlite3.Connection, id: str, usage: Usage | None, cost: f
             connection.execute(sql, (amount, id))
 
 
-def _newest(connection: sqlite3.Connection, model: str | None, since: datetime | None) -> Iterator[tuple[Any, ...]]:
+def _newest(
+    connection: sqlite3.Connection, model: str | None, since: datetime | None, after: str | None
+) -> Iterator[tuple[Any, ...]]:
+    rest = " AND (updated, id) < (SELECT updated, id FROM conversations WHERE id = :after)" if after else ""
     return connection.execute(
         f"SELECT {COLUMNS} FROM conversations"
         " WHERE (:model IS NULL OR instr(lower(models), lower(:model))) AND (:since IS NULL OR updated >= :since)"
-        " ORDER BY updated DESC, id DESC",
-        {"model": model and clean(model), "since": since and since.timestamp()},
+        f"{rest} ORDER BY updated DESC, id DESC",
+        {"model": model and clean(model), "since": since and since.timestamp(), "after": after},
     )
 
 

@@ -62,7 +62,8 @@ class TalkJournal(Journal):
         return self.running
 
     def go_on(self, id: str, *, by_force: bool = False, other_model: bool = False) -> Running:
-        """Take a run that is there."""
+        """Take a run that is there; a fork may have asked another model before."""
+        other_model = other_model or bool(self.find(id).begun_as.get("every_model"))
         self.running = super().go_on(id, by_force=by_force, other_model=other_model)
         return self.running
 

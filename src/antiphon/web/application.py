@@ -59,7 +59,7 @@ def app(
         from starlette.routing import Route
     except ImportError as error:
         raise missing(error) from None
-    from antiphon.web import agui, frames, teams
+    from antiphon.web import agui, compared, conversations, forking, frames, search, teams
     from antiphon.web import programs as startable
     from antiphon.web.chat import Chats
     from antiphon.web.chat_routes import routes as chat_routes
@@ -80,7 +80,10 @@ def app(
     starlette = Starlette(
         routes=[
             Route("/api/me", routes.me),
-            Route("/api/runs", routes.runs),
+            *search.routes(known),
+            *conversations.routes(known),
+            *compared.routes(known),
+            *forking.routes(known, going),
             Route("/api/inbox", routes.inbox),
             Route("/api/events", routes.events),
             Route(f"{run}/events", routes.events),
@@ -126,13 +129,6 @@ class _Routes:
 
         who = request.scope[WHO]
         return answer({"name": who.name, "mayAct": who.may_act})
-
-    def runs(self, request: Request) -> Response:
-        from antiphon.web.sent import answer, number
-        from antiphon.web.stored import runs
-
-        asked = request.query_params
-        return answer({"runs": runs(self._journal, asked.get("of"), number(asked, "after", 0))})
 
     def inbox(self, request: Request) -> Response:  # noqa: ARG002
         from antiphon.web.inbox import inbox

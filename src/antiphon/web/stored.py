@@ -18,7 +18,7 @@ LISTED = 200
 #: The columns of a step, in the order that `steps` takes them.
 STEP = "seq, path, kind, hash, effect, state, outcome, began, ended, cost, attempt"
 _RUN = (
-    "id, state, kind, title, created, updated, parent, number, wake_at, owner, ending,"
+    "id, state, kind, title, created, updated, parent, number, wake_at, fork_of, fork_at, owner, ending,"
     " (SELECT sum(cost) FROM effects WHERE run = id AND kind = 'request'),"
     " (SELECT count(*) FROM effects WHERE run = id AND kind = 'request' AND state = 'done' AND cost IS NULL),"
     " (SELECT count(*) FROM effects WHERE run = id),"
@@ -32,18 +32,23 @@ _COST_OF_PARTS = (
     " SELECT sum(cost), count(*) - count(cost) FROM effects JOIN below ON run = below.id"
     " WHERE kind = 'request' AND state = 'done'"
 )
-_NAMES = ("id", "state", "kind", "title", "created", "updated", "parent", "number", "wakeAt")
+_NAMES = ("id", "state", "kind", "title", "created", "updated", "parent", "number", "wakeAt", "forkOf", "forkAt")
+
+#: Runs that are part of no other.
+_ALONE: tuple[str, tuple[Any, ...]] = ("parent IS NULL", ())
 
 
-def runs(journal: Journal, parent: str | None = None, after: int = 0) -> list[dict[str, Any]]:
-    """Runs, the newest first; with a `parent`, those that are part of it, `after` so many that are known."""
-    if parent is None:
-        rows = journal.read(
-            f"SELECT {_RUN} FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}", ()
-        )
-    else:
-        part = f"LIMIT {LISTED} OFFSET {int(after)}"
-        rows = journal.read(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
+def runs(journal: Journal, which: tuple[str, tuple[Any, ...]] = _ALONE) -> list[dict[str, Any]]:
+    """Runs, the newest first; `which` is a condition and its values."""
+    where, values = which
+    rows = journal.read(f"SELECT {_RUN} FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {LISTED}", values)
+    return [_run(journal, row) for row in rows]
+
+
+def parts(journal: Journal, parent: str, after: int = 0) -> list[dict[str, Any]]:
+    """The runs that are part of one, `after` so many that are known."""
+    part = f"LIMIT {LISTED} OFFSET {int(after)}"
+    rows = journal.read(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY number, id {part}", (parent,))
     return [_run(journal, row) for row in rows]
 
 
@@ -105,8 +110,8 @@ def is_sealed(journal: Journal, kept: str | None) -> bool:
 
 
 def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
-    known = dict(zip(_NAMES, row[:9], strict=True))
-    owner, ending, cost, unpriced, steps, waiting, parts = row[9:]
+    known = dict(zip(_NAMES, row[:11], strict=True))
+    owner, ending, cost, unpriced, steps, waiting, parts = row[11:]
     is_run = bool(owner) and is_there(owner)
     told = {"cost": cost, "unpriced": unpriced, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}
     return {**known, **told, **_ending(journal, row[0], ending)}

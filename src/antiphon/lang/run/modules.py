@@ -69,6 +69,8 @@ class Modules:
 
     def add(self, source: Source, *, for_tests: bool = False) -> Compiled:
         """A module from its text; `for_tests` leaves out what its top level does."""
+        # A text that came from nowhere is where we are.
+        self._inside = self._inside or Path(source.name).parent.resolve()
         self._loading.append(source.name)
         try:
             with _without_collector():

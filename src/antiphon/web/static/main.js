@@ -16,6 +16,8 @@ const LATER = {
   chat: () => import("./chat.js"),
   start: () => import("./start.js"),
   teams: () => import("./teams.js"),
+  conversations: () => import("./conversations.js"),
+  compare: () => import("./compare.js"),
 };
 
 const FETCHED = {};
@@ -39,7 +41,7 @@ function Top() {
   const { name } = where(), count = inbox.value?.length ?? 0;
   const tab = (to, label, more) => html`<a href=${`#/${to}`} aria-current=${name === to ? "page" : null}>${label}${more}</a>`;
   return html`<header class="top"><a class="brand" href="#/runs">${texts.name}</a>
-    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("chat", texts.chat.name)}${tab("start", texts.start.tab)}${tab("teams", texts.teams.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
+    <nav aria-label=${texts.main}>${tab("runs", texts.runs)}${tab("chat", texts.chat.name)}${tab("conversations", texts.past.conversations)}${tab("start", texts.start.tab)}${tab("teams", texts.teams.name)}${tab("inbox", texts.inbox, count > 0 && html`<span class="count" aria-label=${texts.waiting(count)}>${count}</span>`)}</nav>
     ${me.value.name && html`<span class="quiet me">${texts.people.me(me.value.name, me.value.mayAct)}</span>`}
     <label class="theme"><span class="hidden">${texts.theme}</span><select value=${theme.value} onChange=${(event) => choose(event.target.value)}>
       ${Object.entries(texts.themes).map(([key, label]) => html`<option value=${key} selected=${theme.value === key}>${label}</option>`)}</select></label></header>`;

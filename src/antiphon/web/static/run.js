@@ -1,14 +1,48 @@
 // A run: its steps as they happen, each under what it is part of; opened, with all that came of it.
+import { computed } from "@preact/signals";
 import { Component } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html, later } from "./html.js";
 import { Waiting } from "./inbox.js";
+import { Line, stateOf } from "./line.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Argument, Drawn, headline, Result, ResultRenderers } from "./renderers.js";
-import { Ago, cost, money, State } from "./runs.js";
-import { ask, inbox, innerOf, main, mayAct, post, problem, run, runLink, sayingAt, stepLink, teamLink, where } from "./state.js";
+import { Argument, Drawn, Result, ResultRenderers } from "./renderers.js";
+import { Ago, cost, State } from "./runs.js";
+import { ask, at, inbox, innerOf, main, mayAct, order, post, problem, run, runLink, sayingAt, stepLink, steps, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
+
+const words = texts.past;
+
+// The run as it stood before the step was begun that comes after the one which is looked at.
+const then = computed(() => {
+  if (at.value === null) return null;
+  const next = order.value.find((path) => steps.get(path).peek().seq > at.value);
+  return next === undefined ? null : { seq: at.value, moment: steps.get(next).peek().began };
+});
+
+// A step as it stood then: what was not over yet had no outcome.
+function stood(store, step) {
+  const moment = store === main ? then.value?.moment : undefined;
+  if (step === undefined || moment === undefined || (step.ended != null && step.ended <= moment)) return step;
+  const { seq, path, kind, head, given, about, isPrivate, attempt, began } = step;
+  return { seq, path, kind, head, given, about, isPrivate, attempt, began, state: kind === "person" ? "waiting" : "begun", isThen: true };
+}
+
+// The steps inside of one, as far as they had been begun.
+function innerThen(store, path) {
+  const all = innerOf(store, path).value;
+  return store === main && then.value ? all.filter((each) => store.steps.get(each).peek().seq <= then.value.seq) : all;
+}
+
+const past = (name) => later(() => import("./past.js").then((module) => module[name]));
+const Fork = past("Fork"), Slider = past("Slider");
+
+function ForkHere({ id, path }) {
+  const [open, setOpen] = useState(false);
+  return html`<details class="forking" onToggle=${(event) => event.target === event.currentTarget && setOpen(event.target.open)}><summary>${words.fork}</summary>
+    ${open && html`<${Fork} id=${id} path=${path} />`}</details>`;
+}
 
 // What is seldom looked at is fetched then.
 const looking = (name) => later(() => import("./looking.js").then((module) => module[name]));
@@ -26,9 +60,6 @@ export function Elapsed({ run }) {
   return html`<span class="elapsed" title=${texts.live.elapsed}>${texts.live.lasted(seconds)}</span>`;
 }
 
-const lasted = (step) => step.ended == null ? "" : step.ended - step.began < 1 ? `${Math.round((step.ended - step.began) * 1000)} ms`
-  : `${(step.ended - step.began).toFixed(1)} s`;
-
 const stepAddress = (id, path) => `api/runs/${encodeURIComponent(id)}/step?path=${encodeURIComponent(path)}`;
 
 function Raw({ id, path }) {
@@ -39,7 +70,7 @@ function Raw({ id, path }) {
     ${found?.map((each) => html`<p class="group">${texts.rawNames[each.name]}</p><${Result} view=${each.view} />`)}</details>`;
 }
 
-function Opened({ id, step }) {
+export function Opened({ id, step }) {
   const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
   useEffect(() => {
     let live = true;
@@ -51,7 +82,7 @@ function Opened({ id, step }) {
   if (!found) return html`<p class="quiet">${texts.loading}</p>`;
   if (found.isPrivate) return html`<p class="quiet">${texts.private}</p>`;
   const more = (wanted) => wanted > rows && setRows(wanted);
-  const views = [...found.views].sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0));
+  const views = step.isThen ? [] : [...found.views].sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0));
   return html`<div class="opened">
     ${found.damage && html`<p class="failure">${found.damage}</p>`}
     ${found.call?.change && html`<${Result} view=${found.call.change} />`}
@@ -59,7 +90,8 @@ function Opened({ id, step }) {
     ${views.map((view) => html`<${Result} view=${view} more=${more} />`)}
     <p class="ends"><a href=${stepLink(id, step.path)}>${texts.link}</a></p>
     ${!found.damage && step.kind === "request" && html`<${Shown} id=${id} path=${step.path} />`}
-    ${!found.damage && html`<${Raw} id=${id} path=${step.path} />`}
+    ${!found.damage && !step.isThen && html`<${Raw} id=${id} path=${step.path} />`}
+    ${mayAct.value && html`<${ForkHere} id=${id} path=${step.path} />`}
   </div>`;
 }
 
@@ -75,21 +107,7 @@ function useSeen(wanted) {
   return [box, seen];
 }
 
-// A call that came back with a failure has failed for whoever looks.
-const stateOf = (step) => step.state === "done" && step.came?.state === "failed" ? "failed" : step.state;
 const opens = (step) => step.came?.collapsed === false || (stateOf(step) === "failed" && step.came?.collapsed !== true);
-
-function Line({ step }) {
-  const facts = [lasted(step), step.outputTokens != null || step.inputTokens != null ? texts.tokens(step.inputTokens, step.outputTokens) : "",
-    step.kind === "request" && step.state === "done" && step.cost == null && !step.isPrivate ? texts.live.unpriced : money(step.cost), step.attempt > 1 ? texts.attempt(step.attempt) : ""].filter(Boolean);
-  return html`<span class=${`dot ${stateOf(step)}`} role="img" aria-label=${texts.states[stateOf(step)] ?? step.state}></span>
-    <span class="kind">${texts.kinds[step.kind] ?? step.kind}</span>
-    <span class="what">${step.isPrivate ? html`<span class="quiet">${texts.private}</span>` : html`<strong>${clean(step.head)}</strong>`}
-      ${step.given && step.given !== "{}" && html` <code class="given">${clean(step.given)}</code>`}
-      ${step.calls?.length ? html` <span class="quiet">${texts.calls(step.calls.map(clean))}</span>` : null}
-      ${step.came && html` <span class="came">${headline(step.came)}</span>`}${step.damage && html` <span class="bad">${step.damage}</span>`}</span>
-    <span class="quiet facts">${facts.join(" · ")}</span>`;
-}
 
 // What is being said at a step that is not over.
 function Spoken({ store, step }) {
@@ -98,8 +116,8 @@ function Spoken({ store, step }) {
 }
 
 function Step({ store, path, target }) {
-  const step = store.steps.get(path)?.value, id = store.id;
-  const inner = innerOf(store, path).value;
+  const step = stood(store, store.steps.get(path)?.value), id = store.id;
+  const inner = innerThen(store, path);
   const [chosen, setChosen] = useState(null), [unfolded, setUnfolded] = useState(true);
   const box = useRef(null);
   const open = chosen ?? (path === target || (step !== undefined && opens(step)));
@@ -132,7 +150,7 @@ function Listed({ store, paths, target }) {
   return slices;
 }
 
-export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria-label=${texts.steps}><${Listed} store=${store} paths=${innerOf(store, "").value} target=${target} /></ol>`;
+export const Steps = ({ store, target }) => html`<ol class="steps" data-nav aria-label=${texts.steps}><${Listed} store=${store} paths=${innerThen(store, "")} target=${target} /></ol>`;
 
 function GoOn({ id }) {
   const [done, setDone] = useState("");
@@ -150,12 +168,14 @@ export function Run({ id }) {
   return html`<header class="head" data-run=${id}><div><h1>${clean(known.title) || id}</h1>
       <p class="quiet facts"><${State} of=${known.state} /><code>${id}</code><span>${known.kind}</span><span>${texts.steps_(known.steps)}</span><${Elapsed} run=${known} /><span class="cost">${cost(known.cost, known.unpriced)}</span>${known.partsCost != null || known.partsUnpriced
         ? html`<span class="cost-of-all">${texts.live.withParts(cost((known.cost ?? 0) + (known.partsCost ?? 0), known.unpriced + known.partsUnpriced))}</span>` : null}<${Ago} at=${known.created} />
-      ${known.parent && html`<span>${texts.partOf} <a href=${(known.kind === "turn" ? teamLink : runLink)(known.parent)}>${known.parent}</a></span>`}</p></div></header>
-    ${known.failure && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
+      ${known.parent && html`<span>${texts.partOf} <a href=${(known.kind === "turn" ? teamLink : runLink)(known.parent)}>${known.parent}</a></span>`}
+      ${known.forkOf && html`<span class="forkOf">${words.forkOf} <a href=${runLink(known.forkOf)}>${known.forkOf}</a> ${words.at} <a href=${stepLink(known.forkOf, known.forkAt)}><code>${clean(known.forkAt)}</code></a></span><a href=${`#/compare/${encodeURIComponent(known.forkOf)}/${encodeURIComponent(id)}`}>${words.withOriginal}</a>`}</p></div></header>
+    ${known.failure && !then.value && html`<p class="failure"><strong>${texts.failed}:</strong> ${clean(known.failure)}</p>`}
     ${known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}
     ${resumable && mayAct.value && html`<${GoOn} id=${id} />`}
     ${waits.map((each) => html`<${Waiting} key=${`${each.run}\n${each.path}`} item=${each} />`)}
     ${main.changes.value > 0 && html`<${Changes} store=${main} />`}
     ${known.parts > 0 && html`<${Parts} run=${known} />`}
+    ${order.value.length > 1 && html`<${Slider} id=${id} then=${then.value} />`}
     <${Steps} store=${main} target=${path} />`;
 }

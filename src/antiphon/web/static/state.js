@@ -194,12 +194,22 @@ export function fold(id) {
 }
 
 document.addEventListener("visibilitychange", () => { if (document.hidden) close(); else open(); });
-addEventListener("hashchange", () => { place.value = location.hash; });
+// The number of the step at which somebody looks at a run; none, where all of it is seen.
+export const at = signal(null);
+export const moved = () => {
+  place.value = location.hash;
+  const asked = where().asked.get("at");
+  at.value = /^\d{1,9}$/.test(asked ?? "") ? Number(asked) : null;
+};
+addEventListener("hashchange", moved);
 
+// The view, the run and the step that an address names; `asked` is what is said behind a question mark.
 export function where() {
-  const [name = "", ...rest] = place.value.replace(/^#\/?/, "").split("/").map((each) => { try { return decodeURIComponent(each); } catch { return each; } });
-  return { name: name || "runs", id: rest[0] ?? null, path: rest[1] ?? null };
+  const [address, asked] = place.value.replace(/^#\/?/, "").split("?");
+  const [name = "", ...rest] = address.split("/").map((each) => { try { return decodeURIComponent(each); } catch { return each; } });
+  return { name: name || "runs", id: rest[0] || null, path: rest[1] ?? null, asked: new URLSearchParams(asked) };
 }
+moved();
 export const runLink = (id) => `#/runs/${encodeURIComponent(id)}`;
 export const teamLink = (id) => `#/teams/${encodeURIComponent(id)}`;
 export const stepLink = (id, path) => `${runLink(id)}/${encodeURIComponent(path)}`;

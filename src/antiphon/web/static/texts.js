@@ -1,5 +1,5 @@
 // Every word of the page.
-const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
+export const count = (number, one, many = `${one}s`) => `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
 
 export const texts = {
   name: "Antiphon",
@@ -20,7 +20,6 @@ export const texts = {
   ago: (seconds) => seconds < 60 ? "just now"
     : seconds < 3600 ? `${Math.floor(seconds / 60)} min ago`
     : seconds < 86400 ? `${Math.floor(seconds / 3600)} h ago` : `${Math.floor(seconds / 86400)} d ago`,
-  filterRuns: "Filter runs",
   steps_: (number) => count(number, "step"),
   inside: (number) => `${count(number, "step")} inside`,
   parts: (number) => `${count(number, "run")} that ${number === 1 ? "is" : "are"} part of this one`,
@@ -239,5 +238,13 @@ export const texts = {
     many: "A message has at most 10 images.",
     notShown: "An image that is not shown here:",
     seconds: (number) => `${number < 10 ? number.toFixed(1) : Math.round(number)} s`,
+  },
+  past: {
+    conversations: "Conversations",
+    choose: (name) => `Choose ${name} to be compared`,
+    fork: "Fork from here",
+    forkOf: "Fork of",
+    at: "at",
+    withOriginal: "Compare with the original",
   },
 };

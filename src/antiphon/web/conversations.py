@@ -1,0 +1,115 @@
+"""Saved conversations: listed, searched as `antiphon logs` does, and opened turn by turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antiphon.conversation import (
+    AssistantTurn,
+    Chat,
+    Conversation,
+    Foreign,
+    Image,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserTurn,
+)
+from antiphon.errors import OptionError
+from antiphon.results import image
+from antiphon.store import Store
+from antiphon.views import results_of
+from antiphon.web.sent import answer
+from antiphon.web.steps import called, drawn
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from antiphon.journal import Journal
+    from antiphon.store import Entry
+
+#: So many are listed at once, and so many turns are opened.
+_LISTED, _TURNS = 100, 40
+#: So much of a text is sent, in characters.
+_TEXT = 200_000
+_ROWS = 200
+
+
+def routes(journal: Journal) -> list[Route]:
+    """Where conversations are listed and opened: those in the file of the journal, or else the user's own."""
+    from starlette.routing import Route
+
+    store = Store() if journal.is_shared else Store(journal.file.path)
+
+    def listed(request: Request) -> Response:
+        asked = request.query_params
+        found = store.list(_LISTED, query=asked.get("q"), after=asked.get("after"))
+        more = found[-1].id if len(found) == _LISTED else None
+        return answer({"conversations": [_entry(each) for each in found], "next": more})
+
+    def opened(request: Request) -> Response:
+        entry = store.find(request.path_params["id"])
+        first = _number(request.query_params.get("from", "0"))
+        conversation = store.load(entry.id)
+        some = conversation.turns[first : first + _TURNS]
+        turns = [_turn(conversation, each, number) for number, each in enumerate(some, first)]
+        more = first + _TURNS if first + _TURNS < len(conversation.turns) else None
+        return answer({**_entry(entry), **_text("system", conversation.system), "said": turns, "next": more})
+
+    return [Route("/api/conversations", listed), Route("/api/conversations/{id}", opened)]
+
+
+def _number(given: str) -> int:
+    if not (given.isascii() and given.isdigit()):
+        raise OptionError(f"`from` is a number, not {given!r}")
+    return int(given)
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    known = {name: getattr(entry, name) for name in ("id", "title", "command", "turns", "tokens", "cost", "parent")}
+    times = {"created": entry.created.timestamp(), "updated": entry.updated.timestamp()}
+    pieces = [list(each) for each in entry.excerpt.pieces() if each[0]] if entry.excerpt else None
+    return {**known, **times, "models": list(entry.models), **({"found": {"pieces": pieces}} if pieces else {})}
+
+
+def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: int) -> dict[str, Any]:
+    answers = {each.call_id: each for each in turn.results} if isinstance(turn, AssistantTurn) else {}
+    who = "assistant" if isinstance(turn, AssistantTurn) else "user"
+    parts = [_part(conversation, part, answers) for part in turn.parts]
+    return {"number": number, "who": who, "parts": [each for each in parts if each is not None]}
+
+
+def _part(conversation: Conversation, part: Any, answers: dict[str, ToolResult]) -> dict[str, Any] | None:
+    match part:
+        case Chat(author, text):
+            return {"type": "text", "author": author, **_text("text", text)}
+        case Text(text):
+            return {"type": "text", **_text("text", text)} if text.strip() else None
+        case Reasoning(text):
+            return {"type": "thought", **_text("text", text)} if text.strip() else None
+        case Image():
+            shown = image(base64=part.data, url=part.url, mime_type=part.media_type)
+            return {"type": "image", "view": drawn(shown)}
+        case ToolCall():
+            return {"type": "call", **_call(conversation, part, answers.get(part.id))}
+        case Foreign():
+            return {"type": "foreign", "provider": part.native.origin.provider, **_text("text", part.text)}
+        case _:
+            return None
+
+
+def _call(conversation: Conversation, call: ToolCall, result: ToolResult | None) -> dict[str, Any]:
+    told = called({"tool": call.name, "arguments": call.arguments}, _ROWS)
+    if result is None:
+        return {"call": told, "state": "waiting", "views": []}
+    views = [drawn(each, _ROWS) for each in results_of(result, conversation)]
+    return {"call": told, "state": "failed" if result.is_error else "done", "views": views}
+
+
+def _text(name: str, text: str) -> dict[str, Any]:
+    """A text, as far as somebody reads it at once."""
+    more = {"more": len(text) - _TEXT} if len(text) > _TEXT else {}
+    return {name: text[:_TEXT], **more}

@@ -1,0 +1,127 @@
+"""Fork from here: what can be different in another run from a step on, and beginning that run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antiphon.errors import ConfigurationError, NotReadyError, OptionError, StoreError
+from antiphon.runs.begun import begun_of
+from antiphon.runs.forking import TALKS, Change, edited, forked, prompt_of, refusal
+from antiphon.web.sent import answer, json_of
+from antiphon.web.steps import entry_at
+from antiphon.web.stored import is_sealed, row_at
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from antiphon.journal import EffectEntry, Journal, RunEntry
+    from antiphon.web.going import Going
+
+#: A longer text is no program that somebody has typed, in bytes.
+_LARGEST = 2_000_000
+#: What somebody can say that came of a step, by its kind: its name on the page.
+_GIVEN = {"request": "reply", "tool": "result", "python": "value", "clock": "value"}
+_NAMES = ("given", "model", "source", "prompt")
+
+
+def routes(journal: Journal, going: Going) -> list[Route]:
+    """Where a run is forked."""
+    from starlette.concurrency import run_in_threadpool
+    from starlette.routing import Route
+
+    def choices(request: Request) -> Response:
+        return answer(choices_at(journal, request.path_params["id"], request.query_params.get("path", "")))
+
+    async def fork(request: Request) -> Response:
+        given = await json_of(request, _LARGEST)
+        return answer(await run_in_threadpool(begin, journal, going, request.path_params["id"], given))
+
+    where = "/api/runs/{id:path}/fork"
+    return [Route(where, choices), Route(where, fork, methods=["POST"])]
+
+
+def choices_at(journal: Journal, id: str, path: str) -> dict[str, Any]:
+    """What can be different from a step on; or why nothing can."""
+    row = row_at(journal, id, path)
+    entry, step = journal.find(id), entry_at(journal, row)
+    told: dict[str, Any] = {"run": id, "path": path, "hash": row[3], "kind": step.kind}
+    if why := _refused(journal, entry):
+        return {**told, "why": why}
+    if step.asked.get("private"):
+        told |= {"whyGiven": f"this step is private: `antiphon runs fork {id} --at {path} --set VALUE` in a terminal"}
+    elif sort := _sort(step):
+        told |= {"given": sort}
+    told |= {"model": _model(journal, entry)}
+    if entry.kind in TALKS:
+        return {**told, "prompt": prompt_of(entry)}
+    begun = begun_of(entry, journal)
+    return {**told, "source": {"name": begun.file, "text": begun.source}}
+
+
+def begin(journal: Journal, going: Going, id: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Fork a run as somebody has said, and let the fork go on; or what is wrong with the text of its program."""
+    path, change = _taken(given)
+    row = row_at(journal, id, path)
+    if row[3] != given.get("hash"):
+        raise NotReadyError("this step is not what it was any more; look at it again")
+    entry = journal.find(id)
+    if why := _refused(journal, entry):
+        raise NotReadyError(f"run {id} cannot be forked: {why}")
+    if change.given is not None and entry_at(journal, row).asked.get("private"):
+        raise NotReadyError("what came of a private step is said in a terminal: `antiphon runs fork`")
+    if change.source is not None and (wrong := _wrong(journal, entry, change.source)):
+        return {"diagnostics": wrong}
+    name = forked(journal, entry, path, change)
+    return {"id": name, "goesOn": going.go_on(name), "resume": f"antiphon runs resume {name}"}
+
+
+def _refused(journal: Journal, entry: RunEntry) -> str:
+    if why := refusal(entry):
+        return why
+    ((kept,),) = journal.read("SELECT begun_as FROM runs WHERE id = ?", (entry.id,))
+    try:
+        if is_sealed(journal, kept):
+            return f"it is private: `antiphon runs fork {entry.id} --at PATH` in a terminal"
+        if entry.kind not in TALKS:
+            begun_of(entry, journal)
+    except (ConfigurationError, StoreError) as error:
+        return str(error)
+    return ""
+
+
+def _taken(given: dict[str, Any]) -> tuple[str, Change]:
+    path, wishes = given.get("path"), {name: given[name] for name in _NAMES if name in given}
+    if not isinstance(path, str) or not all(isinstance(each, str) for each in wishes.values()):
+        raise OptionError("`path`, `given`, `model`, `source` and `prompt` are texts")
+    if not wishes:
+        raise OptionError("nothing would be different in this fork")
+    if "model" in wishes and not wishes["model"].strip():
+        raise OptionError("`model` is the name of a model, such as anthropic/claude-sonnet-5")
+    return path, Change(**wishes)
+
+
+def _sort(step: EffectEntry) -> str:
+    if step.kind == "person":
+        return "approval" if step.asked.get("about") == "approval" else "answer"
+    return _GIVEN.get(step.kind, "")
+
+
+def _model(journal: Journal, entry: RunEntry) -> str:
+    """The model that was asked last."""
+    known = entry.begun_as.get("model") if entry.kind in TALKS else begun_of(entry, journal).settings.get("model")
+    return known if isinstance(known, str) else ""
+
+
+def _wrong(journal: Journal, entry: RunEntry, source: str) -> list[dict[str, Any]]:
+    from antiphon.lang.run.errors import VibeError
+    from antiphon.lang.syntax.diagnostics import ProgramErrors
+
+    try:
+        edited(journal, entry, source)
+    except ProgramErrors as errors:
+        return [each.to_json(of) for of, each in errors.found]
+    except VibeError as error:
+        return [{"code": error.code, "message": error.message, "hint": error.hint}]
+    return []

@@ -1,0 +1,196 @@
+"""Runs of before: listed a page at a time, and found by their words, also by those inside what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from antiphon.conversation import ToolResult
+from antiphon.effects import Answered, Returned, Said
+from antiphon.errors import StoreError
+from antiphon.journal.looking import EffectEntry
+from antiphon.store.search import excerpt, found_in, said, strings, terms
+from antiphon.web.sent import answer, number
+from antiphon.web.steps import entry_at
+from antiphon.web.stored import LISTED, STEP, parts, runs
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+
+    from antiphon.journal import Journal
+
+#: So many are found at once.
+_FOUND = 50
+#: So much of a run is looked through, and so much in all before somebody says that it should go on, in characters.
+_OF_RUN, _AT_ONCE = 4_000_000, 16_000_000
+_PAGE = 500
+
+
+def routes(journal: Journal) -> list[Route]:
+    """Where runs are listed and searched."""
+    from starlette.routing import Route
+
+    def listed(request: Request) -> Response:
+        asked = request.query_params
+        if (parent := asked.get("of")) is not None:
+            return answer({"runs": parts(journal, parent, number(asked, "after", 0))})
+        which = Which(asked.get("state", ""), asked.get("kind", ""), asked.get("after", ""))
+        wanted = terms(asked.get("q", ""))
+        return answer(searched(journal, wanted, which) if wanted else page(journal, which))
+
+    return [Route("/api/runs", listed)]
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which runs are looked at: those in a state, of a kind, and older than one, where that is said."""
+
+    state: str = ""
+    kind: str = ""
+    after: str = ""
+
+    def where(self) -> tuple[str, tuple[Any, ...]]:
+        """As SQL: a condition, and its values."""
+        wanted = {
+            "state = ?": self.state,
+            "kind = ?": self.kind,
+            "(created, id) < (SELECT created, id FROM runs WHERE id = ?)": self.after,
+        }
+        conditions = ["parent IS NULL", *(each for each, value in wanted.items() if value)]
+        return " AND ".join(conditions), tuple(filter(None, wanted.values()))
+
+
+def page(journal: Journal, which: Which) -> dict[str, Any]:
+    """The newest of them, and the last one where there are more."""
+    found = runs(journal, which.where())
+    return {"runs": found, "next": found[-1]["id"] if len(found) == LISTED else None}
+
+
+def searched(journal: Journal, wanted: tuple[str, ...], which: Which) -> dict[str, Any]:
+    """Those in which all terms are somewhere, and the last that was looked at where there are more.
+
+    What is looked at is bounded: whoever wants to go on says so. `cut` says how many were too long to be looked
+    through.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    looked, cut, last = 0, 0, None
+    for id, *head in _heads(journal, which):
+        if len(found) == _FOUND or looked > _AT_ONCE:
+            break
+        last = id
+        search = _Search(wanted, found_in(" ".join([id, *head]), wanted))
+        search.look(journal, id)
+        looked, cut = looked + search.looked, cut + search.is_cut
+        if search.is_found:
+            found[id] = search.place
+    else:
+        last = None
+    whole = {each["id"]: each for each in runs(journal, _these(found))} if found else {}
+    listed = [{**whole[id], **place} for id, place in found.items() if id in whole]
+    return {"runs": listed, "next": last, "cut": cut}
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for terms in one run: which of them were found, and where."""
+
+    wanted: tuple[str, ...]
+    known: set[str]
+    place: dict[str, Any] = field(default_factory=dict[str, Any])
+    most: int = 0
+    looked: int = 0
+    is_cut: bool = False
+
+    @property
+    def is_found(self) -> bool:
+        return len(self.known) == len(self.wanted)
+
+    def look(self, journal: Journal, run: str) -> None:
+        """Look through the steps of a run, and of those that are part of it, until all is found."""
+        for of, row in _rows(journal, run):
+            if self.is_found or self.is_cut:
+                return
+            self._step(journal, of, row)
+            self.is_cut = self.looked > _OF_RUN
+
+    def _step(self, journal: Journal, of: str, row: tuple[Any, ...]) -> None:
+        try:
+            self.looked += sum(len(journal.raw(each)) for each in (row[4], row[6]) if each)
+            text = text_of(entry_at(journal, row))
+        except StoreError:
+            return
+        found = found_in(text, self.wanted)
+        self.known |= found
+        # The step is shown that has the most of what was looked for.
+        if len(found) > self.most:
+            self.most = len(found)
+            pieces = [list(each) for each in excerpt(text, self.wanted).pieces() if each[0]]
+            self.place = {"found": {"run": of, "path": row[1], "pieces": pieces}}
+
+
+def text_of(entry: EffectEntry) -> str:
+    """What can be found of a step: what was said, printed, called and answered, and nothing that is private."""
+    return "\n".join(_texts(entry))
+
+
+def _texts(entry: EffectEntry) -> Generator[str]:
+    asked, outcome = entry.asked, entry.outcome
+    for name in ("text", "tool", "arguments", "source", "call"):
+        yield from strings(asked.get(name))
+    if outcome is None:
+        return
+    if outcome.error is not None:
+        yield str(outcome.error)
+    match outcome.value:
+        case Answered(reply):
+            for part in reply.parts:
+                yield from said(part)
+        case Returned(ToolResult() as result):
+            yield result.text
+        case Said(text):
+            yield text
+        case value:
+            yield from strings(value)
+
+
+def _heads(journal: Journal, which: Which) -> Generator[tuple[str, ...]]:
+    last = which.after
+    while True:
+        where, values = Which(which.state, which.kind, last).where()
+        rows = journal.read(
+            f"SELECT id, state, kind, title FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {_PAGE}",
+            values,
+        )
+        yield from rows
+        if len(rows) < _PAGE:
+            return
+        last = rows[-1][0]
+
+
+def _rows(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
+    """The steps of a run and of its parts, each with the run that did it."""
+    yield from _steps(journal, run)
+    last = ""
+    while some := journal.read(
+        f"SELECT id FROM runs WHERE parent = ? AND id > ? ORDER BY id LIMIT {_PAGE}", (run, last)
+    ):
+        for (part,) in some:
+            yield from _steps(journal, part)
+        last = some[-1][0]
+
+
+def _steps(journal: Journal, run: str) -> Generator[tuple[str, tuple[Any, ...]]]:
+    last = -1
+    while rows := journal.read(
+        f"SELECT {STEP} FROM effects WHERE run = ? AND seq > ? ORDER BY seq LIMIT {_PAGE}", (run, last)
+    ):
+        for row in rows:
+            yield run, row
+        last = rows[-1][0]
+
+
+def _these(ids: Any) -> tuple[str, tuple[Any, ...]]:
+    return f"id IN ({', '.join('?' for _ in ids)})", tuple(ids)

@@ -1,0 +1,79 @@
+// Lists of before: searched, narrowed and gone on with; and two runs chosen to be compared.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { html } from "./html.js";
+import { listed } from "./runs.js";
+import { ask, moved, runs, where } from "./state.js";
+import { styled } from "./styled.js";
+import { texts } from "./texts.js";
+import { past as words } from "./texts-past.js";
+
+styled("past.css");
+
+// What is looked for is part of the address: while somebody types it changes, and nothing is added to where one goes back to.
+export function look(view, wishes) {
+  const said = new URLSearchParams(Object.entries(wishes).filter(([, value]) => value)).toString();
+  history.replaceState(null, "", `#/${view}${said ? `?${said}` : ""}`);
+  moved();
+}
+
+// Pages of a list that is asked for at an address; `next` fetches what follows.
+export function usePages(address, key, atOnce = true) {
+  const [pages, setPages] = useState({ of: null });
+  const fetched = useRef("");
+  const fetch = (after, before) => {
+    fetched.current = address;
+    const mark = after ? `${address.includes("?") ? "&" : "?"}after=${encodeURIComponent(after)}` : "";
+    ask(`${address}${mark}`).then(
+      (data) => fetched.current === address && setPages({ of: address, items: [...before, ...data[key]], next: data.next, cut: (data.cut ?? 0) }),
+      (error) => fetched.current === address && setPages({ of: address, items: before, next: null, failure: error.message }));
+  };
+  useEffect(() => { if (!address || !atOnce) return undefined; const later = setTimeout(() => fetch(null, []), 150); return () => clearTimeout(later); }, [address]);
+  const isNew = pages.of !== address;
+  return { ...(isNew ? { items: null } : pages), more: (after, before = pages.items ?? []) => fetch(after ?? pages.next, isNew ? [] : before) };
+}
+
+export function Search({ view, label, q, others = {}, children }) {
+  // Down leads from what is looked for into what was found.
+  const typed = (event) => { if (event.key === "ArrowDown") { event.preventDefault(); document.querySelector(".runs a")?.focus(); } };
+  return html`<form role="search" class="find" onSubmit=${(event) => event.preventDefault()}>
+    <input type="search" placeholder=${label} aria-label=${label} value=${q} onKeyDown=${typed} onInput=${(event) => look(view, { ...others, q: event.target.value })} />${children}</form>`;
+}
+
+const Choice = ({ name, any, of, wishes }) => html`<select aria-label=${words[name]} value=${wishes[name]} onChange=${(event) => look("runs", { ...wishes, [name]: event.target.value })}>
+  <option value="">${any}</option>${of.map((each) => html`<option value=${each} selected=${wishes[name] === each}>${each}</option>`)}</select>`;
+
+const newest = (a, b) => b.created - a.created || (b.id > a.id ? 1 : -1);
+const LISTED = 200;
+
+// All runs that are known here, and those that somebody looks for.
+export function Find() {
+  const { asked } = where();
+  const wishes = Object.fromEntries(["q", "state", "kind"].map((each) => [each, asked.get(each) ?? ""]));
+  const narrowed = Boolean(wishes.q.trim() || wishes.state || wishes.kind);
+  const pages = usePages(narrowed ? `api/runs?${new URLSearchParams(wishes)}` : "", "runs");
+  const older = usePages("api/runs", "runs", false);
+  const [chosen, setChosen] = useState([]);
+  const live = new Map(runs.value.map((each) => [each.id, each]));
+  const all = [...runs.value, ...(older.items ?? []).filter((each) => !live.has(each.id))].sort(newest);
+  const items = narrowed ? pages.items?.map((each) => ({ ...each, ...live.get(each.id) })) ?? null : all;
+  const next = narrowed ? pages.next : older.items ? older.next : runs.value.length >= LISTED ? all.at(-1).id : null;
+  const choose = (id) => setChosen(chosen.includes(id) ? chosen.filter((each) => each !== id) : [...chosen.slice(-1), id]);
+  const more = () => narrowed ? pages.more() : older.more(next);
+  useEffect(() => { listed.value = { items, chosen, choose, next, more, narrowed, wishes, failure: pages.failure, cut: pages.cut }; },
+    [pages.items, pages.failure, older.items, runs.value, chosen, wishes.q, wishes.state, wishes.kind]);
+  return (all.length > 1 || narrowed) && html`<${Search} view="runs" label=${words.searchRuns} q=${wishes.q} others=${wishes}>
+    <${Choice} name="state" any=${words.anyState} of=${words.states} wishes=${wishes} /><${Choice} name="kind" any=${words.anyKind} of=${words.kinds} wishes=${wishes} /><//>`;
+}
+
+export function Told() {
+  const { items, chosen = [], next, narrowed, failure, cut } = listed.value ?? {};
+  const [one, two] = chosen.map(encodeURIComponent);
+  return html`<div role="status">${narrowed && html`<p class="quiet">${items === null ? texts.loading : items.length ? words.found(items.length, next) : failure ? "" : words.none} ${cut ? words.cut(cut) : ""}</p>`}
+    ${failure && html`<p class="failure">${failure}</p>`}
+    ${chosen.length > 0 && html`<p class="note">${two ? html`<a href=${`#/compare/${one}/${two}`}>${words.compare}</a>` : words.chooseOne}</p>`}</div>`;
+}
+
+export function More() {
+  const { next, more, wishes } = listed.value ?? {};
+  return next ? html`<p><button type="button" class="more" onClick=${more}>${wishes.q ? words.further : words.more}</button></p>` : null;
+}
