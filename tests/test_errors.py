@@ -24,6 +24,9 @@ CONTROL_FLOW = {
     "Unfit",  # asks the next renderer
     "Unreadable",  # ends the parsing of a statement
     "BadNumber",  # ends the reading of a number
+    "Misread",  # ends the reading of an input
+    "AtClient",  # a call that whoever asked runs himself
+    "_NotConstant",
     "_Cut",
     "_Failed",
     "_Odd",

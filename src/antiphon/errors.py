@@ -35,6 +35,7 @@ AntiphonError
 ├── OverCap                  a request beyond what a team may spend
 ├── InCircles                an agent that does the same again and again
 ├── Unfinished               a run that somebody else is at (antiphon.journal)
+├── Differs                  a history of an AG-UI client that is not the one that is saved
 ├── NoAnswer                 a run that ended without an answer (antiphon.session)
 │   ├── Waiting              a person is needed, and nobody is there (antiphon.session)
 │   ├── LimitReached         a limit leaves no room for more (antiphon.session)
@@ -46,6 +47,7 @@ AntiphonError
 │   └── ReturnError          no value of the type that was asked for (antiphon.session)
 ├── ProgramErrors            all that is wrong with the text of a program (antiphon.lang)
 ├── VibeError                what went wrong while a program ran (antiphon.lang.run)
+│   ├── InputError           a value from outside that is not what an input wants
 │   ├── Thrown               what the program itself threw, and nobody caught
 │   ├── NobodyThere          a person is needed, and nobody answers
 │   │   └── Asleep           it goes on when it is time

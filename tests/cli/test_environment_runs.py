@@ -160,7 +160,7 @@ def test_the_key_of_a_model_is_in_no_file_though_nobody_read_it(fake: Fake, tmp_
     assert antiphon("run", "k.vibe").code == 3
     antiphon("runs", "answer", "last", "yes")
     ran = antiphon("runs", "resume")
-    assert (ran.code, ran.out) == (0, f'["{KEY}", 1]\n')
+    assert (ran.code, ran.out) == (0, f'["{KEY}",1]\n')
     assert KEY.encode() not in written(tmp_path)
     assert KEY not in looked_at()
 

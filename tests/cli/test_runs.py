@@ -93,7 +93,7 @@ class TestQuestions:
         assert (ran.code, ran.out) == (3, "")
         assert [each["text"] for each in last()["waiting"]] == ["Number 2?"]
         assert antiphon("runs", "answer", "last", "n2").code == 0
-        assert antiphon("runs", "resume").out == '["n1", "n2", "n3"]\n'
+        assert antiphon("runs", "resume").out == '["n1","n2","n3"]\n'
 
     def test_what_goes_on_beside_a_question_gets_as_far_as_it_can(self):
         text = 'async let slow = f()\nfunction f() {\n  sleep(0.2)\n  print("slept")\n  return 1\n}\n'

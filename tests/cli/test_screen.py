@@ -103,10 +103,10 @@ def test_a_dumb_terminal_gets_no_escapes(command: tuple[str, ...], env: dict[str
     model = ("--model", "openai/gpt-5")
     with Terminal(*command, *model, env={**env, "TERM": "dumb"}, cwd=tmp_path) as terminal:
         if command == ("chat",):
-            terminal.expect("gpt-5 ")
+            terminal.expect("gpt-5 › ")
             terminal.send("table\n")
             terminal.expect("of it")
-            terminal.expect("gpt-5 ")
+            terminal.expect("gpt-5 › ")
             terminal.send("\x04")
         terminal.ends()
         assert "\x1b" not in terminal.obeyed

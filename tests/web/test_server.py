@@ -284,7 +284,9 @@ def fetched(module: str) -> set[str]:
 @pytest.mark.parametrize("view", ["main.js", *re.findall(r'import\("\./([^"]+)"\)', (STATIC / "main.js").read_text())])
 def test_a_view_is_small(view: str):
     page = (STATIC / "index.html").read_text()
-    parts = {*fetched("main.js"), *fetched(view), *re.findall(r'href="([^"]+)"', page), "index.html"}
+    modules = {*fetched("main.js"), *fetched(view)}
+    styles = {each for name in modules for each in re.findall(r'styled\("([^"]+)"\)', (STATIC / name).read_text())}
+    parts = {*modules, *styles, *re.findall(r'href="([^"]+)"', page), "index.html"}
     assert sum((STATIC / each).stat().st_size for each in parts) < 120_000
 
 

@@ -232,6 +232,9 @@ def test_the_page_of_who_may_look_has_nothing_that_acts(
     page.goto(f"{site.url}/#/runs/left")
     page.wait_for_selector("header[data-run='left']")
     assert page.locator("main button").count() == 0
+    page.goto(f"{site.url}/#/chat")
+    page.wait_for_selector(".talked h1")
+    assert page.locator("main textarea").count() == 0
     assert tab.complaints == []
     users.remove("ada")
     page.wait_for_selector("text=You are no longer logged in", timeout=PATIENCE)

@@ -196,7 +196,8 @@ def _bounded(text: str) -> str:
 
 
 def _print(text: Text) -> None:
-    console(sys.stderr).print(text)
+    # A terminal folds lines by itself, and what is copied from it is then what was said.
+    console(sys.stderr).print(text, soft_wrap=True)
 
 
 def _typed(prompt: str) -> str:

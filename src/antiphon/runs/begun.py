@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon._places import user_directory
 from antiphon._shape import arr, obj, string
-from antiphon.effects.written import decoded
 from antiphon.errors import ConfigurationError, FormatError, StoreError
 
 if TYPE_CHECKING:
@@ -74,6 +73,8 @@ def begun_from_json(data: Mapping[str, Any]) -> Begun:
 def begun_of(entry: RunEntry, journal: Journal) -> Begun:
     """How a run was begun; a row is begun as the batch that it is part of, with values of its own."""
     if entry.kind == "row":
+        from antiphon.effects.written import decoded
+
         whole = begun_of(journal.find(entry.parent or ""), journal)
         own = {name: each for name, each in whole.settings.items() if name != "parallel"}
         return replace(whole, inputs=decoded(entry.begun_as.get("inputs", {})), settings=own)

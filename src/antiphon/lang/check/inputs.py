@@ -34,7 +34,7 @@ from antiphon.lang.syntax.nodes import (
 _BEFORE = (Import, Input, TypeDecl, Function, ModelDecl, Let, Destructure, Test)
 
 
-class NotConstant(Exception):
+class _NotConstant(Exception):
     """An expression that has to be worked out; `node` is the part of it."""
 
     def __init__(self, node: Expr) -> None:
@@ -66,7 +66,7 @@ def is_at_top(c: Checker) -> bool:
 
 
 def constant(node: Expr) -> Any:
-    """The value of an expression that has nothing to work out; `NotConstant` if it has."""
+    """The value of an expression that has nothing to work out; `_NotConstant` if it has."""
     match node:
         case NumberLit() | BoolLit():
             return node.value
@@ -81,7 +81,7 @@ def constant(node: Expr) -> Any:
         case ObjectLit():
             return {each.key: constant(each.value) for each in node.entries}
         case _:
-            raise NotConstant(node)
+            raise _NotConstant(node)
 
 
 def is_required(type_: Type, default: Expr | None) -> bool:
@@ -139,7 +139,7 @@ def _type(c: Checker, node: Input) -> Type:
 def _check_default(c: Checker, default: Expr) -> None:
     try:
         constant(default)
-    except NotConstant as wrong:
+    except _NotConstant as wrong:
         if not isinstance(wrong.node, BadExpr):
             hint = "write a value here; or let it be null, `text | null`, and work it out below: `x ?? …`"
             c.report("V0421", "the default of an input is a value that needs no working out", wrong.node, hint)

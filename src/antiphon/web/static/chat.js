@@ -8,16 +8,13 @@ import { Markdown, Saying } from "./markdown.js";
 import { clean, Link } from "./plain.js";
 import { Argument, headline, Result } from "./renderers.js";
 import { Ago, money } from "./runs.js";
-import { ask, inbox, runLink } from "./state.js";
+import { ask, inbox, mayAct, runLink } from "./state.js";
+import { styled } from "./styled.js";
 import { texts } from "./texts.js";
 
 const said = texts.chat;
 
-// Who opens no chat does not fetch its looks.
-const looks = document.createElement("link");
-looks.rel = "stylesheet";
-looks.href = "chat.css";
-await new Promise((done) => { looks.onload = looks.onerror = done; document.head.append(looks); });
+await styled("chat.css");
 
 function Opened({ id, turn, call }) {
   const [found, setFound] = useState(null), [failure, setFailure] = useState(""), [rows, setRows] = useState(200);
@@ -67,7 +64,7 @@ function Mine({ id, turn, canFork, isBusy }) {
   const [edited, setEdited] = useState(false);
   let number = 0;
   return html`<article aria-label=${said.you} class="message user" data-turn=${turn.turn}>
-    <p class="who"><strong>${said.you}</strong>${canFork && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
+    <p class="who"><strong>${said.you}</strong>${canFork && mayAct.value && !edited && html`<button type="button" class="small" title=${said.editHint} aria-label=${said.editHint} disabled=${isBusy} onClick=${() => setEdited(true)}>${said.edit}</button>`}</p>
     <div class="words">${turn.pieces.map((each) => each.type === "image" ? html`<${Picture} id=${id} turn=${turn.turn} piece=${each} number=${number += 1} />`
       : html`<div class="text">${each.author && html`<strong>${clean(each.author)}: </strong>`}${clean(each.text)}</div>`)}</div>
     ${edited && html`<${Edit} id=${id} turn=${turn} close=${() => setEdited(false)} />`}</article>`;
@@ -113,7 +110,7 @@ function ends(all, took) {
 
 function Trouble({ id, now }) {
   const [failure, setFailure] = useState("");
-  const button = (what, label) => html`<button type="button" onClick=${() => act(address(id, what)).then(() => setFailure(""), (error) => setFailure(error.message))}>${label}</button>`;
+  const button = (what, label) => mayAct.value && html`<button type="button" onClick=${() => act(address(id, what)).then(() => setFailure(""), (error) => setFailure(error.message))}>${label}</button>`;
   const { kind, text } = now.error;
   return html`<div class="trouble" role="status">
     ${now.notes.map((each) => html`<p class="note">${clean(each)}</p>`)}

@@ -8,9 +8,10 @@ import { money, State } from "./runs.js";
 import { ask, runLink, runs, stepLink } from "./state.js";
 import { styled } from "./styled.js";
 import { texts } from "./texts.js";
-import { past as words } from "./texts-past.js";
 
-styled("past.css");
+const words = texts.past;
+
+await styled("past.css");
 const said = (given) => new URLSearchParams(given);
 
 function useFetched(address) {

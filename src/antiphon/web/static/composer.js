@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean } from "./plain.js";
+import { mayAct } from "./state.js";
 import { texts } from "./texts.js";
 
 const said = texts.chat;
@@ -35,7 +36,10 @@ function useImages(first) {
 const Thumbnails = ({ images, remove }) => images.length > 0 && html`<ul class="thumbnails">${images.map((each) => html`<li><img src=${each.url} alt=${clean(each.file.name)} />
   <button type="button" class="small" aria-label=${said.remove(clean(each.file.name))} title=${said.remove(clean(each.file.name))} onClick=${() => remove(each)}>×</button></li>`)}</ul>`;
 
-export function Composer({ text: first, draft, send, stop, cancel, word }) {
+// Who may only look has nothing to write in.
+export const Composer = (given) => mayAct.value && html`<${Writing} ...${given} />`;
+
+function Writing({ text: first, draft, send, stop, cancel, word }) {
   const kept = draft === undefined ? null : drafts.get(draft);
   const [text, setText] = useState(first ?? kept?.text ?? ""), [failure, setFailure] = useState(""), [over, setOver] = useState(false);
   const pictures = useImages(kept?.images ?? []);

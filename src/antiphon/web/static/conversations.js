@@ -9,9 +9,10 @@ import { Ago, Found, money } from "./runs.js";
 import { ask, where } from "./state.js";
 import { styled } from "./styled.js";
 import { texts } from "./texts.js";
-import { past as words } from "./texts-past.js";
 
-styled("past.css");
+const words = texts.past;
+
+await styled("past.css");
 const link = (id) => `#/conversations/${encodeURIComponent(id)}`;
 const Facts = ({ of }) => html`<span class="quiet facts"><span>${of.models.map(clean).join(", ")}</span><span>${words.turns(of.turns)}</span><span>${of.tokens ? words.tokens(of.tokens) : ""}</span><span>${money(of.cost)}</span><${Ago} at=${of.updated} /></span>`;
 

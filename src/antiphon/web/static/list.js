@@ -5,9 +5,10 @@ import { listed } from "./runs.js";
 import { ask, moved, runs, where } from "./state.js";
 import { styled } from "./styled.js";
 import { texts } from "./texts.js";
-import { past as words } from "./texts-past.js";
 
-styled("past.css");
+const words = texts.past;
+
+await styled("past.css");
 
 // What is looked for is part of the address: while somebody types it changes, and nothing is added to where one goes back to.
 export function look(view, wishes) {

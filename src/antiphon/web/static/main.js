@@ -5,7 +5,7 @@ import { html } from "./html.js";
 import { broken, loaded } from "./modules.js";
 import { Runs } from "./runs.js";
 import { clean } from "./plain.js";
-import { choose, connection, inbox, me, theme, watch, where } from "./state.js";
+import { choose, connection, identify, inbox, me, theme, watch, where } from "./state.js";
 import { texts } from "./texts.js";
 
 // Views that are fetched when somebody opens them: what their module exports as `View`, by the first word of the address.
@@ -73,6 +73,7 @@ function arrows(event) {
 }
 
 const modules = document.querySelector('meta[name="renderers"]').content.split(" ").filter(Boolean);
+identify();
 await loaded(modules);
 document.addEventListener("keydown", arrows);
 render(html`<${Page} />`, document.getElementById("page"));

@@ -6,9 +6,10 @@ import { money } from "./runs.js";
 import { ask, at, mayAct, order, post, runLink, steps } from "./state.js";
 import { styled } from "./styled.js";
 import { texts } from "./texts.js";
-import { past as words } from "./texts-past.js";
 
-styled("past.css");
+const words = texts.past;
+
+await styled("past.css");
 const lasting = (seconds) => seconds < 60 ? `${seconds.toFixed(1)} s` : seconds < 3600 ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s` : `${Math.floor(seconds / 3600)} h ${Math.round(seconds % 3600 / 60)} min`;
 
 let later = 0;

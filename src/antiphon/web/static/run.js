@@ -11,6 +11,9 @@ import { Argument, Drawn, Result, ResultRenderers } from "./renderers.js";
 import { Ago, cost, State } from "./runs.js";
 import { ask, at, inbox, innerOf, main, mayAct, order, post, problem, run, runLink, sayingAt, stepLink, steps, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
+import { styled } from "./styled.js";
+
+await styled("live.css");
 
 const words = texts.past;
 

@@ -2,8 +2,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { html } from "./html.js";
 import { clean, visible } from "./plain.js";
-import { ask, post, runLink } from "./state.js";
+import { ask, mayAct, post, runLink } from "./state.js";
+import { styled } from "./styled.js";
 import { texts } from "./texts.js";
+
+await styled("start.css");
 
 const words = texts.start;
 const link = (file) => `#/start/${encodeURIComponent(file)}`;
@@ -90,7 +93,7 @@ function Form({ program }) {
     ${program.inputs.length === 0 && html`<p class="quiet">${words.noInputs}</p>`}
     ${program.inputs.map((each) => html`<${Field} key=${each.name} of=${each} value=${values[each.name]} set=${set(each.name)} error=${errors[each.name]} />`)}
     <div role="alert">${failure && html`<p class="failure">${visible(failure)}</p>`}</div>
-    <div class="decide"><button type="submit" class="primary" aria-disabled=${isBusy}>${words.start}</button>${program.returns && html`<span class="quiet">${words.returns} <code>${visible(program.returns)}</code></span>`}</div></form>`;
+    <div class="decide">${mayAct.value && html`<button type="submit" class="primary" aria-disabled=${isBusy}>${words.start}</button>`}${program.returns && html`<span class="quiet">${words.returns} <code>${visible(program.returns)}</code></span>`}</div></form>`;
 }
 
 const Wrong = ({ of }) => html`<section class="note"><p class="failure">${words.broken}</p><ul class="paths">

@@ -47,6 +47,9 @@ export async function ask(path, options) {
   return data;
 }
 
+// Rights may change while a page is open: it is asked anew with each stream.
+export const identify = () => ask("api/me").then((data) => { me.value = data; }, () => {});
+
 export const post = (path, data) => ask(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(data) });
 
 const around = (path) => path.replace(/[/.][^/.]*$/, "");
@@ -160,7 +163,7 @@ function open() {
   source = new EventSource(`${where}?${asked}`);
   source.onopen = () => {
     connection.value = "open";
-    ask("api/me").then((data) => { me.value = data; }, () => {});
+    identify();
   };
   source.onerror = () => {
     connection.value = connection.value === "out" ? "out" : "lost";

@@ -1,8 +1,10 @@
-// Styles of a view that is fetched when it is opened.
+// Styles of a view that is fetched when it is opened; done when they are there.
+const fetched = new Map();
+
 export function styled(file) {
-  if (document.querySelector(`link[href="${file}"]`)) return;
-  const link = document.createElement("link");
-  link.rel = "stylesheet";
-  link.href = file;
-  document.head.append(link);
+  if (!fetched.has(file)) {
+    fetched.set(file, new Promise((done) => document.head.append(
+      Object.assign(document.createElement("link"), { rel: "stylesheet", href: file, onload: done, onerror: done }))));
+  }
+  return fetched.get(file);
 }

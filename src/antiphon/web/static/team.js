@@ -6,7 +6,7 @@ import { Markdown } from "./markdown.js";
 import { clean, visible } from "./plain.js";
 import { Result } from "./renderers.js";
 import { Ago, money } from "./runs.js";
-import { ask, inbox, messages, post, problem, runLink, team, teamLink } from "./state.js";
+import { ask, inbox, mayAct, messages, post, problem, runLink, team, teamLink } from "./state.js";
 import { texts } from "./texts.js";
 
 const words = texts.teams;
@@ -34,7 +34,7 @@ function Head({ id, known }) {
   const goes = ({ goesOn }) => goesOn ? texts.goesOn : "";
   return html`<header class="head" data-team=${id} data-state=${state}><div><h1>${clean(known.request.trim().split("\n")[0])}</h1>
     <p class="quiet facts"><span class=${`state ${state}`}><span class="dot" aria-hidden="true"></span>${words.list[state]}</span><span>${words.phases[known.phase]}</span><code>${id}</code><code class="path">${visible(known.repository)}</code></p></div>
-    ${!over && html`<p class="acts">${came} ${known.running ? html`<button type="button" onClick=${() => act("stop", {}, words.stopping)}>${words.stop}</button>`
+    ${!over && mayAct.value && html`<p class="acts">${came} ${known.running ? html`<button type="button" onClick=${() => act("stop", {}, words.stopping)}>${words.stop}</button>`
       : html`<button type="button" class=${known.questions.length ? "" : "primary"} onClick=${() => act("go", {}, goes)}>${texts.go}</button>`}</p>`}</header>
     ${!over && !known.running && known.stuck && html`<p class="failure"><strong>${texts.stuck}:</strong> ${visible(known.stuck)}</p>`}`;
 }
@@ -127,7 +127,7 @@ function Channels({ id, known }) {
     <div class="messages" role="log" aria-label=${words.said} tabindex="0" ref=${box} onScroll=${scrolled}><ol>
       ${shown.length < found.length && html`<li><button type="button" onClick=${() => setAll(true)}>${words.earlier(found.length - shown.length)}</button></li>`}
       ${shown.length === 0 && html`<li class="quiet">${words.quiet}</li>`}${shown.map((each) => html`<${Message} key=${each.id} id=${id} of=${each} />`)}</ol></div>
-    ${known.phase === "done" ? html`<p class="quiet">${words.over}</p>` : html`<${Say} id=${id} known=${known} channel=${which === "development" ? which : "product"} />`}</section>`;
+    ${known.phase === "done" ? html`<p class="quiet">${words.over}</p>` : mayAct.value && html`<${Say} id=${id} known=${known} channel=${which === "development" ? which : "product"} />`}</section>`;
 }
 
 function Say({ id, known, channel }) {
@@ -162,7 +162,7 @@ function Costs({ id, known }) {
       <tbody>${costs.map((each) => html`<tr data-agent=${each.agent}><th scope="row">${clean(each.agent)}</th><td>${each.turns}</td><td>${each.requests}</td><td>${each.cost === null ? words.unknown : dollars(each.cost)}</td></tr>`)}</tbody></table>`}
     <${Limit} name="cost" used=${used.cost} most=${limits.cost} told=${dollars} /><${Limit} name="requests" used=${used.requests} most=${limits.requests} told=${(number) => number.toLocaleString("en")} />
     ${limits.taskCost && html`<p class="quiet">${words.perTask(dollars(limits.taskCost))}</p>`}${unpriced.length > 0 && html`<p class="wait">${words.unpriced(unpriced)}</p>`}
-    ${known.phase !== "done" && html`<details open=${known.turns.some((each) => each.over === "cap")}><summary>${words.raise}</summary><form class="decide" onSubmit=${send}>${field("cost", cost, setCost, "0.01")}${field("requests", requests, setRequests, "1")}
+    ${known.phase !== "done" && mayAct.value && html`<details open=${known.turns.some((each) => each.over === "cap")}><summary>${words.raise}</summary><form class="decide" onSubmit=${send}>${field("cost", cost, setCost, "0.01")}${field("requests", requests, setRequests, "1")}
       <button type="submit" disabled=${!cost && !requests}>${words.raise}</button>${came}</form></details>`}</section>`;
 }
 

@@ -4,10 +4,10 @@ import { html } from "./html.js";
 import { clean } from "./plain.js";
 import { Ago } from "./runs.js";
 import { problem, teamLink, teams } from "./state.js";
+import { styled } from "./styled.js";
 import { texts } from "./texts.js";
 
-// Its styles are of use nowhere else.
-await new Promise((done) => document.head.append(Object.assign(document.createElement("link"), { rel: "stylesheet", href: "teams.css", onload: done, onerror: done })));
+await styled("teams.css");
 
 const Line = ({ team }) => html`<li class="run" data-team=${team.id} data-state=${team.state}><a href=${teamLink(team.id)}>
   <span class=${`state ${team.state}`}><span class="dot" aria-hidden="true"></span>${texts.teams.list[team.state]}</span>

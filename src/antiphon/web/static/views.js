@@ -4,6 +4,9 @@ import { html, later } from "./html.js";
 import { Markdown as Written } from "./markdown.js";
 import { bytes, clean, Link, Piece, Value, words } from "./plain.js";
 import { texts } from "./texts.js";
+import { styled } from "./styled.js";
+
+await styled("kinds.css");
 
 const MOST_LINES = 10_000;
 
