@@ -453,6 +453,7 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     page.click(".trouble >> text=Ask again")
     wait_said(other.page, "Retried.")
     page.locator(".message.user >> text=Edit").nth(1).click()
+    page.wait_for_function("() => document.activeElement.matches('.message textarea')")
     page.keyboard.press("Control+A")
     page.keyboard.type("Make another.")
     page.keyboard.press("Enter")

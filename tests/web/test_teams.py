@@ -629,7 +629,7 @@ def test_teams_are_seen_by_all(browser: Any, site: Site, journal: Journal, schem
         seen_well(page)
     if os.environ.get("UPDATE_PICTURES"):
         page = tab.go("teams/one")
-        page.wait_for_selector(".message")
+        page.wait_for_selector(".message .markdown > *")
         page.set_viewport_size({"width": 1100, "height": 1000})
         page.screenshot(path=PICTURES / f"page-team-{scheme}.png")
     tab.close()

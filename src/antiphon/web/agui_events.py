@@ -135,8 +135,9 @@ class Telling:
 
     def _words(self) -> Generator[Sent]:
         """What a person answered, where the conversation has it as what the user said."""
-        turn = self._conversation.turns[-1] if self._conversation.turns else None
-        if not self._has_answer or not isinstance(turn, UserTurn):
+        # The model may have answered it already: it is the last that the user said, and not always the last of all.
+        turn = next((each for each in reversed(self._conversation.turns) if isinstance(each, UserTurn)), None)
+        if not self._has_answer or turn is None:
             return
         self._has_answer = False
         id = {"messageId": f"{self._message or self._run}.answer"}

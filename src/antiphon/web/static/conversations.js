@@ -60,7 +60,7 @@ function Talk({ id }) {
       ${found.parent && html`<span>${words.forkOf} <a href=${link(found.parent)}>${found.parent}</a></span>`}</p></div>
       <a class="button" href=${`#/chat/${encodeURIComponent(found.id)}`}>${words.goOn}</a></header>
     ${found.system && html`<details class="thought"><summary>${words.system}</summary><p class="asked">${clean(found.system)}</p></details>`}
-    <ol class="turns">${found.said.map((turn) => html`<${Turn} key=${turn.number} turn=${turn} />`)}</ol>
+    <ol class="spoken">${found.said.map((turn) => html`<${Turn} key=${turn.number} turn=${turn} />`)}</ol>
     ${found.next != null && html`<p><button type="button" class="more" onClick=${() => fetch(found.next, found.said)}>${words.moreTurns}</button></p>`}`;
 }
 
