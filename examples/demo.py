@@ -29,7 +29,7 @@ That was a very small model; what it gets wrong, a larger one gets right. To use
     . .venv/bin/activate                 where `make demo` has put antiphon
     antiphon keys set anthropic          or openai, google, mistral, …; or set ANTHROPIC_API_KEY and the like
     antiphon models --why                which model is used, and why
-    antiphon chat                        talk to it, with tools
+    antiphon chat --tools read           talk to it; it may read the files here
     antiphon run examples/research.vibe  more programs: examples/README.md
 """
 
