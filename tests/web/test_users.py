@@ -185,7 +185,7 @@ def test_users_are_added_listed_and_removed_in_a_terminal(tmp_path: Path, monkey
     def run(*words: str) -> Any:
         return CliRunner().invoke(cli, ["serve", *words])
 
-    assert run("users", "list").output == ""
+    assert run("users", "list").output.startswith("nobody but you")
     link = run("--name", "agents.example", "--port", "443", "users", "add", "ada", "--read").output.strip()
     assert link.startswith("http://agents.example:443/login?token=")
     assert run("users", "add", "bob").output.startswith("http://127.0.0.1:8321/login?token=")

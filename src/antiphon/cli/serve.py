@@ -122,8 +122,11 @@ def list_() -> None:
     """List who may use the page besides you."""
     from antiphon.web.users import Users
 
-    for each in Users().all:
+    known = list(Users().all)
+    for each in known:
         click.echo(f"{each.name}  {'looks and acts' if each.may_act else 'looks'}")
+    if not known:
+        click.echo("nobody but you; `antiphon serve users add NAME` lets somebody in")
 
 
 @users.command()
