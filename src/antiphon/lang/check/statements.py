@@ -6,13 +6,17 @@ from antiphon.lang.check.iteration import is_private, item_type
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import forget_variables, narrow
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
+from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
+    BOOLEAN,
     ERROR,
     JSON,
     NULL,
     TEXT,
     Callable,
+    Type,
     assignable,
     base,
     join,
@@ -22,6 +26,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
+    AsyncFor,
     BadStatement,
     Binary,
     Block,
@@ -31,11 +36,14 @@ from antiphon.lang.syntax.nodes import (
     Expr,
     ExprStatement,
     For,
+    Function,
     If,
     Index,
+    Is,
     LoopMode,
     Member,
     Name,
+    Node,
     NullLit,
     NumberLit,
     ObjectLit,
@@ -49,10 +57,11 @@ from antiphon.lang.syntax.nodes import (
     Unary,
     While,
     Yield,
+    children,
 )
 
 _LITERALS = ArrayLit | BoolLit | NullLit | NumberLit | ObjectLit | TextLit
-_WITHOUT_EFFECT = _LITERALS | Binary | Index | Member | Name | Range | Slice | Unary
+_WITHOUT_EFFECT = _LITERALS | Binary | Is | Index | Member | Name | Range | Slice | Unary
 
 
 def block(c: Checker, node: Block) -> bool:
@@ -85,51 +94,60 @@ def if_(c: Checker, node: If) -> bool:
     """`if … else if … else`; a long chain is gone through without recursion."""
     before = c.narrowed
     all_end = True
-    then_end = False
+    impossible = False
+    held = before
     each: If | Block | None = node
     while isinstance(each, If):
-        check_condition(c, each.condition, c.expr(each.condition))
+        check_condition(c, each.condition, c.expr(each.condition, BOOLEAN))
         warn_constant(c, each.condition)
         outside = c.narrowed
         c.narrowed = dict(outside)
         narrow(c, each.condition, True)
-        then_end = c.block(each.then)
-        all_end = all_end and then_end
+        held = c.narrowed
+        all_end = c.block(each.then) and all_end
         c.narrowed = dict(outside)
-        narrow(c, each.condition, False)
+        impossible = narrow(c, each.condition, False)
         each = each.otherwise
-    if each is not None:
-        all_end = c.block(each) and all_end
-        c.narrowed = before
-        return all_end
-    if not (then_end and node.otherwise is None):
-        # After the statement it is known that the condition did not hold only if the branch does not come back.
-        c.narrowed = before
-    return False
+    last_ends = impossible if each is None else c.block(each)
+    if not all_end:
+        # After the statement it is known that no condition held only if no branch that one leads to comes back.
+        c.narrowed = held if last_ends and each is node.otherwise else before
+    return all_end and last_ends
 
 
 def for_(c: Checker, node: For) -> bool:
-    """`for x in …`."""
+    """`for x in …`, `for {name} in …`."""
     item = item_type(c, node.iterable, c.expr(node.iterable))
-    symbol = node.symbol = c.symbol(
-        node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
-    )
-    symbol.until, symbol.is_global = node.body.end, False
+    symbols = _loop_symbols(c, node, item)
     before = c.narrowed
     c.narrowed = forget_variables(c)
     c.frame.loops.append(False)
-    c.block(node.body, (symbol,))
+    c.block(node.body, symbols)
     c.frame.loops.pop()
     c.narrowed = before
     _check_mode(c, node.mode)
     return False
 
 
+def _loop_symbols(c: Checker, node: For, item: Type) -> list[Symbol]:
+    """The variables of a loop: each item, or what it is taken apart into."""
+    private = is_private(node.iterable)
+    if node.pattern is not None:
+        symbols = pattern_symbols(c, node.pattern, item, node.iterable, "loop", node.body.start, private)
+    else:
+        name_start, since = node.name_start, node.body.start
+        symbols = [c.symbol(node.name, "loop", item, name_start, since, private=private)]
+        node.symbol = symbols[0]
+    for symbol in symbols:
+        symbol.until, symbol.is_global = node.body.end, False
+    return symbols
+
+
 def while_(c: Checker, node: While) -> bool:
     """`while …`; one that is always true and has no `break` is never left."""
     before = c.narrowed
     c.narrowed = forget_variables(c)
-    check_condition(c, node.condition, c.expr(node.condition))
+    check_condition(c, node.condition, c.expr(node.condition, BOOLEAN))
     warn_constant(c, node.condition, unless=True)
     narrow(c, node.condition, True)
     c.frame.loops.append(False)
@@ -196,13 +214,35 @@ def throw(c: Checker, node: Throw) -> bool:
 
 
 def try_(c: Checker, node: Try) -> bool:
-    """`try { … } catch e { … }`."""
+    """`try { … } catch e { … } finally { … }`."""
     ends = c.block(node.body)
+    if node.handler is not None:
+        ends = _handler(c, node, node.handler) and ends
+    if node.last is not None:
+        _check_last(c, node.last)
+        ends = c.block(node.last) or ends
+    return ends
+
+
+def _handler(c: Checker, node: Try, handler: Block) -> bool:
     if node.name is None:
-        return c.block(node.handler) and ends
-    symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, node.handler.start)
-    symbol.until, symbol.is_global = node.handler.end, False
-    return c.block(node.handler, (symbol,)) and ends
+        return c.block(handler)
+    symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, handler.start)
+    symbol.until, symbol.is_global = handler.end, False
+    return c.block(handler, (symbol,))
+
+
+def _check_last(c: Checker, block: Block) -> None:
+    """What leaves a `finally` would make whatever was thrown or returned disappear."""
+    todo: list[tuple[Node, bool]] = [(block, False)]
+    while todo:
+        node, in_loop = todo.pop()
+        if isinstance(node, Return) or (isinstance(node, Break | Continue) and not in_loop):
+            word = type(node).__name__.lower()
+            hint = "write it after the statement"
+            c.report("V0520", f"`{word}` would leave a `finally`, and with it what was thrown or returned", node, hint)
+        elif not isinstance(node, Function | AsyncFor):
+            todo += [(each, in_loop or isinstance(node, For | While)) for each in children(node)]
 
 
 def test(c: Checker, node: Test) -> bool:

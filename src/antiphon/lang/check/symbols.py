@@ -34,6 +34,8 @@ class Symbol:
     assigned_in: list[Any] = field(default_factory=list[Any])
     used: bool = False
     assigned: bool = False
+    #: Of a constant array of literals: which they are.
+    items: Type | None = None
     #: For functions and tools: the node. For imported names: the symbol in the other module.
     node: Any = None
     #: What it is called in Python; the compiler's.

@@ -39,6 +39,8 @@ class Union:
     """One of these: literals, or a type and `null`."""
 
     options: tuple[Type, ...]
+    #: Whether it is only what literals beside each other happen to be: a variable that may be assigned again is wider.
+    is_fresh: bool = field(default=False, compare=False)
     #: The same, quick to look in: there may be many.
     members: frozenset[Type] = field(init=False, repr=False, compare=False)
 
@@ -187,7 +189,7 @@ def widen(type_: Type) -> Type:
     """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything."""
     if isinstance(type_, Simple):
         return JSON if type_ in (NULL, NEVER) else type_
-    if isinstance(type_, Literal):
+    if isinstance(type_, Literal) or (isinstance(type_, Union) and type_.is_fresh):
         return base(type_)
     if isinstance(type_, Array):
         return Array(widen(type_.item))

@@ -12,13 +12,15 @@ from antiphon.lang.syntax.tokens import RESERVED, Tokens
 
 #: How tightly the operators bind after which a line may be broken.
 _POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
-    ("==", "!=", "<", "<=", ">", ">="), 5
+    ("==", "!=", "<", "<=", ">", ">=", "in"), 5
 )
+#: The two signs of `c ? a : b` bind loosest of all.
+_POWERS["choice"] = -1
 _VALUES = frozenset(
     ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
 )
-_TIGHT_BEFORE = frozenset((",", ".", "..", "?", ":", "slice", "call", "index"))
-_TIGHT_AFTER = frozenset((".", "..", "slice", "@", "unary"))
+_TIGHT_BEFORE = frozenset((",", "comma", ".", "?.", "..", "?", ":", "slice", "call", "index"))
+_TIGHT_AFTER = frozenset((".", "?.", "..", "...", "slice", "@", "unary"))
 
 
 @dataclass(slots=True)
@@ -65,7 +67,7 @@ def follows_value(before: list[Piece]) -> bool:
     """Whether a bracket after these pieces is a call or an index: whether it follows on something that is a value."""
     real = (piece.kind for piece in reversed(before) if not piece.is_comment)
     last = next(real, "")
-    return last in _VALUES or (last in RESERVED and next(real, "") == ".")
+    return last in _VALUES or last == "?." or (last in RESERVED and next(real, "") in (".", "?."))
 
 
 def pieces_of(text: str) -> list[Piece]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from antiphon.lang.syntax import nodes as n
 
-_COMPOUND = (n.Block, n.If, n.For, n.While, n.Try, n.Function, n.Test)
+_COMPOUND = (n.Block, n.If, n.MatchStatement, n.For, n.While, n.Try, n.Function, n.Test)
 
 
 @dataclass(slots=True)
@@ -22,6 +22,12 @@ class Roles:
     patterns: set[int] = field(default_factory=set[int])
     fields: set[int] = field(default_factory=set[int])
     operators: set[int] = field(default_factory=set[int])
+    #: The signs of `c ? a : b`.
+    choices: set[int] = field(default_factory=set[int])
+    #: The words and braces of each `match`, and where its arms begin.
+    words: set[int] = field(default_factory=set[int])
+    matches: set[int] = field(default_factory=set[int])
+    arms: set[int] = field(default_factory=set[int])
     #: Each `if` that follows an `else`.
     _others: set[int] = field(default_factory=set[int])
 
@@ -57,11 +63,26 @@ class Roles:
         """That a sign stands between operands."""
         self.operators.add(node.op_start)
 
+    def note_choice(self, node: n.Conditional) -> None:
+        """What the signs of a choice are, which are something else in types and objects."""
+        self.choices |= {node.question, node.colon}
+
+    def note_match(self, node: n.Match | n.MatchStatement) -> None:
+        """That a name is a word, and a brace opens arms."""
+        self.words.add(node.start)
+        self.matches.add(node.brace)
+
+    def note_arm(self, node: n.Arm) -> None:
+        """Where an arm begins."""
+        self.arms.add(node.start)
+        if isinstance(node.body, n.Block):
+            self._note_short(node.body)
+
     def note_pattern(self, node: n.Pattern) -> None:
         """That a brace opens no object."""
         self.patterns.add(node.start)
 
-    def note_field(self, node: n.Entry | n.TypeField | n.PatternField) -> None:
+    def note_field(self, node: n.Entry | n.Spread | n.TypeField | n.PatternField) -> None:
         """Where a field begins."""
         self.fields.add(node.start)
 
@@ -80,7 +101,10 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
     n.Binary: Roles.note_operator,
     n.Pattern: Roles.note_pattern,
     **dict.fromkeys((n.AsyncFor, n.For, n.While, n.Test), Roles.note_body),
-    **dict.fromkeys((n.Entry, n.TypeField, n.PatternField), Roles.note_field),
+    n.Conditional: Roles.note_choice,
+    n.Arm: Roles.note_arm,
+    **dict.fromkeys((n.Match, n.MatchStatement), Roles.note_match),
+    **dict.fromkeys((n.Entry, n.Spread, n.TypeField, n.PatternField), Roles.note_field),
     **dict.fromkeys(
         (
             n.NumberLit,
@@ -99,6 +123,7 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.Ask,
             n.AskHuman,
             n.PyBlock,
+            n.Is,
             n.BadExpr,
             n.Let,
             n.Destructure,
@@ -123,6 +148,9 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.ObjectType,
             n.Program,
             n.Hole,
+            n.Argument,
+            n.ArrayPattern,
+            n.PatternItem,
             n.Parameter,
             n.ImportName,
             n.LoopMode,

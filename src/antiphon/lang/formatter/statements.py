@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.items import bracket
+from antiphon.lang.formatter.items import arms, bracket
 from antiphon.lang.formatter.layout import HARD, LINE, Doc, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.pieces import Piece, pieces_of
 from antiphon.lang.formatter.roles import Roles
@@ -105,11 +105,27 @@ class _Formatter:
             while self._pieces[self._at].kind != PAIRS[piece.kind]:
                 inner.append(self._piece(inner))
             self._at += 1
-            return bracket(piece, before, inner, self._pieces[self._at - 1], self._roles)
-        if piece.power and piece.start not in self._roles.operators:
-            # A sign before its operand, or a word that is a key or a member here.
-            piece.kind = "unary" if piece.kind == "-" else "name"
+            closer = self._pieces[self._at - 1]
+            if piece.start in self._roles.matches:
+                return arms(piece, inner, closer, self._roles)
+            return bracket(piece, before, inner, closer, self._roles)
+        piece.kind = self._kind(piece, before)
         return piece
+
+    def _kind(self, piece: Piece, before: list[Piece]) -> str:
+        """What a piece is in its place, where that is not what it says."""
+        if piece.start in self._roles.choices:
+            return "choice"
+        if piece.start in self._roles.words:
+            return "word"
+        if not piece.power or piece.start in self._roles.operators:
+            return piece.kind
+        if piece.kind == "in" and before and self._pieces[self._at].kind != ":":
+            # The word of a loop, unless it is a member.
+            last = next(each.kind for each in reversed(before) if not each.is_comment)
+            return "name" if last in (".", "?.") else "word"
+        # A sign before its operand, or a word that is a key or a member here.
+        return "unary" if piece.kind == "-" else "name"
 
     def _block(self, opener: Piece) -> Piece:
         first = self._at

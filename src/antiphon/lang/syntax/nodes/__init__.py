@@ -7,7 +7,9 @@ both. What is filled in later is no part of what a tree says. Each node is an `E
 
 from __future__ import annotations
 
+from antiphon.lang.syntax.nodes.choices import Arm, Conditional, Is, Match, MatchStatement
 from antiphon.lang.syntax.nodes.declarations import (
+    ArrayPattern,
     Destructure,
     Function,
     Import,
@@ -18,11 +20,13 @@ from antiphon.lang.syntax.nodes.declarations import (
     Parameter,
     Pattern,
     PatternField,
+    PatternItem,
     Returns,
     Test,
     TypeDecl,
 )
 from antiphon.lang.syntax.nodes.expressions import (
+    Argument,
     ArrayLit,
     Ask,
     AskHuman,
@@ -44,8 +48,11 @@ from antiphon.lang.syntax.nodes.expressions import (
     PyBlock,
     Range,
     Slice,
+    Spread,
     TextLit,
     Unary,
+    is_optional,
+    reached,
     root_symbol,
 )
 from antiphon.lang.syntax.nodes.statements import (
@@ -79,7 +86,10 @@ from antiphon.lang.syntax.nodes.written_types import (
 )
 
 __all__ = [
+    "Argument",
+    "Arm",
     "ArrayLit",
+    "ArrayPattern",
     "ArrayType",
     "Ask",
     "AskHuman",
@@ -92,6 +102,7 @@ __all__ = [
     "BoolLit",
     "Break",
     "Call",
+    "Conditional",
     "Context",
     "Continue",
     "Destructure",
@@ -106,9 +117,12 @@ __all__ = [
     "ImportName",
     "Index",
     "Input",
+    "Is",
     "Let",
     "LiteralType",
     "LoopMode",
+    "Match",
+    "MatchStatement",
     "Member",
     "ModelDecl",
     "Name",
@@ -121,12 +135,14 @@ __all__ = [
     "Part",
     "Pattern",
     "PatternField",
+    "PatternItem",
     "Program",
     "PyBlock",
     "Range",
     "Return",
     "Returns",
     "Slice",
+    "Spread",
     "Statement",
     "Test",
     "TextLit",
@@ -142,10 +158,27 @@ __all__ = [
     "While",
     "Yield",
     "children",
+    "is_optional",
+    "reached",
     "require_all",
     "root_symbol",
     "walk",
 ]
 
 #: Nodes that stand only inside others.
-Part = Program | Hole | Entry | TypeField | Pattern | PatternField | Parameter | ImportName | LoopMode
+Part = (
+    Program
+    | Hole
+    | Entry
+    | Spread
+    | Argument
+    | Arm
+    | TypeField
+    | Pattern
+    | PatternField
+    | ArrayPattern
+    | PatternItem
+    | Parameter
+    | ImportName
+    | LoopMode
+)

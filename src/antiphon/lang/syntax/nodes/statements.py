@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from antiphon.lang.syntax.nodes.choices import MatchStatement
 from antiphon.lang.syntax.nodes.declarations import (
+    ArrayPattern,
     Destructure,
     Function,
     Import,
     Input,
     Let,
     ModelDecl,
+    Pattern,
     Returns,
     Test,
     TypeDecl,
@@ -59,13 +62,14 @@ class LoopMode(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class For(Node):
-    """`for name in iterable { … } mode`."""
+    """`for name in iterable { … } mode`; where each item is taken apart there is a `pattern`, and no name."""
 
     name: str
     iterable: Expr
     body: Block
     mode: LoopMode | None = None
     name_start: int = field(default=0, compare=False)
+    pattern: Pattern | ArrayPattern | None = None
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
@@ -111,12 +115,13 @@ class Throw(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Try(Node):
-    """`try { … } catch name { … }`; the name may be left out."""
+    """`try { … } catch name { … } finally { … }`; the name may be left out, and one of the last two."""
 
     body: Block
     name: str | None
-    handler: Block
+    handler: Block | None
     name_start: int = field(default=0, compare=False)
+    last: Block | None = None
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
@@ -139,6 +144,7 @@ Statement = (
     | Returns
     | Assign
     | If
+    | MatchStatement
     | For
     | While
     | Break
