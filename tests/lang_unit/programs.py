@@ -271,7 +271,7 @@ class Writer:
             out = self.expression(depth)
             return f"({out})" if out.startswith("{") else out
 
-        return f"({self.matching(body, ('a', 'items'))})"
+        return self.matching(body, ("a", "items"))
 
     def object(self, depth: int) -> str:
         """An object literal."""
@@ -460,7 +460,7 @@ class Writer:
 
     def _expression_statement(self) -> str:
         out = self.expression()
-        return f"({out})" if out.lstrip().startswith(("{", "async", "type", "tool", "model", "test")) else out
+        return f"({out})" if out.lstrip().startswith(("{", "async", "type", "tool", "model", "test", "match")) else out
 
     def _asking(self) -> str:
         context = self.random.choice(("", "", " local", " model", " coder none"))

@@ -37,6 +37,7 @@ from antiphon.lang.syntax.nodes import (
     Is,
     Match,
     MatchStatement,
+    Name,
     Throw,
     TypeNode,
 )
@@ -59,7 +60,7 @@ def is_(c: Checker, node: Is, _: Type | None) -> Type:
     """`x is T`: a test of what a value is; one that is always the same is a mistake."""
     type_ = c.expr(node.value)
     tested = _tested(c, node.tested)
-    possible = _check_possible(c, node.tested, type_, tested)
+    possible = _check_possible(c, node.value, node.tested, type_, tested)
     if possible and plain(type_) != JSON and is_never(rest(type_, tested)):
         c.warn("V0703", f"this is always true: it is `{general(type_)}`", node)
     return BOOLEAN
@@ -103,7 +104,7 @@ def _arms(c: Checker, node: Match | MatchStatement) -> Iterator[Arm]:
     before, covered, left = c.narrowed, list[Type](), type_
     for arm, own in zip(node.arms, patterns, strict=True):
         types = [each for _, each in own]
-        _check_reached(c, arm, own, type_, left, covered)
+        _check_reached(c, node.value, arm, own, type_, left, covered)
         c.narrowed = dict(before)
         note(c, taught(node.value, union(covered if arm.is_else else types), not arm.is_else))
         yield arm
@@ -133,9 +134,14 @@ def _tested(c: Checker, node: TypeNode) -> Type:
     return type_
 
 
-def _check_possible(c: Checker, node: TypeNode, type_: Type, tested: Type) -> bool:
+def _check_possible(c: Checker, value: Expr, node: TypeNode, type_: Type, tested: Type) -> bool:
+    """Whether a value can be of the tested type; one that cannot is a mistake, or ruled out by what stands before."""
     if tested == JSON or not is_never(kept(type_, tested)):
         return True
+    declared = value.symbol.type if isinstance(value, Name) and value.symbol is not None else type_
+    if not is_never(kept(declared, tested)):
+        c.warn("V0712", f"it is never `{shown(tested)}` here: it was found to be `{shown(type_)}`", node)
+        return False
     known = [each.value for each in options(type_) if isinstance(each, Literal) and isinstance(each.value, str)]
     meant = isinstance(tested, Literal) and isinstance(tested.value, str) and c.nearest(tested.value, known)
     hint = f'did you mean "{meant}"?' if meant else ""
@@ -144,7 +150,7 @@ def _check_possible(c: Checker, node: TypeNode, type_: Type, tested: Type) -> bo
 
 
 def _check_reached(
-    c: Checker, arm: Arm, own: list[tuple[TypeNode, Type]], type_: Type, left: Type, covered: list[Type]
+    c: Checker, value: Expr, arm: Arm, own: list[tuple[TypeNode, Type]], type_: Type, left: Type, covered: list[Type]
 ) -> None:
     """Warn of an arm that the ones before it leave nothing for."""
     if arm.is_else:
@@ -155,7 +161,7 @@ def _check_reached(
         return
     seen = list(covered)
     for node, tested in own:
-        possible = _check_possible(c, node, type_, tested)
+        possible = _check_possible(c, value, node, type_, tested)
         if possible and seen and assignable(tested, union(seen), certain=True):
             c.warn("V0712", f"this is never reached: an arm before it is for `{shown(tested)}`", node)
         seen.append(tested)

@@ -10,7 +10,7 @@ from antiphon.lang.syntax.nodes import ArrayLit, Binary, Expr, Index, Is, Member
 
 #: A value, and what is known of it.
 Fact = tuple[Expr, Type]
-_OPPOSITE = {"==": "!=", "!=": "=="}
+_TRUE = Literal(True)
 
 
 def learned(node: Expr, holds: bool, most: int) -> Iterator[Fact]:
@@ -36,6 +36,8 @@ def learned(node: Expr, holds: bool, most: int) -> Iterator[Fact]:
             case _:
                 if holds:
                     yield from _there(node)
+                if isinstance(node, Member):
+                    yield from _discriminated(node, _TRUE, holds)
                 return
 
 

@@ -150,7 +150,7 @@ def show(type_: Type, *, literals: bool = True) -> str:
 
             return dumps(type_.value) if literals else show(base(type_))
         case Union():
-            return " | ".join(_some([show(each) for each in type_.options[: _MOST_SHOWN + 1]]))
+            return " | ".join(_some(_shown_options(type_.options[: _MOST_SHOWN + 1])))
         case Object():
             if type_.name:
                 return type_.name
@@ -161,6 +161,15 @@ def show(type_: Type, *, literals: bool = True) -> str:
             return show(type_.inner, literals=literals)
         case Callable():
             return f"function({', '.join(map(show, type_.parameters))})"
+
+
+def _shown_options(options: tuple[Type, ...]) -> list[str]:
+    """Options as they are written; of objects that share a name, their fields."""
+    shown = [show(each) for each in options]
+    return [
+        show(Object(each.fields)) if isinstance(each, Object) and shown.count(text) > 1 else text
+        for each, text in zip(options, shown, strict=True)
+    ]
 
 
 def _some(parts: list[str]) -> list[str]:

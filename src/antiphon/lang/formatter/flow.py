@@ -71,7 +71,11 @@ def _chained(pieces: list[Piece], by: int) -> list[Doc]:
 
 def _is_link(pieces: list[Piece], at: int) -> bool:
     """Whether a member that is called begins here. After an object the line goes on, else it could be a block."""
-    return pieces[at].kind in (".", "?.") and pieces[at + 2].kind == "call" and pieces[at - 1].kind != "object"
+    return (
+        pieces[at].kind in (".", "?.")
+        and pieces[at + 2].kind == "call"
+        and pieces[at - 1].kind not in ("object", "match")
+    )
 
 
 def _plain(pieces: list[Piece]) -> list[Doc]:

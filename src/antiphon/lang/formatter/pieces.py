@@ -17,7 +17,7 @@ _POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "
 #: The two signs of `c ? a : b` bind loosest of all.
 _POWERS["choice"] = -1
 _VALUES = frozenset(
-    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
+    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object", "match"]
 )
 _TIGHT_BEFORE = frozenset((",", "comma", ".", "?.", "..", "?", ":", "slice", "call", "index"))
 _TIGHT_AFTER = frozenset((".", "?.", "..", "...", "slice", "@", "unary"))

@@ -84,7 +84,7 @@ def read_operand(c: Cursor) -> n.Expr:
         if node.name == "async" and c.kinds[at + 1] == "for":
             return _read_async_for(c)
         if node.name == "match" and begins_match(c, at):
-            return read_match(c, read_expression)
+            node = read_match(c, read_expression)
     elif kind == "text":
         c.at = at + 1
         start, value = c.starts[at], c.values[at]
