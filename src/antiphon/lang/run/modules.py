@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from antiphon.lang.run.errors import ImportFailed, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
 from antiphon.lang.run.prelude import module_globals
+from antiphon.lang.syntax.collector import without_collector
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source
 
@@ -73,7 +72,7 @@ class Modules:
         self._inside = self._inside or Path(source.name).parent.resolve()
         self._loading.append(source.name)
         try:
-            with _without_collector():
+            with without_collector():
                 return self._add(source, for_tests)
         finally:
             self._loading.pop()
@@ -193,18 +192,6 @@ class Instances:
             given = ", ".join(list(tools)[:12]) or "none"
             raise ImportFailed("V0606", f"the server `{server}` has no tool `{name}`", f"it has: {given}")
         return tools[name]
-
-
-@contextmanager
-def _without_collector() -> Generator[None]:
-    """Trees are many objects and no garbage: collecting in the meantime would take longer than compiling."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def located(path: str, importer: Source) -> Path:
