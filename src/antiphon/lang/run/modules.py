@@ -86,7 +86,7 @@ class Modules:
 
     def exports(self, path: str, importer: Source) -> Exports:
         """What a module gives to the one that imports it."""
-        if "\0" in path:
+        if not _can_name_a_file(path):
             return Exports(problem="there is no module with such a name")
         if path == "system/tools":
             return system_exports()
@@ -192,6 +192,19 @@ class Instances:
             given = ", ".join(list(tools)[:12]) or "none"
             raise ImportFailed("V0606", f"the server `{server}` has no tool `{name}`", f"it has: {given}")
         return tools[name]
+
+
+#: What a path and one step of it may take, in bytes, on every system there is.
+_LONGEST, _LONGEST_STEP = 1000, 255
+
+
+def _can_name_a_file(path: str) -> bool:
+    try:
+        encoded = path.encode()
+    except UnicodeEncodeError:
+        return False
+    steps = encoded.split(b"/")
+    return b"\0" not in encoded and len(encoded) <= _LONGEST and all(len(each) <= _LONGEST_STEP for each in steps)
 
 
 def located(path: str, importer: Source) -> Path:
