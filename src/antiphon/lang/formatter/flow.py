@@ -13,6 +13,8 @@ _CHAIN = 3
 
 def flowing(pieces: list[Piece], by: int = 2) -> list[Doc]:
     """Pieces one after another; lines that it is broken into begin further to the right."""
+    if len(pieces) == 1:
+        return [pieces[0].doc]
     if len(pieces) > 1 and pieces[-1].kind == "match" and pieces[-2].kind != "//":
         # The arms stand on lines of their own, whatever they follow on.
         return [*flowing(pieces[:-1], by), " ", pieces[-1].doc]
@@ -88,5 +90,5 @@ def _plain(pieces: list[Piece]) -> list[Doc]:
         elif before.kind == "//":
             out += [indent([HARD]), piece.doc]
         else:
-            out += [" ", piece.doc] if spaced(before, piece) else [piece.doc]
+            out += [" ", piece.doc] if spaced(before.kind, piece.kind) else [piece.doc]
     return out

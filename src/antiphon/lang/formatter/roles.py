@@ -24,8 +24,9 @@ class Roles:
     operators: set[int] = field(default_factory=set[int])
     #: The signs of `c ? a : b`.
     choices: set[int] = field(default_factory=set[int])
-    #: The words and braces of each `match`, and where its arms begin.
+    #: Each `match`, and each `in` of a loop.
     words: set[int] = field(default_factory=set[int])
+    #: The braces of each `match`, and where its arms begin.
     matches: set[int] = field(default_factory=set[int])
     arms: set[int] = field(default_factory=set[int])
     #: Each `if` that follows an `else`.
@@ -39,6 +40,16 @@ class Roles:
             _RULES[type(node)](roles, node)
         return roles
 
+    def kind_of(self, kind: str, start: int) -> str:
+        """What an operator's sign or word is here: a `-` may stand before its operand, a word be a key or a member."""
+        if kind in ("?", ":"):
+            return "choice" if start in self.choices else kind
+        if kind == "|" or start in self.operators:
+            return kind
+        if start in self.words:
+            return "word"
+        return "unary" if kind == "-" else "name"
+
     def note_block(self, node: n.Block) -> None:
         """What begins in a block."""
         self.blocks[node.start] = _starts(node.statements)
@@ -46,6 +57,8 @@ class Roles:
     def note_body(self, node: n.AsyncFor | n.For | n.While | n.Test) -> None:
         """Whether the one block of a statement is short."""
         self._note_short(node.body)
+        if isinstance(node, n.For | n.AsyncFor):
+            self.words.add(node.in_start)
 
     def note_function(self, node: n.Function) -> None:
         """The same, of what has no lines that describe it before its block."""

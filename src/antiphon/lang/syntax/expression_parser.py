@@ -499,10 +499,10 @@ def _read_async_for(c: Cursor) -> n.Expr:
     start = c.starts[c.at - 1]
     c.at += 1
     name = c.name("the name of each item")
-    c.expect("in", "`in` and what to go through")
+    word = c.expect("in", "`in` and what to go through")
     iterable = _read_deeper(c, name, 0)
     body = read_loop_body(c)
-    return n.AsyncFor(start, body.end, c.values[name], iterable, body, c.starts[name])
+    return n.AsyncFor(start, body.end, c.values[name], iterable, body, c.starts[name], c.starts[word])
 
 
 def _no_operand(c: Cursor) -> n.Expr:

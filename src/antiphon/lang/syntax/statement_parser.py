@@ -220,11 +220,11 @@ def _read_for(c: Cursor) -> n.Statement:
     else:
         at = c.name("the name of each item", "write `for item in items { … }`")
         pattern, name, name_start = None, c.values[at], c.starts[at]
-    c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
+    word = c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
     iterable = _read_condition(c)
     body = read_loop_body(c)
     mode = _read_loop_mode(c)
-    return n.For(start, c.ends[c.at - 1], name, iterable, body, mode, name_start, pattern)
+    return n.For(start, c.ends[c.at - 1], name, iterable, body, mode, name_start, pattern, c.starts[word])
 
 
 def _read_while(c: Cursor) -> n.Statement:

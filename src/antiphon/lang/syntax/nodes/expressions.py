@@ -226,6 +226,7 @@ class AsyncFor(Node):
     iterable: Expr
     body: Block
     name_start: int = field(default=0, compare=False)
+    in_start: int = field(default=0, compare=False)
     type: Type | None = field(default=None, compare=False, repr=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 

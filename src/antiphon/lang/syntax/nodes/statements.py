@@ -70,6 +70,7 @@ class For(Node):
     mode: LoopMode | None = None
     name_start: int = field(default=0, compare=False)
     pattern: Pattern | ArrayPattern | None = None
+    in_start: int = field(default=0, compare=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
