@@ -199,11 +199,11 @@ V0109|let a = b not in c
 V0109|let a = b is not text
 V0101|let a = b ? c
 V0101|let a = b?.(c)
-V0140|f(a: 1, b)
-V0141|f(...xs)
-V0141|const [a, ...b] = xs
-V0142|const a = match b { 1 => { print(b) } }
-V0142|match b { 1 => if c { d() } }
+V0150|f(a: 1, b)
+V0151|f(...xs)
+V0151|const [a, ...b] = xs
+V0152|const a = match b { 1 => { print(b) } }
+V0152|match b { 1 => if c { d() } }
 V0101|match b { low => 1 }
 V0110|match b { _ => 1 }
 V0110|match b { case 1 => 1 }

@@ -77,11 +77,11 @@ def _check_named(
         at = each.start, each.start + len(each.name)
         if each.name not in names:
             hint = c.meant(each.name, names) or _signature(name, callable_) or "give it without a name, in its place"
-            c.report("V0343", f"`{name}` has no parameter `{each.name}`", at, hint)
+            c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, hint)
             c.expr(each.value)
             continue
         if each.name in given:
-            c.report("V0343", f"`{each.name}` is given twice", at)
+            c.report("V0363", f"`{each.name}` is given twice", at)
         given.add(each.name)
         c.want(each.value, types[names.index(each.name)], each.name)
     missing = [f"`{each}`" for each in names[:required] if each not in given]
@@ -103,7 +103,7 @@ def refuse_names(c: Checker, node: Call, name: str) -> None:
     """Arguments with names where there are none."""
     for each in node.named:
         at = each.start, each.start + len(each.name)
-        c.report("V0343", f"`{name}` has no parameter `{each.name}`", at, "give it without a name, in its place")
+        c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, "give it without a name, in its place")
 
 
 def _expected(required: int, most: int, variadic: bool) -> str:

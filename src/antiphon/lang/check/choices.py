@@ -129,7 +129,7 @@ def _tested(c: Checker, node: TypeNode) -> Type:
     """A type that a value can be looked at for."""
     type_ = meaning(c, node)
     if not assignable(type_, JSON) or any(isinstance(each, Callable) for each in options(type_)):
-        c.report("V0340", f"of no value it can be told whether it is a `{shown(type_)}`", node, "only data is tested")
+        c.report("V0360", f"of no value it can be told whether it is a `{shown(type_)}`", node, "only data is tested")
         return JSON
     return type_
 
@@ -140,7 +140,7 @@ def _check_possible(c: Checker, value: Expr, node: TypeNode, type_: Type, tested
         return True
     declared = value.symbol.type if isinstance(value, Name) and value.symbol is not None else type_
     if not is_never(kept(declared, tested)):
-        c.warn("V0712", f"it is never `{shown(tested)}` here: it was found to be `{shown(type_)}`", node)
+        c.warn("V0720", f"it is never `{shown(tested)}` here: it was found to be `{shown(type_)}`", node)
         return False
     known = [each.value for each in options(type_) if isinstance(each, Literal) and isinstance(each.value, str)]
     meant = isinstance(tested, Literal) and isinstance(tested.value, str) and c.nearest(tested.value, known)
@@ -156,14 +156,14 @@ def _check_reached(
     if arm.is_else:
         if is_never(left) and arm.patterns == []:
             c.warn(
-                "V0712", "this `else` is never reached: the arms before it are for every value", (arm.start, arm.arrow)
+                "V0720", "this `else` is never reached: the arms before it are for every value", (arm.start, arm.arrow)
             )
         return
     seen = list(covered)
     for node, tested in own:
         possible = _check_possible(c, value, node, type_, tested)
         if possible and seen and assignable(tested, union(seen), certain=True):
-            c.warn("V0712", f"this is never reached: an arm before it is for `{shown(tested)}`", node)
+            c.warn("V0720", f"this is never reached: an arm before it is for `{shown(tested)}`", node)
         seen.append(tested)
 
 
@@ -173,4 +173,4 @@ def _report_missing(c: Checker, node: Match | MatchStatement, left: Type) -> Non
         message = f"this `match` has no arm for every other `{shown(left)}`"
     else:
         message = f"this `match` has no arm for `{shown(left)}`"
-    c.report("V0341", message, where, "add one, or `else => …`")
+    c.report("V0361", message, where, "add one, or `else => …`")

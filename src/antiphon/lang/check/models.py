@@ -66,7 +66,7 @@ def model(c: Checker, node: ModelDecl) -> bool:
     for entry in node.settings.entries:
         if isinstance(entry, Spread):
             c.expr(entry.value)
-            c.report("V0342", "the settings of a model are written out", entry, "name each of them")
+            c.report("V0362", "the settings of a model are written out", entry, "name each of them")
             continue
         if entry.key in seen:
             c.report("V0318", f"the setting `{entry.key}` is there twice", _key(entry))
@@ -109,7 +109,7 @@ def _check_tools(c: Checker, node: Expr) -> None:
         if isinstance(item, Spread):
             hint = "write the bundle itself: `tools: [readonlyTools, mine]`"
             c.expr(item.value)
-            c.report("V0342", "bundles of tools stand among the tools as they are", item, hint)
+            c.report("V0362", "bundles of tools stand among the tools as they are", item, hint)
             continue
         if isinstance(item, Name) and tool_value(c, item) is not None:
             continue

@@ -27,7 +27,7 @@ def spread_items(c: Checker, node: Spread, wanted: Type | None = None) -> Type:
         return widen(kind.item) if wanted is None else kind.item
     if kind != JSON:
         hint = "the fields of an object go into an object: `{ ...o }`" if isinstance(kind, Object) else ""
-        c.report("V0342", f"only an array can be put into an array, found `{general(kind)}`", node.value, hint)
+        c.report("V0362", f"only an array can be put into an array, found `{general(kind)}`", node.value, hint)
     return JSON
 
 
@@ -44,7 +44,7 @@ def spread_fields(c: Checker, node: Spread, fields: dict[str, Field], goal: Obje
     if not isinstance(kind, Object):
         if kind != JSON:
             hint = "the items of an array go into an array: `[...xs]`" if isinstance(kind, Array) else ""
-            c.report("V0342", f"only an object can be put into an object, found `{general(kind)}`", node.value, hint)
+            c.report("V0362", f"only an object can be put into an object, found `{general(kind)}`", node.value, hint)
         return False
     for name, field in kind.fields.items():
         before = fields.get(name)
@@ -62,5 +62,5 @@ def _there(c: Checker, node: Spread, type_: Type, empty: str) -> Type:
     """What is put in; it must be there."""
     if may_be_null(type_):
         hint = f"write `...({c.text_of(node.value)} ?? {empty})`"
-        c.report("V0342", f"what may be null cannot be put in, `{general(type_)}`", node.value, hint)
+        c.report("V0362", f"what may be null cannot be put in, `{general(type_)}`", node.value, hint)
     return base(without_null(plain(type_)))

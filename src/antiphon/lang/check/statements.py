@@ -240,7 +240,7 @@ def _check_last(c: Checker, block: Block) -> None:
         if isinstance(node, Return) or (isinstance(node, Break | Continue) and not in_loop):
             word = type(node).__name__.lower()
             hint = "write it after the statement"
-            c.report("V0520", f"`{word}` would leave a `finally`, and with it what was thrown or returned", node, hint)
+            c.report("V0530", f"`{word}` would leave a `finally`, and with it what was thrown or returned", node, hint)
         elif not isinstance(node, Function | AsyncFor):
             todo += [(each, in_loop or isinstance(node, For | While)) for each in children(node)]
 

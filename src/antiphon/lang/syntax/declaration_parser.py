@@ -104,7 +104,7 @@ def read_pattern(c: Cursor) -> n.Pattern | n.ArrayPattern:
 def _read_pattern_item(c: Cursor) -> n.PatternItem:
     if c.kinds[c.at] == "...":
         hint = "take the rest as a slice: `const rest = xs[1:]`"
-        c.report("V0141", "a pattern has a name for each item, and none for the rest", c.at, hint)
+        c.report("V0151", "a pattern has a name for each item, and none for the rest", c.at, hint)
         c.at += 1
     name = c.name("a name")
     declared = None

@@ -152,7 +152,7 @@ def _read_call(c: Cursor, node: n.Expr, start: int) -> n.Call:
             continue
         if named:
             hint = "first come those without names, in their order"
-            c.report_span("V0140", "an argument without a name follows one that has one", each.start, each.end, hint)
+            c.report_span("V0150", "an argument without a name follows one that has one", each.start, each.end, hint)
         arguments.append(each)
     return n.Call(start, c.ends[c.at - 1], node, arguments, named)
 
@@ -162,7 +162,7 @@ def _read_argument(c: Cursor) -> n.Expr | n.Argument:
     if c.kinds[at + 1] != ":" or c.kinds[at] not in WORDS:
         if c.kinds[at] == "...":
             hint = "a function takes so many arguments as it has parameters; give it an array"
-            c.report("V0141", "`...` puts the items of one array into another, not into a call", at, hint)
+            c.report("V0151", "`...` puts the items of one array into another, not into a call", at, hint)
             c.at += 1
         return read_expression(c)
     c.at = at + 2

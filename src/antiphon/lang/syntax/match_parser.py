@@ -137,7 +137,7 @@ def _read_body(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: 
     if not is_statement:
         if c.kinds[at] == "{" and not _is_object(c, at):
             hint = "for statements, let `match` stand on its own"
-            c.report("V0142", "an arm of a `match` that is a value is one too, and no block", at, hint)
+            c.report("V0152", "an arm of a `match` that is a value is one too, and no block", at, hint)
             read_block(c)
             return n.BadExpr(c.starts[at], c.ends[c.at - 1])
         return cast(n.Throw, read_statement(c)) if c.kinds[at] == "throw" else read_value(c)
@@ -147,5 +147,5 @@ def _read_body(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: 
     if isinstance(statement, n.ExprStatement):
         return statement.value
     if not isinstance(statement, _SHORT):
-        c.report_span("V0142", "this needs braces after `=>`", statement.start, statement.end, "write `=> { … }`")
+        c.report_span("V0152", "this needs braces after `=>`", statement.start, statement.end, "write `=> { … }`")
     return n.Block(statement.start, statement.end, [statement])
