@@ -22,6 +22,8 @@ class Roles:
     patterns: set[int] = field(default_factory=set[int])
     fields: set[int] = field(default_factory=set[int])
     operators: set[int] = field(default_factory=set[int])
+    #: The brackets of the keys of maps.
+    keys: set[int] = field(default_factory=set[int])
     #: Each `if` that follows an `else`.
     _others: set[int] = field(default_factory=set[int])
 
@@ -40,6 +42,11 @@ class Roles:
     def note_body(self, node: n.AsyncFor | n.For | n.While | n.Test) -> None:
         """Whether the one block of a statement is short."""
         self._note_short(node.body)
+
+    def note_lambda(self, node: n.Lambda) -> None:
+        """The same, of a function without a name whose body is a block."""
+        if isinstance(node.body, n.Block):
+            self._note_short(node.body)
 
     def note_function(self, node: n.Function) -> None:
         """The same, of what has no lines that describe it before its block."""
@@ -65,6 +72,10 @@ class Roles:
         """Where a field begins."""
         self.fields.add(node.start)
 
+    def note_map(self, node: n.MapType) -> None:
+        """That a bracket holds the key of a map."""
+        self.keys.add(node.key_start)
+
     def note_nothing(self, _: n.Node) -> None:
         """Its tokens say all."""
 
@@ -76,6 +87,8 @@ class Roles:
 _RULES: dict[type, Callable[[Roles, Any], None]] = {
     n.Block: Roles.note_block,
     n.Function: Roles.note_function,
+    n.Lambda: Roles.note_lambda,
+    n.MapType: Roles.note_map,
     n.If: Roles.note_if,
     n.Binary: Roles.note_operator,
     n.Pattern: Roles.note_pattern,
@@ -121,11 +134,13 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.LiteralType,
             n.UnionType,
             n.ObjectType,
+            n.FunctionType,
             n.Program,
             n.Hole,
             n.Parameter,
             n.ImportName,
             n.LoopMode,
+            n.ForValue,
         ),
         Roles.note_nothing,
     ),
