@@ -144,7 +144,7 @@ def _order(c: Checker, node: Binary, left: Type) -> Type:
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
     for each, type_ in ((node.left, left), (node.right, right)):
-        if type(type_) is not Simple and not is_data(type_) and has_function(type_):
+        if type(type_) is not Simple and NULL not in (left, right) and not is_data(type_) and has_function(type_):
             c.report("V0342", "functions cannot be compared", each, "compare what they give, or their names")
             return BOOLEAN
     if not _may_be_equal(left, right):

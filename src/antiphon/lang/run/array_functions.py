@@ -72,7 +72,10 @@ def _group_by(items: Items, function: Function) -> dict[str, Items]:
 
 
 def _unique(items: Items) -> Items:
-    return list({_identity(item): item for item in reversed(items)}.values())[::-1]
+    found: dict[Any, Any] = {}
+    for item in items:
+        found.setdefault(_identity(item), item)
+    return list(found.values())
 
 
 def _identity(value: Any) -> Any:
