@@ -12,6 +12,7 @@ from antiphon.lang.compile import (
     asks,
     assignments,
     declarations,
+    function_values,
     functions,
     literals,
     members,
@@ -70,6 +71,7 @@ EXPRESSIONS.update(
         nodes.AskHuman: asks.ask_human,
         nodes.PyBlock: asks.python_block,
         nodes.AsyncFor: asks.async_for,
+        nodes.Lambda: function_values.lambda_,
     }
 )
 STATEMENTS.update(
