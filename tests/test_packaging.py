@@ -88,3 +88,13 @@ def test_all_that_is_needed_is_pinned_with_hashes_and_from_nowhere_in_particular
     assert [str(each) for each in needed if pins.get(each.name, "none") not in each.specifier] == [], (
         "`make constraints` writes it anew"
     )
+
+
+def test_the_guide_names_each_extra_and_what_it_brings() -> None:
+    text = (_ROOT / "docs/install.md").read_text()
+    rows = dict(re.findall(r"^\| `([a-z]+)` \| .+ \| (.*)\|$", text, re.MULTILINE))
+    extras = _PROJECT["optional-dependencies"]
+    assert {name: said.strip() for name, said in rows.items()} == {
+        name: ", ".join(Requirement(each).name for each in needed if name != "all") for name, needed in extras.items()
+    }
+    assert f"dist/antiphon-{antiphon.__version__}-py3-none-any.whl" in text
