@@ -1,4 +1,4 @@
-"""Every example of the language runs from its recording, is clean, and does what its page shows."""
+"""Every example of the language has a recording, is clean, and is on the page of examples."""
 
 from __future__ import annotations
 
@@ -36,18 +36,10 @@ def test_every_example_has_a_recording():
     assert [case.name for case in make.CASES] == PROGRAMS
 
 
-@pytest.mark.parametrize("case", make.CASES, ids=lambda case: case.name)
-def test_an_example_runs_from_its_recording(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    shown = make.run(case, tmp_path, replay=str(case.file("jsonl")))
-    assert shown == case.file("out").read_text(encoding="utf-8")
-
-
 def test_a_recording_is_made_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (case,) = (case for case in make.CASES if case.name == "notes")
+    (case,) = (case for case in make.CASES if case.name == "organise")
     for ending in ("answers.json", "jsonl"):
-        (tmp_path / f"notes.{ending}").write_bytes(case.file(ending).read_bytes())
+        (tmp_path / f"organise.{ending}").write_bytes(case.file(ending).read_bytes())
     monkeypatch.setattr(make.Case, "file", lambda self, ending: tmp_path / f"{self.name}.{ending}")
     kept = case.file("jsonl").read_text(encoding="utf-8")
     make.make(case)
@@ -73,9 +65,9 @@ def test_the_page_of_the_examples_shows_them_all():
     page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
     assert re.findall(r"^## \[(\w+)\.vibe\]\(\1\.vibe\)$", page, re.MULTILINE) == PROGRAMS
     for name in PROGRAMS:
+        # The commands of the page are run by `test_docs_commands.py`.
         section = page.partition(f"## [{name}.vibe]")[2].partition("\n## ")[0]
-        shown = (EXAMPLES / "recordings" / f"{name}.out").read_text(encoding="utf-8").rstrip("\n")
-        assert "On the embedded model" in section or f"\n{shown}\n```" in section, name
+        assert f"recordings/{name}.jsonl" in section or f"../{name}.jsonl" in section, name
 
 
 def test_what_the_demonstration_runs_is_allowed_in_a_new_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

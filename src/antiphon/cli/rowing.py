@@ -1,4 +1,4 @@
-"""How far a batch of rows is: a bar on standard error, where that is a terminal."""
+"""How far a batch of rows is: a bar on standard error, where that alone is a terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Rowing:
         self._task: TaskID | None = None
 
     def __enter__(self) -> Rowing:
-        if is_terminal(sys.stderr):
+        # Where the rows themselves are seen, they tell how far it is, and would tear the bar.
+        if is_terminal(sys.stderr) and not is_terminal(sys.stdout):
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
             from antiphon.render import console
