@@ -116,7 +116,7 @@ def census() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for page in PAGES:
         for block in blocks(page):
-            found.setdefault(block.way, []).append(f"{block.name} {block.language}: {block.body.splitlines()[0]}")
+            found.setdefault(block.way, []).append(f"{block.name} {block.language}: {block.body.partition(chr(10))[0]}")
     return found
 
 

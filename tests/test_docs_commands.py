@@ -76,7 +76,7 @@ class Place:
         self.directory.mkdir(parents=True)
         #: What the page calls a run or a conversation, and what it is called here.
         self._known: dict[str, str] = {}
-        if "examples/" in page.read_text(encoding="utf-8"):
+        if re.search("examples/|make demo", page.read_text(encoding="utf-8")):
             self._check_out()
         git = ("git", "-c", "user.name=Me", "-c", "user.email=me@example.com")
         for words in (("init", "-q", "-b", "main"), ("add", "."), ("commit", "-qm", "Begin", "--allow-empty")):
@@ -152,7 +152,9 @@ def _models(block: Block) -> Iterator[dict[str, str]]:
     answers = block.note("answers", [])
     with Fake([_step(answer) for answer in answers]) as fake:
         yield {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": fake.base_url("anthropic")} | variables
-        assert len(fake.requests) == len(answers), f"{block.name}: {len(fake.requests)} of {len(answers)} were asked for"
+        assert len(fake.requests) == len(answers), (
+            f"{block.name}: {len(fake.requests)} of {len(answers)} were asked for"
+        )
 
 
 def _step(answer: object) -> Step:
