@@ -7,7 +7,7 @@ import sys
 
 
 def subjects(args: list[str]) -> list[str]:
-    """What commits are called, newest first: those on standard input (`-`), or the newest; five, or as many as wanted."""
+    """What commits are called: those on standard input (`-`), or the newest, five or as many as wanted."""
     if args == ["-"]:
         return sys.stdin.read().splitlines()
     number = args[0] if args and args[0].isdigit() else "5"

@@ -33,7 +33,8 @@ PAGES = [ROOT / "README.md", ROOT / "examples" / "README.md", *sorted((ROOT / "d
 #: A line that tells the reader that a model said this.
 MARK = "◇"
 _FENCE = re.compile(
-    r"(?P<notes>(?:^ *<!-- (?:(?!-->).)*? -->\n)*)^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$\n?",
+    r"(?P<notes>(?:^ *<!-- (?:(?!-->).)*? -->\n)*)"
+    r"^(?P<indent> *)```(?P<language>\w*)\n(?P<body>.*?)^(?P=indent)```$\n?",
     re.MULTILINE | re.DOTALL,
 )
 _NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->", re.DOTALL)

@@ -25,6 +25,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -67,7 +68,7 @@ class Shell:
         variables: Mapping[str, str],
         replies: Sequence[tuple[str, str]] = (),
     ) -> tuple[int, str]:
-        """Run a line. A reply is what is typed once its prompt is seen. Gives the exit code and what is on the screen."""
+        """Run a line; a reply is typed once its prompt is seen. Gives the exit code and what is on the screen."""
         terminal, slave = pty.openpty()
         try:
             fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
@@ -147,18 +148,12 @@ def _serve() -> None:
 
 
 def _import_all() -> None:
-    import rich.console
-    import rich.markdown
-    import rich.syntax
-
-    import antiphon.cli
-    import antiphon.config
-    import antiphon.fakes
-    import antiphon.lang.run
-    import antiphon.render
-    import antiphon.session
-    import antiphon.store  # noqa: F401
-    from antiphon.cli import ask, chat, check, doctor, run  # noqa: F401
+    """What most commands need, once for all of them."""
+    for name in (
+        *("rich.console", "rich.markdown", "antiphon.config", "antiphon.lang.run", "antiphon.render"),
+        *("antiphon.session", "antiphon.store", "antiphon.cli.ask", "antiphon.cli.chat", "antiphon.cli.run"),
+    ):
+        import_module(name)
 
 
 def _sit_down(job: dict[str, Any]) -> None:
@@ -174,9 +169,9 @@ def _sit_down(job: dict[str, Any]) -> None:
 
 
 def _open_streams() -> None:
-    sys.stdin = open(0, encoding="utf-8", closefd=False)
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)
+    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
+    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
 
 
 def _words(line: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Every block of the README and the guides is tested, every Python block runs, and every link leads somewhere.
 
-What `tests/pages.py` says of blocks and their notes holds here. The commands are in `test_docs_commands.py`, programs of
-the language in `test_language_docs.py`; guides to teams and to many machines have files of their own.
+What `tests/pages.py` says of blocks and their notes holds here. The commands are in `test_docs_commands.py`, programs
+of the language in `test_language_docs.py`; guides to teams and to many machines have files of their own.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
     python examples/recordings/make.py [NAME...]
 
-Each example is run in a folder of its own, and `NAME.jsonl` keeps what went over the line. Those that the embedded model
-is good enough for are answered by it; for the others the built-in fake plays `NAME.answers.json` (in the form of
-`answers` in tests). The tests replay every recording; run this again when a prompt of an example changes.
+Each example is run in a folder of its own, and `NAME.jsonl` keeps what went over the line. Those that the embedded
+model is good enough for are answered by it; for the others the built-in fake plays `NAME.answers.json` (in the form
+of `answers` in tests). The tests replay every recording; run this again when a prompt of an example changes.
 """
 
 from __future__ import annotations
