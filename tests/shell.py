@@ -43,6 +43,8 @@ class Shell:
 
     def __init__(self) -> None:
         self._jobs = 0
+        #: What the last line told the terminal.
+        self.obeyed = ""
         path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.shell"],
@@ -110,7 +112,8 @@ class Shell:
                 os.write(terminal, replies.pop(0)[1].encode())
             assert time.monotonic() < patience, f"`{line}` does not end: {seen}"
         assert not replies, f"`{line}` did not ask {replies[0][0]!r}: {seen}"
-        return int(code), screen(data.decode(errors="replace"))
+        self.obeyed = data.decode(errors="replace")
+        return int(code), screen(self.obeyed)
 
 
 def _wait_for_servers(seen: str) -> None:
