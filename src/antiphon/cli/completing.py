@@ -66,6 +66,23 @@ def _runs(incomplete: str) -> Iterable[str]:  # noqa: ARG001
         journal.close()
 
 
+def _servers(incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    from antiphon.config import load_configuration
+
+    return [server.name for server in load_configuration().mcp_servers()]
+
+
+class _File(click.ParamType[str]):
+    """A text for which a shell is offered its files."""
+
+    name = "text"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        return [CompletionItem(incomplete, type="file")]
+
+
+FILE = _File()
+SERVER = _Name(_servers)
 MODEL = _Name(_models)
 PROVIDER = _Name(_providers)
 CONVERSATION = _Name(_conversations)
