@@ -103,13 +103,13 @@ def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
 
 def _instruct(opened: Opened, project: Project, instructed: bool) -> None:
     """A new talk begins with the instructions of the project; one that goes on keeps those it had."""
-    from antiphon.talks.instructions import find_instructions, own_part, with_instructions
+    from antiphon.talks.instructions import own_part, trusted_instructions, with_instructions
 
     conversation = opened.talk.conversation
     if not instructed:
         conversation.system = own_part(conversation.system)
     elif opened.entry is None:
-        conversation.system = with_instructions(conversation.system, find_instructions(project))
+        conversation.system = with_instructions(conversation.system, trusted_instructions(project))
 
 
 def _why(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:

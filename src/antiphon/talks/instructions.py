@@ -37,13 +37,16 @@ class Instructions:
     size: str
 
 
+def trusted_instructions(project: Project) -> list[Instructions]:
+    """What a repository says to models; nothing, where the user does not trust it."""
+    return find_instructions(project) if project.is_repository and project.state == "trusted" else []
+
+
 def find_instructions(project: Project) -> list[Instructions]:
-    """The files from the root of a repository down to where one is: the nearer, the later. None of what is not trusted.
+    """The files from the root of a repository down to where one is: the nearer, the later.
 
     What lies outside of the repository is not read, by whatever link.
     """
-    if not (project.is_repository and project.state == "trusted"):
-        return []
     from antiphon.tools.sandbox import Roots
 
     roots = Roots([project.root])
