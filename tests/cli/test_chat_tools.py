@@ -194,6 +194,14 @@ class TestContinuing:
         chat("c", arguments=("--continue", "--tools", "none"))
         assert tools_sent(fake, 2) == []
 
+    def test_what_was_chosen_last_counts_though_nothing_was_said_with_it(self, fake: Fake) -> None:  # noqa: F811
+        fake.play("A.", "B.")
+        chat("a", "/tools none", "/tools on now", arguments=("--tools", "all", "--tool", "mytools.py"))
+        shown = " ".join(chat("b", arguments=("--continue",)).split())
+        assert "tools: mytools.py, now, as before" in shown
+        assert "no longer" not in shown
+        assert tools_sent(fake) == ["now", "search"]
+
     def test_an_ask_goes_on_with_its_tools(self, fake: Fake) -> None:  # noqa: F811
         fake.play("A.", "B.", "C.")
         run("ask", "a", "--tools", "read")

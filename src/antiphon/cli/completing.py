@@ -22,11 +22,15 @@ class _Name(click.ParamType[str]):
         self._names = names
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        return [CompletionItem(name) for name in self.names(incomplete)]
+
+    def names(self, incomplete: str) -> list[str]:
+        """What there is that begins so."""
         found: list[str] = []
         # Whoever presses the tabulator is not told of what is wrong with a file.
         with suppress(AntiphonError):
             found = [name for name in self._names(incomplete) if name.startswith(incomplete)]
-        return [CompletionItem(name) for name in sorted(dict.fromkeys(found))[:_MOST]]
+        return sorted(dict.fromkeys(found))[:_MOST]
 
 
 def _models(incomplete: str) -> Iterable[str]:

@@ -23,6 +23,7 @@ _NOT_TRUSTED = 3
 _MOST_PROGRAMS = 500
 _STATES = {
     "nothing": "there is nothing to trust here",
+    "open": "nothing in it needs your trust; with it, a chat here can read its files by itself",
     "trusted": "trusted",
     "refused": "not trusted, as you decided; its files are ignored",
     "new": "not trusted; its files are ignored",
@@ -157,8 +158,7 @@ def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False
     """All that leaves the machine, is started or is named, with marks where it is new."""
     state = project.state if project.state != "nothing" or not programs else "new"
     state = "new" if state == "trusted" and not _is_settled(project, programs) else state
-    more = "; if you trust it, a chat can read it by itself" if _is_open(project) else ""
-    lines = [f"{project.root}: {_STATES[state]}{more}"]
+    lines = [f"{project.root}: {_STATES['open' if _is_open(project) and state == 'nothing' else state]}"]
     marks = project.trusted is not None
     for name, said in _facts(project).items():
         lines.append(f"{name}{' (new or changed)' if marks and name in project.news else ''}")

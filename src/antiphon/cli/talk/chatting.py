@@ -140,6 +140,12 @@ class Chatting:
         self.talk.session.tools = self.toolbox.tools(chosen)
         self.tools = chosen
         self._about.update(chosen.to_json())
+        conversation = self.talk.conversation
+        provided = [spec for spec in conversation.tools if spec.is_provider_defined]
+        conversation.tools = [*provided, *(tool.spec for tool in self.talk.session.tools)]
+        if self.talk.id:
+            # Whoever goes on with it has the tools that were chosen last, though nothing was said with them.
+            self.talk.begin()
 
     def _take(self, said: str) -> None:
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from antiphon.cli.completing import MODEL
+from antiphon.talks.toolbox import NAMES
 from antiphon.tools.sandbox import UNWALKED, Roots
 from antiphon.tools.tool import ToolFailure
 
@@ -22,9 +24,18 @@ def offers(line: str, commands: Sequence[str]) -> tuple[int, list[str]]:
     if found := _BEGUN.search(line):
         return found.start(), [f"@{each}" for each in _paths(found["path"].replace("\\ ", " "))]
     begin = line.rfind(" ") + 1
-    if begin == 0 and line.startswith("/"):
-        return 0, [f"{each} " for each in commands if each.startswith(line)]
-    return begin if "@" not in line[begin:] else len(line), []
+    names = commands if begin == 0 and line.startswith("/") else _arguments(line.partition(" ")[0], line[begin:])
+    return begin, [f"{each} " for each in names if each.startswith(line[begin:])]
+
+
+def _arguments(command: str, word: str) -> Iterable[str]:
+    if command == "/model":
+        return MODEL.names(word)
+    if command != "/tools":
+        return ()
+    from antiphon.tools.builtin import all_tools
+
+    return (*NAMES, "on", "off", *(tool.name for tool in all_tools()))
 
 
 def _paths(begun: str) -> list[str]:
