@@ -46,14 +46,14 @@ docs: $(VENV)/.ready-test ## The documentation as a site
 $(VENV)/.ready: pyproject.toml Makefile
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing antiphon into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' 'pytest>=8.4'
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -e '.[all]' 'pytest>=8.4'
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing what the tests need into $(VENV) ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -U 'pip>=25.1'
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' --group test
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -e '.[all]' --group test
 	@touch $@ $(VENV)/.ready
 
 clean: ## Remove what was made

@@ -38,7 +38,10 @@ from antiphon.lang.syntax.nodes import (
     TextLit,
 )
 
-_CALL_IN_BRACES = re.compile(r"(?<![$\\\\{])\{([^\W\d]\w*)\.[^{}\n]*\([^{}\n]*\)[^{}\n]*\}")
+#: A name in braces that is called, or that an operator follows on.
+_EXPRESSION_IN_BRACES = re.compile(
+    r"(?<![$\\\\{])\{\s*([^\W\d]\w*)(?:[^{}\n]*\([^{}\n]*\)[^{}\n]*|[\w.\[\]]*\s*(?:[-+*/%<>?]|[=!]=|(?:and|or)\b)[^{}\n]+)\}"
+)
 _TRUE, _FALSE = Literal(True), Literal(False)
 #: What is made of other values is kept so deep and so large as a type; beyond that it is json.
 _MOST_DEPTH, _MOST_SIZE = 12, 100
@@ -65,8 +68,8 @@ def bad(_: Checker, __: BadExpr, ___: Type | None) -> Type:
 
 
 def _warn_of_braces(c: Checker, node: TextLit) -> None:
-    """Warn of `{name.method()}` and the like, which is text though it reads like a hole."""
-    for found in _CALL_IN_BRACES.finditer(c.source.text, node.start, node.end):
+    """Warn of `{name.method()}`, `{n + 1}` and the like, which is text though it reads like a hole."""
+    for found in _EXPRESSION_IN_BRACES.finditer(c.source.text, node.start, node.end):
         symbol = c.scope.find(found[1])
         if symbol is not None and symbol.kind in ("let", "const", "parameter", "loop", "caught"):
             said = "this is text: braces hold a name with members and indexes, nothing else"

@@ -34,8 +34,14 @@ def resolve(c: Checker, node: Name) -> Symbol | None:
     if symbol is None:
         _unknown(c, node)
     else:
-        symbol.used = True
+        _note_use(c, symbol)
     return symbol
+
+
+def _note_use(c: Checker, symbol: Symbol) -> None:
+    symbol.used = True
+    if symbol.owner is not c.frame.node:
+        symbol.is_captured = True
 
 
 def tool_value(c: Checker, node: Name) -> Type | None:
@@ -56,7 +62,7 @@ def model_name(c: Checker, node: Name) -> None:
         models = (each for each in c.scope.all_names() if _is_model(c.scope.find(each)))
         _unknown(c, node, c.meant(node.name, models) or "declare it: `model " + node.name + ' = { name: "…" }`')
         return
-    symbol.used = True
+    _note_use(c, symbol)
     if not _is_model(symbol) and symbol.type != JSON:
         hint = "a model is declared with `model name = { … }`; without one, the last that was declared is asked"
         c.report("V0315", f"`{node.name}` is not a model", node, hint, declared_here(symbol))

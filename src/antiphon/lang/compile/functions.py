@@ -77,12 +77,12 @@ def _function(c: Compiler, node: n.Function) -> list[ast.stmt]:
     if node.is_tool:
         c.code.tools.append(node)
         value = emit.runtime("tool", [emit.constant(len(c.code.tools) - 1, place), value], place)
-    if symbol.is_global and not node.is_tool and name == symbol.python:
+    if c.is_global(symbol) and not node.is_tool and name == symbol.python:
         c.top.append(definition)
         return []
     if node.is_tool or name != symbol.python:
         out.append(c.bind(symbol, value, place))
-        if name != symbol.python and not symbol.is_global:
+        if name != symbol.python and not c.is_global(symbol):
             c.scope.taken.add(name)
     return out
 

@@ -36,6 +36,8 @@ class Compiler:
         self.before: list[ast.stmt] = []
         #: Definitions of functions declared at the top level, which stand before `main`.
         self.top: list[ast.stmt] = []
+        #: The variables of the top level that are locals of `main`.
+        self.own: set[Symbol] = set()
         #: Whether what the top level does is left out, and what asks a model with it.
         self.declarations_only = False
         #: Whether the function that is being compiled asks a model, or changes what models are shown.
@@ -115,7 +117,7 @@ class Compiler:
         if symbol.python:
             # Declared by an earlier piece of the same session.
             pass
-        elif symbol.is_global:
+        elif self.is_global(symbol):
             symbol.python = python_name(symbol.name)
             self.scope.taken.add(symbol.python)
         else:
@@ -128,6 +130,10 @@ class Compiler:
                 Variable(symbol.python, symbol.name, symbol.type, seen, symbol.until, symbol.is_private)
             )
 
+    def is_global(self, symbol: Symbol) -> bool:
+        """Whether a variable is one of the module's globals. Those that only the top level uses are its locals."""
+        return symbol.is_global and symbol not in self.own
+
     def bind(self, symbol: Symbol, value: ast.expr, place: Place) -> ast.stmt:
         """Assign to a variable."""
         self.touch(symbol)
@@ -135,7 +141,7 @@ class Compiler:
 
     def touch(self, symbol: Symbol) -> None:
         """Note that this function assigns a variable of an outer one."""
-        if symbol.is_global:
+        if self.is_global(symbol):
             self.scope.globals.add(symbol.python)
         elif symbol.python not in self.scope.taken:
             self.scope.outside.add(symbol.python)

@@ -35,6 +35,12 @@ class Roles:
             _RULES[type(node)](roles, node)
         return roles
 
+    def kind_of(self, kind: str, start: int) -> str:
+        """What an operator's sign or word is here: a `-` may stand before its operand, a word be a key or a member."""
+        if kind == "|" or start in self.operators:
+            return kind
+        return "unary" if kind == "-" else "name"
+
     def note_block(self, node: n.Block) -> None:
         """What begins in a block."""
         self.blocks[node.start] = _starts(node.statements)

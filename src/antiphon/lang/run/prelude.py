@@ -16,6 +16,14 @@ from antiphon.lang.run.traces import CODE
 #: Stands for an argument that was left out.
 MISSING = object()
 
+
+def _keep(space: dict[str, Any], local: dict[str, Any]) -> None:
+    """Put the variables that only the top level used to the others, for those who look at them afterwards."""
+    code: Code = space[CODE]
+    names = (each.python for each in code.names.values())
+    space.update((name, local[name]) for name in names if name in local)
+
+
 _SHARED: dict[str, Any] = {
     "__builtins__": builtins,
     "_vint": int,
@@ -61,6 +69,9 @@ _SHARED: dict[str, Any] = {
     "_vcaught": library.caught,
     "_vcall": receivers.call_method,
     "_vtext": values.text,
+    "_vglobals": globals,
+    "_vlocals": locals,
+    "_vkeep": _keep,
     "_vfreeze": values.freeze,
     "_vunwrap": values.unwrap,
     "_vplain": values.plain,
