@@ -62,9 +62,10 @@ def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> l
 
 
 def _read(target: n.Member | n.Index, held: str, index: str, place: Place) -> ast.expr:
-    both = [emit.name(held, place), emit.name(index, place)]
-    is_key = isinstance(type_of(target.object), Map)
-    return emit.item(*both, place) if is_key else emit.call("_vitem", both, place)
+    holder, key = emit.name(held, place), emit.name(index, place)
+    if isinstance(type_of(target.object), Map):
+        return emit.item(holder, key, place)
+    return emit.call("_vitem", [holder, key], place)
 
 
 def _store(

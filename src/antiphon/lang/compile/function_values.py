@@ -69,7 +69,7 @@ def method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -> list[a
         value = _defined(c, argument) if isinstance(argument, n.Lambda) else c.expr(argument)
         place = c.place(argument)
         if isinstance(found, Signature):
-            value = _adapted(c, value, argument, found, put(type_, {T: item}), node.type)
+            value = _adapted(c, value, argument, found, type_, item, node.type)
             if name in WITH_POSITION and found.required == len(type_.parameters) + 1:
                 value = emit.call("_vpositions", [value], place)
         out.append(value)
@@ -77,18 +77,19 @@ def method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -> list[a
 
 
 def _adapted(
-    c: Compiler, value: ast.expr, argument: n.Expr, found: Signature, wanted: Signature, result: Type | None
+    c: Compiler, value: ast.expr, argument: n.Expr, found: Signature, wanted: Signature, item: Type, result: Type | None
 ) -> ast.expr:
-    """A function that promises less than the method needs: what it gives is looked at."""
+    """A function that promises less than the method needs: what goes in and comes out is looked at."""
     made = result.item if isinstance(result, Array) and len(wanted.parameters) == 1 else result
-    known: dict[Type, Type] = {U: made or JSON, K: found.returns}
+    known: dict[Type, Type] = {T: item, U: made or JSON, K: found.returns}
+    returns = put(wanted.returns, known)
     if isinstance(argument, n.Lambda):
         # What it gives fits already; what it takes may be declared.
-        known[wanted.returns] = found.returns
+        returns = found.returns
         if not any(each.declared for each in argument.parameters):
             return value
     called = (*wanted.parameters, NUMBER)[: max(found.required, len(wanted.parameters))]
-    goal = put(Signature(called, len(called), wanted.returns), known)
+    goal = Signature(tuple(put(each, known) for each in called), len(called), returns)
     return c.fitted(value, found, goal, c.place(argument))
 
 
