@@ -34,6 +34,7 @@ _CONDITIONS = {
     "returned": lambda text: text[0] not in "|-(",
     "matched": lambda text: text[0] not in "([{-",
     "target": lambda text: not text.startswith(("{", "match ")),
+    "lambda_value": lambda text: not text.startswith("{"),
     "expression_statement": lambda text: not text.startswith(("{", "match ")),
     "TEXT": lambda text: text[0] == "`" or not re.search(r"[\r\n]", text),
     "ESCAPE": lambda text: not text.startswith("\\u") or _is_character(text),

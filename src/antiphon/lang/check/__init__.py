@@ -14,6 +14,7 @@ from antiphon.lang.check import (
     assignments,
     choices,
     declarations,
+    function_values,
     functions,
     imports,
     inputs,
@@ -93,6 +94,7 @@ EXPRESSIONS.update(
         nodes.Conditional: choices.conditional,
         nodes.Is: choices.is_,
         nodes.Match: choices.match,
+        nodes.Lambda: function_values.lambda_,
     }
 )
 STATEMENTS.update(

@@ -8,7 +8,7 @@ from antiphon.lang.check.narrowing import forget_variables
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import options
 from antiphon.lang.check.python_code import first_error
-from antiphon.lang.check.state import Checker, Frame, general
+from antiphon.lang.check.state import Checker, Frame, general, shown
 from antiphon.lang.check.types import (
     AI,
     AI_NAMES,
@@ -19,10 +19,10 @@ from antiphon.lang.check.types import (
     TEXT,
     TOOL,
     Array,
-    Callable,
     Object,
     Type,
     assignable,
+    has_function,
     plain,
 )
 from antiphon.lang.syntax.nodes import Ask, AskHuman, AsyncFor, Expr, PyBlock
@@ -35,11 +35,11 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
         model_name(c, node.model)
     if node.context != "none":
         c.shows_variables = True
-    node.wanted = _answer(wanted)
+    node.wanted = _answer(c, node, wanted)
     for each in options(node.wanted) if node.wanted is not None else ():
         if isinstance(each, Object) and each.name:
             _check_names(c, node, each)
-    return AI(node.wanted or JSON)
+    return wanted if wanted is not None and has_function(wanted) else AI(node.wanted or JSON)
 
 
 def _check_names(c: Checker, node: Ask, wanted: Object) -> None:
@@ -57,8 +57,8 @@ def _check_names(c: Checker, node: Ask, wanted: Object) -> None:
 def ask_human(c: Checker, node: AskHuman, wanted: Type | None) -> Type:
     """`ask prompt`: text, or the type the place wants."""
     _check_prompt(c, node.prompt)
-    node.wanted = _answer(wanted)
-    return node.wanted or TEXT
+    node.wanted = _answer(c, node, wanted)
+    return wanted if wanted is not None and has_function(wanted) else node.wanted or TEXT
 
 
 def python_block(c: Checker, node: PyBlock, _: Type | None) -> Type:
@@ -105,13 +105,16 @@ def _check_prompt(c: Checker, node: Expr) -> None:
         c.report("V0314", f"a prompt is text, found `{general(kind)}`", node, hint)
 
 
-def _answer(wanted: Type | None) -> Type | None:
+def _answer(c: Checker, node: Ask | AskHuman, wanted: Type | None) -> Type | None:
     """What an answer is expected to be; nothing in particular where the place takes anything."""
     if wanted is None:
         return None
     type_ = plain(wanted)
     if type_ is PROMPT:
         return TEXT
-    if type_ in (JSON, NEVER, MODEL, TOOL) or isinstance(type_, Callable):
+    if has_function(type_):
+        c.report("V0342", f"nobody can answer with a function, and `{shown(type_)}` is wanted", node)
+        return None
+    if type_ in (JSON, NEVER, MODEL, TOOL):
         return None
     return type_

@@ -6,32 +6,41 @@ from itertools import islice
 
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.names import declared_here, resolve
+from antiphon.lang.check.narrowing import narrowed_type
 from antiphon.lang.check.state import Checker, general, shown
-from antiphon.lang.check.types import JSON, Callable, Type, plain
+from antiphon.lang.check.types import JSON, Callable, Type, may_be_null, plain, without_null
 from antiphon.lang.syntax.nodes import Call, Name
 
 
 def call_name(c: Checker, node: Call, callee: Name) -> Type:
     """`name(arguments)`."""
     symbol = resolve(c, callee)
-    type_ = symbol.type if symbol is not None else JSON
+    type_ = narrowed_type(c, callee, symbol.type) if symbol is not None else JSON
     callee.type = type_
     if type(type_) is Callable and symbol is not None:
         if symbol.kind == "builtin" and not c.in_test and symbol.name in BUILTINS and BUILTINS[symbol.name].in_tests:
             c.report("V0208", f"`{symbol.name}` is only for tests", callee, 'use it in `test "…" { … }`')
-        if type_.unchecked:
-            check_freely(c, node)
-        else:
-            check_arguments(c, node, callee.name, (callee.start, callee.end), type_.parameters, type_.required, type_)
-        return type_.returns
+        return call_function(c, node, type_, callee.name, (callee.start, callee.end))
     check_freely(c, node)
     if symbol is not None and symbol.kind == "type":
         message = f"`{callee.name}` is a type, and cannot be called"
         c.report("V0205", message, callee, f"write the object itself: `let x: {callee.name} = {{ … }}`")
+    elif symbol is not None and may_be_null(type_) and isinstance(without_null(type_), Callable):
+        message = f"`{callee.name}` may be null, and cannot be called"
+        c.report("V0311", message, callee, f"test `{callee.name} != null` before", declared_here(symbol))
     elif symbol is not None and plain(type_) != JSON:
         message = f"`{callee.name}` is `{general(type_)}`, and cannot be called"
         c.report("V0311", message, callee, labels=declared_here(symbol))
     return JSON
+
+
+def call_function(c: Checker, node: Call, type_: Callable, name: str, where: tuple[int, int]) -> Type:
+    """A call of a function: what it gives."""
+    if type_.unchecked:
+        check_freely(c, node)
+    else:
+        check_arguments(c, node, name, where, type_.parameters, type_.required, type_)
+    return type_.returns
 
 
 def check_arguments(
@@ -49,7 +58,7 @@ def check_arguments(
     if node.named:
         _check_named(c, node, name, where, types, required, callable_)
     elif len(given) < required or (len(given) > len(types) and not variadic):
-        message = f"`{name}` expects {_expected(required, len(types), variadic)}, got {len(given)}"
+        message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
     names = callable_.names if callable_ is not None else ()
     for i, argument in enumerate(given):
@@ -88,7 +97,7 @@ def _check_named(
     if names and missing:
         c.report("V0310", f"`{name}` is not given {' and '.join(missing)}", where, _signature(name, callable_))
     elif names and len(node.arguments) > len(types):
-        c.report("V0310", f"`{name}` expects {_expected(required, len(types), False)}", where)
+        c.report("V0310", f"`{name}` expects {expected_arguments(required, len(types))}", where)
 
 
 def check_freely(c: Checker, node: Call) -> None:
@@ -106,7 +115,8 @@ def refuse_names(c: Checker, node: Call, name: str) -> None:
         c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, "give it without a name, in its place")
 
 
-def _expected(required: int, most: int, variadic: bool) -> str:
+def expected_arguments(required: int, most: int, variadic: bool = False) -> str:
+    """How many arguments are wanted, in words."""
     if variadic:
         return f"at least {required} argument{'s' * (required != 1)}"
     if required == most:
@@ -115,8 +125,10 @@ def _expected(required: int, most: int, variadic: bool) -> str:
 
 
 def _signature(name: str, callable_: Callable | None) -> str:
-    if callable_ is None or not callable_.names:
+    if callable_ is None:
         return ""
+    if not callable_.names:
+        return f"it is `{shown(callable_)}`" if callable_.parameters else ""
     pairs = islice(zip(callable_.names, callable_.parameters, strict=False), 8)
     more = ", …" if len(callable_.names) > 8 else ""
     return f"it is `{name}({', '.join(f'{n}: {shown(t)}' for n, t in pairs)}{more})`"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from antiphon.lang.check.names import check_hole, tool_value
-from antiphon.lang.check.spreading import check_items, spread_fields, spread_items
+from antiphon.lang.check.spreading import check_items, check_values, spread_fields, spread_items
 from antiphon.lang.check.state import Checker, fields_of, shown
 from antiphon.lang.check.types import (
     JSON,
@@ -13,11 +13,14 @@ from antiphon.lang.check.types import (
     NULL,
     TEXT,
     Array,
+    Callable,
     Field,
     Literal,
+    Map,
     Object,
     Type,
     Union,
+    is_data,
     join,
     plain,
     widen,
@@ -100,7 +103,7 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
             if isinstance(item, Spread):
                 check_items(c, item, goal)
                 continue
-            tool = tool_value(c, item) if type(item) is Name else None
+            tool = tool_value(c, item) if type(item) is Name and not isinstance(goal.item, Callable) else None
             if tool is None:
                 c.want(item, goal.item, "")
             elif goal.item is not tool:
@@ -119,7 +122,15 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
 
 def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     """`{a: 1}`: field by field against the wanted type, or an object of just these fields."""
-    goal = _goal(wanted, Object)
+    goal = _goal(wanted, Object) or _goal(wanted, Map)
+    if isinstance(goal, Map):
+        _check_keys(c, node)
+        for entry in node.entries:
+            if isinstance(entry, Spread):
+                check_values(c, entry, goal)
+            else:
+                c.want(entry.value, goal.value, entry.key)
+        return goal
     if isinstance(goal, Object):
         return goal if _check_fields(c, node, goal) else JSON
     _check_keys(c, node)
@@ -134,7 +145,7 @@ def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     return Object(fields) if fields and known else JSON
 
 
-def _goal(wanted: Type | None, kind: type[Array] | type[Object]) -> Type | None:
+def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
     """The one array or object type among those that are wanted."""
     if wanted is None:
         return None
@@ -196,7 +207,11 @@ def _check_keys(c: Checker, node: ObjectLit) -> dict[str, Entry]:
 def _held(type_: Type) -> Type:
     """The type of a value inside another one."""
     type_ = plain(type_)
-    return JSON if isinstance(type_, Array | Object) and _size(type_, _MOST_DEPTH) > _MOST_SIZE else type_
+    return (
+        JSON
+        if isinstance(type_, Array | Object) and is_data(type_) and _size(type_, _MOST_DEPTH) > _MOST_SIZE
+        else type_
+    )
 
 
 def _size(type_: Type, depth: int) -> int:

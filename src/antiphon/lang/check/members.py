@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from antiphon.lang.check.calls import call_name, check_arguments, check_freely, refuse_names
-from antiphon.lang.check.methods import ARRAY_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
+from antiphon.lang.check.calls import call_function, call_name, check_arguments, check_freely, refuse_names
+from antiphon.lang.check.generic_methods import WITH_FUNCTION, generic_method, is_generic
+from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
 from antiphon.lang.check.narrowing import narrowed_type
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import common_field
@@ -22,6 +23,7 @@ from antiphon.lang.check.types import (
     TEXT,
     Array,
     Callable,
+    Map,
     Object,
     Type,
     Union,
@@ -32,17 +34,19 @@ from antiphon.lang.check.types import (
     plain,
     without_null,
 )
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Member, Name, NumberLit, Slice, TextLit
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice, TextLit
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
 _METHOD = Callable((), 0, JSON, unchecked=True)
-_MUTATING = frozenset(n for table in (ARRAY_METHODS, OBJECT_METHODS) for n, m in table.items() if m.mutates)
+_MUTATING = frozenset(
+    n for table in (ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS) for n, m in table.items() if m.mutates
+)
 #: Of objects with more fields it is not worked out what they have in common.
 _FEW_FIELDS = 12
 
 
-def postfix(c: Checker, node: Member | Index | Slice | Call, _: Type | None) -> Type:
+def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None) -> Type:
     """`a.b[i](x).c`, from the left; such chains may be long, so this goes without recursion."""
     parts: list[Any] = [node]
     inner: Any = node
@@ -68,7 +72,7 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, _: Type | None) -> 
         if type(each) is Member and parts and type(parts[-1]) is Call:
             call = parts.pop()
             each.type = _METHOD
-            type_ = call.type = _method(c, call, each, type_, root)
+            type_ = call.type = _method(c, call, each, type_, root, None if parts else wanted)
             root = None
         else:
             type_ = each.type = _PARTS[type(each)](c, each, type_)
@@ -99,7 +103,7 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
         return narrowed_type(c, node, found) if c.narrowed else found
     if isinstance(kind, Union) and (common := common_field(kind, node.name)) is not None:
         return narrowed_type(c, node, common) if c.narrowed else common
-    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object)):
+    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object | Map)):
         return NUMBER
     _no_member(c, node, type_, kind)
     return JSON
@@ -122,6 +126,12 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
         if wanted is not NUMBER and wanted is not JSON:
             c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index)
         return kind.item if isinstance(kind, Array) else TEXT
+    if isinstance(kind, Map):
+        if wanted is not TEXT and wanted is not JSON:
+            is_name = wanted is NUMBER and not isinstance(node.index, NumberLit)
+            hint = f"write `{c.object_text_of(node.index)}.toString()`" if is_name else ""
+            c.report("V0309", f"the keys of a map are text, found `{shown(wanted)}`", node.index, hint)
+        return kind.value
     if isinstance(kind, Object):
         if wanted is not TEXT and wanted is not JSON:
             c.report("V0309", f"an object is indexed by text, found `{shown(wanted)}`", node.index)
@@ -163,6 +173,8 @@ def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: s
 
 def _call_value(c: Checker, node: Call, type_: Type) -> Type:
     """A call of something that is no name and no method."""
+    if isinstance(type_, Callable):
+        return call_function(c, node, type_, "the function", (node.callee.start, node.callee.end))
     check_freely(c, node)
     refuse_names(c, node, "it")
     if plain(type_) != JSON:
@@ -173,14 +185,19 @@ def _call_value(c: Checker, node: Call, type_: Type) -> Type:
 _PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_type, Call: _call_value}
 
 
-def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None) -> Type:
+def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None, wanted: Type | None) -> Type:
     receiver = without_null(plain(type_))
+    if (function := field_function(receiver, node.name)) is not None:
+        return call_function(c, call, function, node.name, (node.name_start, node.name_start + len(node.name)))
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
     if node.name in _MUTATING and (method is None or method.mutates) and receiver is not TEXT:
         check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
-        return _known_method(c, call, node, method, operand(receiver))
+        return _known_method(c, call, node, method, operand(receiver), wanted)
+    if operand(receiver) is JSON and node.name in WITH_FUNCTION and is_generic(node.name, call):
+        generic_method(c, call, node, Array(JSON), None)
+        return JSON
     check_freely(c, call)
     refuse_names(c, call, node.name)
     if operand(receiver) is not JSON:
@@ -188,12 +205,28 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
     return JSON
 
 
-def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type) -> Type:
+def field_function(type_: Type, name: str) -> Callable | None:
+    """The function that a field of an object holds; such a field goes before a method of its name."""
+    kind = operand(type_)
+    field = kind.fields.get(name) if isinstance(kind, Object) else None
+    return field.type if field is not None and isinstance(field.type, Callable) and not field.optional else None
+
+
+def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type, wanted: Type | None) -> Type:
+    if isinstance(receiver, Array) and is_generic(node.name, call):
+        return generic_method(c, call, node, receiver, wanted)
     types = tuple(signature_type(each, receiver) for each in method.parameters)
     where = node.name_start, node.name_start + len(node.name)
+    if node.name == "sort" and len(call.arguments) == 1 and isinstance(call.arguments[0], Lambda):
+        c.expr(call.arguments[0])
+        hint = "write `sortBy(x => …)`, with what to sort by; `-x` turns the order of numbers around"
+        c.report("V0341", "`sort` takes no function", call.arguments[0], hint)
+        return receiver
     check_arguments(c, call, node.name, where, types, method.required)
     if node.name == "sum" and isinstance(receiver, Array) and not assignable(receiver.item, NUMBER):
         c.report("V0302", f"`sum` adds numbers, found `{shown(receiver)}`", where)
+    if isinstance(receiver, Map) and node.name == "get" and len(call.arguments) == 2:
+        return receiver.value
     return signature_type(method.returns, receiver)
 
 
@@ -203,7 +236,7 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
     if isinstance(kind, Object) and node.name in kind.fields:
         c.report("V0311", f"the field `{node.name}` of `{general(kind)}` cannot be called", where)
         return
-    other = _OTHER_NAMES.get(node.name)
+    other = _MAP_NAMES.get(node.name) if isinstance(kind, Map) else _OTHER_NAMES.get(node.name)
     hint = other if other and kind is not NULL else c.meant(node.name, table)
     c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint)
 
@@ -211,14 +244,36 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
 #: What methods are called elsewhere.
 _OTHER_NAMES = {
     **dict.fromkeys(("append", "add"), "write `push`"),
-    **dict.fromkeys(("map", "filter", "forEach", "reduce", "find", "some", "every"), "write a `for` loop"),
+    **dict.fromkeys(("forEach", "each"), "write a `for` loop: `for x in xs { … }`"),
+    **dict.fromkeys(("any",), "write `some`"),
+    **dict.fromkeys(("all",), "write `every`"),
+    **dict.fromkeys(("flatMap",), "write `map(…).flat()`"),
+    **dict.fromkeys(("sorted", "orderBy", "toSorted"), "write `sortBy(x => …)`"),
+    **dict.fromkeys(("findIndex",), "write `indexOf`, or a loop over positions: `for i in xs.length`"),
+    **dict.fromkeys(("fold", "foldl", "inject"), "write `reduce((all, x) => …, start)`"),
+    **dict.fromkeys(("distinct", "uniq"), "write `unique`"),
     **dict.fromkeys(("toUpperCase", "toUpper", "uppercase"), "write `upper`"),
     **dict.fromkeys(("toLowerCase", "toLower", "lowercase"), "write `lower`"),
     **dict.fromkeys(("strip",), "write `trim`"),
     **dict.fromkeys(("contains", "has"), "write `includes`"),
     **dict.fromkeys(("substring", "substr"), "write `slice`"),
-    **dict.fromkeys(("size", "count"), "write `length`"),
+    **dict.fromkeys(("size",), "write `length`"),
     **dict.fromkeys(("concat", "extend"), "write `+`"),
+}
+
+
+#: The same, of maps.
+_MAP_NAMES = {
+    **dict.fromkeys(("set", "put", "add"), "write `m[key] = value`"),
+    **dict.fromkeys(("delete", "pop", "del"), "write `remove`"),
+    **dict.fromkeys(("items",), "write `for key, value in m`, or `entries`"),
+    **dict.fromkeys(("forEach", "each"), "write `for key, value in m { … }`"),
+    **dict.fromkeys(("includes", "contains", "containsKey", "hasKey", "hasOwnProperty"), "write `has`"),
+    **dict.fromkeys(("setdefault", "getOrDefault"), "write `get(key, default)`"),
+    **dict.fromkeys(("size", "count"), "write `length`"),
+    **dict.fromkeys(
+        WITH_FUNCTION - {"count"}, "go through its `entries()`, each with `key` and `value`, or through its `values()`"
+    ),
 }
 
 
@@ -228,6 +283,10 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
     if node.name in table:
         hint = f"write `{c.text_of(node)}({'…' if table[node.name].required else ''})`"
         c.report("V0308", f"`{node.name}` is a method and must be called", where, hint)
+        return
+    if isinstance(kind, Map):
+        hint = f'a map has keys, not fields: `{c.object_text_of(node.object)}["{node.name}"]`'
+        c.report("V0306", f"`{general(type_)}` has no field `{node.name}`", where, hint)
         return
     fields = kind.fields if isinstance(kind, Object) else ("length",)
     if isinstance(kind, Union):

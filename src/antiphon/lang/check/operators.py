@@ -14,19 +14,23 @@ from antiphon.lang.check.types import (
     PROMPT,
     TEXT,
     Array,
+    Callable,
     Literal,
+    Map,
     Object,
     Simple,
     Type,
     Union,
     base,
+    has_function,
+    is_data,
     join,
     may_be_null,
     nullable,
     plain,
     without_null,
 )
-from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Node, Range, Unary
+from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, Range, Unary
 
 
 def unary(c: Checker, node: Unary, _: Type | None) -> Type:
@@ -149,6 +153,10 @@ def _order(c: Checker, node: Binary, left: Type) -> Type:
 
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
+    for each, type_ in ((node.left, left), (node.right, right)):
+        if type(type_) is not Simple and NULL not in (left, right) and not is_data(type_) and has_function(type_):
+            c.report("V0342", "functions cannot be compared", each, "compare what they give, or their names")
+            return BOOLEAN
     if not _may_be_equal(left, right):
         literal = has_literals(left) or has_literals(right)
         show = shown if literal and operand(left) == operand(right) else general
@@ -168,9 +176,13 @@ def _contains(c: Checker, node: Binary, left: Type) -> Type:
         if not _may_be_equal(left, place.item):
             hint = _nearest_literal(c, left, place.item)
             c.report("V0303", f"`{general(left)}` is never an item of `{general(place)}`", node, hint)
-    elif place is TEXT or isinstance(place, Object):
+    elif place is TEXT or isinstance(place, Object | Map):
         if operand(left) not in (TEXT, JSON) or may_be_null(left):
-            what = "a text has parts" if place is TEXT else "an object has keys"
+            what = (
+                "a text has parts"
+                if place is TEXT
+                else f"{'a map' if isinstance(place, Map) else 'an object'} has keys"
+            )
             c.report("V0302", f"{what}, which are text; found `{general(left)}`", node.left)
     elif place is not JSON:
         hint = "`in` looks for an item of an array, a part of a text or a key of an object"
@@ -191,6 +203,9 @@ def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) 
     right = c.expr(node.right, wanted)
     if left is NULL:
         return right
+    if isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map):
+        # A key that is not there counts as null here.
+        return join(without_null(left), right)
     if may_be_null(left):
         return join(without_null(left), right)
     if plain(left) != JSON:
@@ -230,7 +245,7 @@ def _option_fits(left: Type, right: Type) -> bool:
         return True
     if isinstance(first, Array) and isinstance(second, Array):
         return True
-    return isinstance(first, Object) and isinstance(second, Object)
+    return isinstance(first, Object | Map) and isinstance(second, Object | Map)
 
 
 def _options(type_: Type) -> tuple[Type, ...]:
@@ -255,4 +270,6 @@ def _test_hint(c: Checker, node: Node, seen: Type) -> str:
         return f"there is no truthiness; write `{text} != 0`"
     if isinstance(seen, Array):
         return f"there is no truthiness; write `{c.object_text_of(node)}.length > 0`"
+    if isinstance(seen, Callable):
+        return f"call it: `{text}({'…' if seen.parameters else ''})`"
     return "there is no truthiness; write what is to be compared"

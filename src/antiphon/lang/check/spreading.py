@@ -7,6 +7,7 @@ from antiphon.lang.check.types import (
     JSON,
     Array,
     Field,
+    Map,
     Object,
     Type,
     assignable,
@@ -38,11 +39,27 @@ def check_items(c: Checker, node: Spread, goal: Array) -> None:
         c.mismatch(node.value, Array(item), goal, "")
 
 
+def check_values(c: Checker, node: Spread, goal: Map) -> None:
+    """That what is put into a map fits it."""
+    kind = _there(c, node, c.expr(node.value, goal), "{}")
+    values = [kind.value] if isinstance(kind, Map) else [each.type for each in _fields(kind).values()]
+    if not isinstance(kind, Map | Object) and kind != JSON:
+        c.report("V0362", f"only a map or an object can be put into a map, found `{general(kind)}`", node.value)
+    for each in values:
+        if not assignable(each, goal.value):
+            c.mismatch(node.value, each, goal.value, "")
+            return
+
+
+def _fields(type_: Type) -> dict[str, Field]:
+    return type_.fields if isinstance(type_, Object) else {}
+
+
 def spread_fields(c: Checker, node: Spread, fields: dict[str, Field], goal: Object | None) -> bool:
     """Put in the fields of an object; false if which they are is known only when it runs."""
     kind = _there(c, node, c.expr(node.value), "{}")
     if not isinstance(kind, Object):
-        if kind != JSON:
+        if kind != JSON and not isinstance(kind, Map):
             hint = "the items of an array go into an array: `[...xs]`" if isinstance(kind, Array) else ""
             c.report("V0362", f"only an object can be put into an object, found `{general(kind)}`", node.value, hint)
         return False

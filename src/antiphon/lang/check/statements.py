@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.iteration import is_private, item_type
+from antiphon.lang.check.function_values import give
+from antiphon.lang.check.iteration import entry_type, is_private, item_type
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import forget_variables, narrow
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
@@ -40,6 +41,7 @@ from antiphon.lang.syntax.nodes import (
     If,
     Index,
     Is,
+    Lambda,
     LoopMode,
     Member,
     Name,
@@ -61,7 +63,7 @@ from antiphon.lang.syntax.nodes import (
 )
 
 _LITERALS = ArrayLit | BoolLit | NullLit | NumberLit | ObjectLit | TextLit
-_WITHOUT_EFFECT = _LITERALS | Binary | Is | Index | Member | Name | Range | Slice | Unary
+_WITHOUT_EFFECT = _LITERALS | Binary | Is | Index | Lambda | Member | Name | Range | Slice | Unary
 
 
 def block(c: Checker, node: Block) -> bool:
@@ -80,6 +82,10 @@ def expression(c: Checker, node: ExprStatement) -> bool:
     is_last = c.scope is c.module and c.module.statements[-1] is node
     wanted = c.frame.returns if is_last else None
     type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
+    if isinstance(node.value, Name) and isinstance(type_, Callable) and len(c.diagnostics) == before:
+        c.report(
+            "V0204", f"`{node.value.name}` is named here, and not called", node, f"call it: `{node.value.name}(…)`"
+        )
     # The last value of a program is what the program gives, if it is data.
     is_result = is_last and assignable(type_, JSON)
     if isinstance(node.value, _WITHOUT_EFFECT) and not is_result and len(c.diagnostics) == before:
@@ -116,9 +122,8 @@ def if_(c: Checker, node: If) -> bool:
 
 
 def for_(c: Checker, node: For) -> bool:
-    """`for x in …`, `for {name} in …`."""
-    item = item_type(c, node.iterable, c.expr(node.iterable))
-    symbols = _loop_symbols(c, node, item)
+    """`for x in …`, `for {name} in …`, `for key, value in …`."""
+    symbols = _loop_symbols(c, node, c.expr(node.iterable))
     before = c.narrowed
     c.narrowed = forget_variables(c)
     c.frame.loops.append(False)
@@ -129,17 +134,23 @@ def for_(c: Checker, node: For) -> bool:
     return False
 
 
-def _loop_symbols(c: Checker, node: For, item: Type) -> list[Symbol]:
-    """The variables of a loop: each item, or what it is taken apart into."""
-    private = is_private(node.iterable)
+def _loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
+    """The variables of a loop: each item, what it is taken apart into, or each key and value."""
+    private, since = is_private(node.iterable), node.body.start
     if node.pattern is not None:
-        symbols = pattern_symbols(c, node.pattern, item, node.iterable, "loop", node.body.start, private)
+        item = item_type(c, node.iterable, type_)
+        symbols = pattern_symbols(c, node.pattern, item, node.iterable, "loop", since, private)
+    elif node.value is not None:
+        value = entry_type(c, node.iterable, type_)
+        node.value.symbol = c.symbol(node.value.name, "loop", value, node.value.start, since, private=private)
+        node.symbol = c.symbol(node.name, "loop", TEXT, node.name_start, since, private=private)
+        symbols = [node.symbol, node.value.symbol]
     else:
-        name_start, since = node.name_start, node.body.start
-        symbols = [c.symbol(node.name, "loop", item, name_start, since, private=private)]
-        node.symbol = symbols[0]
-    for symbol in symbols:
-        symbol.until, symbol.is_global = node.body.end, False
+        item = item_type(c, node.iterable, type_)
+        node.symbol = c.symbol(node.name, "loop", item, node.name_start, since, private=private)
+        symbols = [node.symbol]
+    for each in symbols:
+        each.until, each.is_global = node.body.end, False
     return symbols
 
 
@@ -179,10 +190,13 @@ def return_(c: Checker, node: Return) -> bool:
         wanted = None
     if node.value is None:
         if wanted is not None and wanted != JSON and not may_be_null(wanted):
-            name = f"`{c.frame.node.name}`" if c.frame.node is not None else "the program"
-            c.report("V0502", f"{name} must return `{shown(wanted)}`", node, "write the value after `return`")
+            c.report("V0502", f"{c.frame.title} must return `{shown(wanted)}`", node, "write the value after `return`")
     elif wanted is None:
-        c.expr(node.value)
+        type_ = c.expr(node.value)
+        if isinstance(c.frame.node, Lambda):
+            give(c, type_)
+    elif isinstance(c.frame.node, Lambda):
+        c.want(node.value, wanted, "")
     else:
         c.want(node.value, wanted, f"{c.frame.node.name}()" if c.frame.node is not None else "returns")
     return True

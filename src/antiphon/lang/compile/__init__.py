@@ -13,6 +13,7 @@ from antiphon.lang.compile import (
     assignments,
     choices,
     declarations,
+    function_values,
     functions,
     literals,
     members,
@@ -74,6 +75,7 @@ EXPRESSIONS.update(
         nodes.Conditional: choices.conditional,
         nodes.Is: choices.is_,
         nodes.Match: choices.match,
+        nodes.Lambda: function_values.lambda_,
     }
 )
 STATEMENTS.update(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Object, Type, base, plain
+from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Map, Object, Type, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at
@@ -55,10 +55,17 @@ def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> l
         held, index = c.temporary(), c.temporary()
         out += [emit.assign(held, holder, place), emit.assign(index, key, place)]
         holder, key = emit.name(held, place), emit.name(index, place)
-        read = emit.call("_vitem", [emit.name(held, place), emit.name(index, place)], place)
+        read = _read(target, held, index, place)
         both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
         value = c.fitted(operation(c, both, read), _result(both), place_type, place)
     return sealed(root is not None and root.is_private, out + _store(c, target, holder, key, value, place), place)
+
+
+def _read(target: n.Member | n.Index, held: str, index: str, place: Place) -> ast.expr:
+    holder, key = emit.name(held, place), emit.name(index, place)
+    if isinstance(type_of(target.object), Map):
+        return emit.item(holder, key, place)
+    return emit.call("_vitem", [holder, key], place)
 
 
 def _store(
@@ -68,6 +75,8 @@ def _store(
     known = isinstance(type_, Object) if isinstance(target, n.Member) else isinstance(type_, Array)
     if known and isinstance(target, n.Index):
         known = base(type_of(target.index)) == NUMBER
+    if isinstance(target, n.Index) and isinstance(type_, Map) and type_of(target.index) == TEXT:
+        return [emit.assign_item(holder, key, value, place)]
     if known:
         key = whole(c, target.index, key, place) if isinstance(target, n.Index) else key
         return [emit.assign_item(holder, key, value, place)]
@@ -100,6 +109,8 @@ def _assigned_type(target: n.Member | n.Index) -> Type:
         return each.read
     if isinstance(target, n.Index) and isinstance(holder, Array):
         return holder.item
+    if isinstance(target, n.Index) and isinstance(holder, Map):
+        return holder.value
     return JSON
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Field, Object, Simple, Type, base
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, TOOL, Array, Field, Map, Object, Simple, Type, base
+from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import at
 from antiphon.lang.compile.guards import class_of
@@ -57,6 +58,11 @@ def name(c: Compiler, node: n.Name) -> ast.expr:
     symbol, place = node.symbol, c.place(node)
     if symbol is None:
         return emit.constant(None, place)
+    if isinstance(symbol.type, Signature) and node.type is not TOOL:
+        from antiphon.lang.compile.function_values import function_name
+
+        value = function_name(c, node, symbol)
+        return emit.call("_vwait", [value], place) if symbol.is_async else value
     python = f"_vb_{symbol.name}" if symbol.kind == "builtin" else symbol.python
     value = emit.name(python, place)
     if symbol.is_async:
@@ -87,6 +93,8 @@ def _spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
 
 def object_(c: Compiler, node: n.ObjectLit) -> ast.expr:
     """`{ key: value, ...other }`."""
+    if isinstance(node.type, Map):
+        return _map(c, node, node.type)
     fields = node.type.fields if isinstance(node.type, Object) else {}
     keys: list[ast.expr | None] = []
     values: list[ast.expr] = []
@@ -101,6 +109,19 @@ def object_(c: Compiler, node: n.ObjectLit) -> ast.expr:
             keys.append(emit.constant(entry.key, c.place(entry)))
             known = entry.key in fields and entry.key not in later
             values.append(c.cast(entry.value, fields[entry.key].type if known else None))
+    return at(ast.Dict(keys, values), c.place(node))
+
+
+def _map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
+    keys: list[ast.expr | None] = []
+    values: list[ast.expr] = []
+    for entry in node.entries:
+        if isinstance(entry, n.Spread):
+            keys.append(None)
+            values.append(emit.call("_vspreadfields", [c.cast(entry.value, type_)], c.place(entry)))
+        else:
+            keys.append(emit.constant(entry.key, c.place(entry)))
+            values.append(c.cast(entry.value, type_.value))
     return at(ast.Dict(keys, values), c.place(node))
 
 

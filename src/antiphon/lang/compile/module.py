@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import is_data
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import ImportedName
 from antiphon.lang.compile.emit import at
@@ -30,7 +31,7 @@ def module(c: Compiler, program: n.Program, *, for_tests: bool = False, whole: b
     body += hoisted(c, program.statements)
     body += all_statements(c, program.statements)
     last = program.statements[-1] if program.statements else None
-    if isinstance(last, n.ExprStatement) and body and isinstance(body[-1], ast.Expr):
+    if isinstance(last, n.ExprStatement) and body and isinstance(body[-1], ast.Expr) and is_data(type_of(last.value)):
         value = c.fitted(body[-1].value, type_of(last.value), c.scope.returns, c.place(last.value))
         body[-1] = at(ast.Return(value), c.place(last))
     if c.own:

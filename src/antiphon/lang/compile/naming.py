@@ -31,6 +31,9 @@ class FunctionScope:
         self.outside: set[str] = set()
         self.returns: Type | None = None
         self.collects = ""
+        #: How many loops we are in, and the variables that each of their rounds has anew.
+        self.loops = 0
+        self.looped: set[str] = set()
 
     def named(self, name: str) -> str:
         """A Python name for a variable that hides no other."""

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, BOOLEAN, JSON, NULL, NUMBER, TEXT, Array, Object, Type, Union, base, plain
+from antiphon.lang.check.types import (
+    AI,
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    Array,
+    Map,
+    Object,
+    Type,
+    Union,
+    base,
+    plain,
+)
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
@@ -201,7 +215,9 @@ def _containing(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> as
     right = c.expr(node.right)
     kind = one if isinstance(one, AI) else base(one)
     plain_items = isinstance(two, Array) and base(two.item) == kind and kind in (NUMBER, TEXT)
-    if plain_items or (kind == TEXT and not isinstance(two, AI) and (base(two) == TEXT or isinstance(two, Object))):
+    if plain_items or (
+        kind == TEXT and not isinstance(two, AI) and (base(two) == TEXT or isinstance(two, Object | Map))
+    ):
         return emit.compare(left, _IN, right, place)
     return emit.call("_vin", [left, right], place)
 

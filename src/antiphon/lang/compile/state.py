@@ -9,6 +9,7 @@ from typing import Any
 
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, Type, assignable
+from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import Code, Variable
 from antiphon.lang.compile.emit import Place
@@ -74,6 +75,9 @@ class Compiler:
             wanted = wanted.inner
         if wanted == JSON:
             return value
+        if isinstance(given, Signature) and isinstance(wanted, Signature):
+            types = [emit.name(self.code.type_name(each), place) for each in (given, wanted)]
+            return emit.call("_vadapted", [value, *types], place)
         return emit.call("_vas", [value, emit.name(self.code.type_name(wanted), place)], place)
 
     # Places
@@ -118,6 +122,8 @@ class Compiler:
             self.scope.taken.add(symbol.python)
         else:
             symbol.python = self.scope.named(symbol.name)
+        if self.scope.loops:
+            self.scope.looped.add(symbol.python)
         if symbol.kind in ("let", "const", "parameter", "loop", "caught"):
             seen = max(since, symbol.since)
             self.scope.variables.append(

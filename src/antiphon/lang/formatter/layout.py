@@ -135,7 +135,10 @@ def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
         match doc:
             case str():
                 if "\n" in doc:
-                    return room >= doc.index("\n")
+                    if room < doc.index("\n"):
+                        return False
+                    # What follows on the last line of a text over several needs room there.
+                    room = WIDTH + doc.rindex("\n") + 1
                 room -= len(doc)
             case Suffix():
                 pass

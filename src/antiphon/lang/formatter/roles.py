@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.tokens import RESERVED
 
+_VALUES = frozenset(
+    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object", "match"]
+)
 _COMPOUND = (n.Block, n.If, n.MatchStatement, n.For, n.While, n.Try, n.Function, n.Test)
 
 
@@ -29,6 +33,8 @@ class Roles:
     #: The braces of each `match`, and where its arms begin.
     matches: set[int] = field(default_factory=set[int])
     arms: set[int] = field(default_factory=set[int])
+    #: The brackets of the keys of maps.
+    keys: set[int] = field(default_factory=set[int])
     #: Each `if` that follows an `else`.
     _others: set[int] = field(default_factory=set[int])
 
@@ -50,6 +56,15 @@ class Roles:
             return "word"
         return "unary" if kind == "-" else "name"
 
+    def bracket_kind(self, kind: str, start: int, last: str, last_but_one: str) -> str:
+        """What a bracket is: one that follows on a value is a call or an index."""
+        if kind == "{":
+            return "object"
+        follows_value = last in _VALUES or last == "?." or (last in RESERVED and last_but_one in (".", "?."))
+        if follows_value and start not in self.keys:
+            return "call" if kind == "(" else "index"
+        return "paren" if kind == "(" or start in self.keys else "array"
+
     def note_block(self, node: n.Block) -> None:
         """What begins in a block."""
         self.blocks[node.start] = _starts(node.statements)
@@ -59,6 +74,11 @@ class Roles:
         self._note_short(node.body)
         if isinstance(node, n.For | n.AsyncFor):
             self.words.add(node.in_start)
+
+    def note_lambda(self, node: n.Lambda) -> None:
+        """The same, of a function without a name whose body is a block."""
+        if isinstance(node.body, n.Block):
+            self._note_short(node.body)
 
     def note_function(self, node: n.Function) -> None:
         """The same, of what has no lines that describe it before its block."""
@@ -99,6 +119,10 @@ class Roles:
         """Where a field begins."""
         self.fields.add(node.start)
 
+    def note_map(self, node: n.MapType) -> None:
+        """That a bracket holds the key of a map."""
+        self.keys.add(node.key_start)
+
     def note_nothing(self, _: n.Node) -> None:
         """Its tokens say all."""
 
@@ -110,6 +134,8 @@ class Roles:
 _RULES: dict[type, Callable[[Roles, Any], None]] = {
     n.Block: Roles.note_block,
     n.Function: Roles.note_function,
+    n.Lambda: Roles.note_lambda,
+    n.MapType: Roles.note_map,
     n.If: Roles.note_if,
     n.Binary: Roles.note_operator,
     n.Pattern: Roles.note_pattern,
@@ -159,6 +185,7 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.LiteralType,
             n.UnionType,
             n.ObjectType,
+            n.FunctionType,
             n.Program,
             n.Hole,
             n.Argument,
@@ -167,6 +194,7 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.Parameter,
             n.ImportName,
             n.LoopMode,
+            n.ForValue,
         ),
         Roles.note_nothing,
     ),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
-from antiphon.lang.run import choosing, library, receivers, values
+from antiphon.lang.run import choosing, function_values, library, receivers, values
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.threads import wait
@@ -67,6 +67,10 @@ _SHARED: dict[str, Any] = {
     "_vsetitem": library.set_item,
     "_vsetmember": library.set_member,
     "_viter": library.iterate,
+    "_ventries": library.entries,
+    "_vpositions": function_values.positions,
+    "_vround": function_values.this_round,
+    "_vadapted": function_values.adapted,
     "_vspan": library.span,
     "_vrange": library.span_array,
     "_vas": library.as_type,
@@ -90,6 +94,7 @@ for _kind, _functions in (
     ("number", receivers.NUMBER_FUNCTIONS),
     ("array", receivers.ARRAY_FUNCTIONS),
     ("object", receivers.OBJECT_FUNCTIONS),
+    ("map", receivers.MAP_FUNCTIONS),
     ("boolean", receivers.BOOLEAN_FUNCTIONS),
 ):
     _SHARED.update((f"_vm_{_kind}_{name}", function) for name, function in _functions.items())

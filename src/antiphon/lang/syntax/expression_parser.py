@@ -9,11 +9,12 @@ from typing import cast
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_loop_body
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.lambda_parser import begins_lambda, read_arrow, read_lambda
 from antiphon.lang.syntax.match_parser import begins_match, read_match
 from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED, WORDS
 from antiphon.lang.syntax.type_parser import number_value, read_plain_text, read_type
 
-#: How tightly each operator binds. `=>` is read only to say that there is none.
+#: How tightly each operator binds.
 _POWERS = {
     "?": 0,
     "=>": 0,
@@ -244,9 +245,7 @@ def _read_chain(c: Cursor, node: n.Expr, middle: n.Expr, start: int, power: int)
 def _read_choice(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
     """`c ? a : b`. What follows either sign is a whole expression, so the last of several belongs to the nearest."""
     if c.kinds[at] == "=>":
-        hint = "there are no arrow functions: declare a `function` with a name"
-        c.report("V0109", "there is no `=>` here", at, hint)
-        raise Unreadable
+        return read_arrow(c, left, start, at)
     then = _read_deeper(c, at, 0)
     if c.kinds[c.at] != ":":
         c.unexpected("`:` and the other value", "write `condition ? a : b`")
@@ -345,6 +344,8 @@ def _read_parenthesis(c: Cursor) -> n.Expr:
     opener, depth, nested = c.at, c.depth, c.nested
     if depth >= MAX_DEPTH:
         c.too_deep(opener)
+    if begins_lambda(c):
+        return read_lambda(c)
     c.depth, c.nested, c.at = depth + 1, True, opener + 1
     try:
         node = read_expression(c)
@@ -520,7 +521,7 @@ def _no_operand(c: Cursor) -> n.Expr:
         index = at - 1 if plus else at - 2
         c.report("V0109", f"there is no `{sign}{sign}` here", index, f"write `{sign}= 1`")
         raise Unreadable
-    hint = "a function is declared on its own, with a name" if kinds[at] == "function" else ""
+    hint = "a function without a name is `(a, b) => …`" if kinds[at] == "function" else ""
     return c.unexpected("an expression", hint)
 
 

@@ -215,16 +215,26 @@ def _read_one_if(c: Cursor) -> n.If:
 def _read_for(c: Cursor) -> n.Statement:
     start = c.starts[c.at]
     c.at += 1
+    pattern = value = None
+    name, name_start = "", c.starts[c.at]
     if c.kinds[c.at] in ("{", "["):
-        pattern, name, name_start = read_pattern(c), "", c.starts[c.at - 1]
+        pattern = read_pattern(c)
     else:
         at = c.name("the name of each item", "write `for item in items { … }`")
-        pattern, name, name_start = None, c.values[at], c.starts[at]
+        name, name_start = c.values[at], c.starts[at]
+        value = _read_for_value(c) if c.kinds[c.at] == "," else None
     word = c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
     iterable = _read_condition(c)
     body = read_loop_body(c)
     mode = _read_loop_mode(c)
-    return n.For(start, c.ends[c.at - 1], name, iterable, body, mode, name_start, pattern, c.starts[word])
+    end = c.ends[c.at - 1]
+    return n.For(start, end, name, iterable, body, mode, name_start, value, pattern, c.starts[word])
+
+
+def _read_for_value(c: Cursor) -> n.ForValue:
+    c.at += 1
+    at = c.name("the name of each value", "write `for key, value in map { … }`")
+    return n.ForValue(c.starts[at], c.ends[at], c.values[at])
 
 
 def _read_while(c: Cursor) -> n.Statement:

@@ -40,6 +40,7 @@ from antiphon.lang.syntax.nodes.expressions import (
     Expr,
     Hole,
     Index,
+    Lambda,
     Member,
     Name,
     NullLit,
@@ -63,6 +64,7 @@ from antiphon.lang.syntax.nodes.statements import (
     Continue,
     ExprStatement,
     For,
+    ForValue,
     If,
     LoopMode,
     Program,
@@ -76,7 +78,9 @@ from antiphon.lang.syntax.nodes.statements import (
 from antiphon.lang.syntax.nodes.tree import Node, children, require_all, walk
 from antiphon.lang.syntax.nodes.written_types import (
     ArrayType,
+    FunctionType,
     LiteralType,
+    MapType,
     ObjectType,
     TypeExpr,
     TypeField,
@@ -110,7 +114,9 @@ __all__ = [
     "Expr",
     "ExprStatement",
     "For",
+    "ForValue",
     "Function",
+    "FunctionType",
     "Hole",
     "If",
     "Import",
@@ -118,9 +124,11 @@ __all__ = [
     "Index",
     "Input",
     "Is",
+    "Lambda",
     "Let",
     "LiteralType",
     "LoopMode",
+    "MapType",
     "Match",
     "MatchStatement",
     "Member",
@@ -181,4 +189,5 @@ Part = (
     | Parameter
     | ImportName
     | LoopMode
+    | ForValue
 )

@@ -61,14 +61,25 @@ class LoopMode(Node):
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class ForValue(Node):
+    """The second name of `for key, value in map`."""
+
+    name: str
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class For(Node):
-    """`for name in iterable { … } mode`; where each item is taken apart there is a `pattern`, and no name."""
+    """`for name in iterable { … } mode`, `for name, value in map { … }`; where each item is taken apart there is a
+    `pattern`, and no name."""
 
     name: str
     iterable: Expr
     body: Block
     mode: LoopMode | None = None
     name_start: int = field(default=0, compare=False)
+    #: The second name, of the value beside a key.
+    value: ForValue | None = None
     pattern: Pattern | ArrayPattern | None = None
     in_start: int = field(default=0, compare=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
