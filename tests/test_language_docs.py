@@ -47,7 +47,8 @@ _NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->", re.DOTALL)
 _BLOCK = re.compile(
     r"(?P<notes>(?:^<!-- (?:answers|inputs|file|checked|fails|source).*? -->\n)*)"
     r"^```(?P<language>vibe|python)\n(?P<code>.*?)^```\n"
-    r"(?:\n```text\n(?P<output>.*?)^```\n)?"
+    # What begins with a `$` are commands, which are tested with the others.
+    r"(?:\n```text\n(?!\$ )(?P<output>.*?)^```\n)?"
     r"(?:\n(?:[^`\n]+\n\n)?<!-- sent -->\n```text\n(?P<sent>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
 )
