@@ -21,17 +21,20 @@ def fake(port: int, host: str, script: str | None) -> None:
     They answer from a script, or by echo, and reject what the real ones reject, in the same words.
     """
     from antiphon.fakes import Fake, load_script
+    from antiphon.fakes.fake import missing
 
     app = Fake(load_script(script) if script else ()).app
-    import uvicorn
-
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise missing(error) from None
     try:
         listener = socket.create_server((host, port))
     except OSError as error:
         raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
     url = f"http://{host}:{listener.getsockname()[1]}"
-    click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key will do. Ctrl-C stops.")
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1))
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     with suppress(KeyboardInterrupt):
+        click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key will do. Ctrl-C stops.")
         server.run(sockets=[listener])

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Group, IfBroken, Line, Suffix, group, indent
-from antiphon.lang.formatter.pieces import Piece, bracket_kind
+from antiphon.lang.formatter.pieces import Piece
 from antiphon.lang.formatter.roles import Roles
 
 
@@ -32,9 +32,7 @@ class _Item:
 def bracket(opener: Piece, before: list[Piece], inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
     """A whole bracket as one piece; what stands before it says what it is."""
     real = (piece.kind for piece in reversed(before) if not piece.is_comment)
-    kind = bracket_kind(opener.kind, next(real, ""), next(real, ""))
-    if opener.start in roles.keys:
-        kind = "paren"
+    kind = roles.bracket_kind(opener.kind, opener.start, next(real, ""), next(real, ""))
     if kind == "index":
         for piece in inner:
             piece.kind = "slice" if piece.kind == ":" else piece.kind

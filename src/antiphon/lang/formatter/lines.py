@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.formatter.pieces import COMMENTS, POWERS, Pieces, bracket_kind, spaced
+from antiphon.lang.formatter.pieces import COMMENTS, POWERS, Pieces, spaced
 from antiphon.lang.formatter.roles import Roles
 from antiphon.lang.syntax.tokens import PAIRS
 
@@ -48,7 +48,7 @@ def one_line(pieces: Pieces, at: int, room: int, starts: frozenset[int], roles: 
             out.append(f"{edge}{written}" if last != "open" else written)
         elif kind in PAIRS:
             edge = " " if kind == "{" and place not in roles.patterns else ""
-            kind = bracket_kind(kind, last, before)
+            kind = roles.bracket_kind(kind, place, last, before)
             out.append(_gap(last, kind, around) + written)
             around.append((kind, edge))
             kind = "open"

@@ -7,16 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from antiphon.lang.formatter.layout import HARD, Doc, group, indent
-from antiphon.lang.syntax.tokens import RESERVED, Tokens
+from antiphon.lang.syntax.tokens import Tokens
 
 #: How tightly the operators bind after which a line may be broken.
 POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
     ("==", "!=", "<", "<=", ">", ">="), 5
 )
 COMMENTS = frozenset(("//", "/*"))
-_VALUES = frozenset(
-    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
-)
 _TIGHT_BEFORE = frozenset((",", ".", "..", "?", ":", "slice", "call", "index"))
 _TIGHT_AFTER = frozenset((".", "..", "slice", "@", "unary"))
 
@@ -59,14 +56,6 @@ def spaced(before: str, after: str) -> bool:
     if before in _TIGHT_AFTER:
         return before == after == "unary"
     return after not in _TIGHT_BEFORE
-
-
-def bracket_kind(opener: str, last: str, last_but_one: str) -> str:
-    """What a bracket is: one that follows on a value is a call or an index."""
-    if opener == "{":
-        return "object"
-    follows_value = last in _VALUES or (last in RESERVED and last_but_one == ".")
-    return ("call" if opener == "(" else "index") if follows_value else "paren" if opener == "(" else "array"
 
 
 class Pieces:

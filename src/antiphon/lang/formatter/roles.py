@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.tokens import RESERVED
 
+_VALUES = frozenset(
+    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
+)
 _COMPOUND = (n.Block, n.If, n.For, n.While, n.Try, n.Function, n.Test)
 
 
@@ -40,6 +44,15 @@ class Roles:
         if kind == "|" or start in self.operators:
             return kind
         return "unary" if kind == "-" else "name"
+
+    def bracket_kind(self, kind: str, start: int, last: str, last_but_one: str) -> str:
+        """What a bracket is: one that follows on a value is a call or an index."""
+        if kind == "{":
+            return "object"
+        follows_value = last in _VALUES or (last in RESERVED and last_but_one == ".")
+        if follows_value and start not in self.keys:
+            return "call" if kind == "(" else "index"
+        return "paren" if kind == "(" or start in self.keys else "array"
 
     def note_block(self, node: n.Block) -> None:
         """What begins in a block."""
