@@ -17,6 +17,7 @@ from antiphon.lang.check.types import (
     Type,
     assignable,
     base,
+    is_data,
     may_be_null,
     plain,
     widen,
@@ -75,7 +76,7 @@ def let(c: Checker, node: Let) -> bool:
             # It may call itself.
             _declare(c, node, declared)
         c.want(value, declared, node.name)
-        type_ = AI(plain(declared)) if type(value) is Ask else declared
+        type_ = AI(plain(declared)) if type(value) is Ask and is_data(declared) else declared
     if not node.is_const and plain(type_) is MODEL:
         hint = f"write `const {node.name} = …`"
         c.report("V0405", "model values are const only", _name(node), hint)
