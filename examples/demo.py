@@ -122,7 +122,8 @@ def look_at_the_page(stage: Stage) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     print(f"Enter opens it now; without it, this ends in {PATIENCE} seconds. ", end="", flush=True)
-    if select.select([sys.stdin], [], [], PATIENCE)[0]:
+    # The end of input makes it readable too, and nobody has pressed anything.
+    if select.select([sys.stdin], [], [], PATIENCE)[0] and sys.stdin.readline():
         subprocess.run(found(("antiphon", "serve", "--open")), cwd=stage.place, env=stage.variables, check=False)
     else:
         print()
