@@ -32,10 +32,9 @@ PROGRAMS = (EXTRACT, NOTES, TRIAGE)
 PATIENCE = 20
 AFTER = """
 Use it yourself:
-    . .venv/bin/activate           where make demo has put it
-    antiphon setup                 whose models to use; without a key, the one you saw
-    antiphon chat                  talk to it
-    antiphon run examples/research.vibe
+    . .venv/bin/activate       where make demo has put it
+    antiphon setup             choose whose models to use
+    antiphon chat              talk to one
 More: docs/start.md, docs/examples.md"""
 
 
