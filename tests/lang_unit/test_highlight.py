@@ -40,6 +40,7 @@ IN_PLACE = {
     *highlight.CONTEXTS,
     *highlight.MODES,
     *highlight.PYTHON,
+    *highlight.CHOOSING,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.members import check_changeable, index_type, member_type
+from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.operators import combine, operand
@@ -105,7 +105,7 @@ def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
             c.expr(target.index)
             c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
             return JSON
-        return index_type(c, target, owner)
+        return item_slot(c, target, owner)
     where = target.name_start, target.name_start + len(target.name)
     if isinstance(owner, AI) and target.name in AI_NAMES:
         c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)

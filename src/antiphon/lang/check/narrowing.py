@@ -1,13 +1,15 @@
-"""Narrowing: what a condition says about values that may be null."""
+"""Narrowing: what the conditions around a place say about values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
+from antiphon.lang.check.learning import Fact, learned
+from antiphon.lang.check.parts import is_never
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import Type, may_be_null, without_null
-from antiphon.lang.syntax.nodes import Binary, Expr, Member, Name, NullLit, Unary
+from antiphon.lang.syntax.nodes import Expr, Index, Member, Name, NumberLit, TextLit, Unary
 
 #: Conditions are looked at so far, and paths so long.
 _MOST_TERMS, _LONGEST = 50, 4
@@ -15,17 +17,25 @@ _MOST_TERMS, _LONGEST = 50, 4
 _MOST_FACTS = 64
 
 
-def narrow(c: Checker, condition: Expr, holds: bool) -> None:
-    """Take note of what is known where the condition holds, or where it does not."""
-    for node in _present(condition, holds, _MOST_TERMS):
+def narrow(c: Checker, condition: Expr, holds: bool) -> bool:
+    """Take note of what is known where the condition holds, or where it does not; true if that cannot be."""
+    return note(c, learned(condition, holds, _MOST_TERMS))
+
+
+def note(c: Checker, facts: Iterable[Fact]) -> bool:
+    """Take note of facts; true if one of them cannot be."""
+    impossible = False
+    for node, type_ in facts:
         path = _path(node)
-        if len(c.narrowed) >= _MOST_FACTS:
-            return
-        if path is not None and node.type is not None and may_be_null(node.type):
-            c.narrowed[path] = (c.assignments.get(path[0], 0), without_null(node.type))
+        if path is None:
+            continue
+        impossible = impossible or is_never(type_)
+        if len(c.narrowed) < _MOST_FACTS or path in c.narrowed:
+            c.narrowed[path] = (c.assignments.get(path[0], 0), type_)
+    return impossible
 
 
-def narrowed_type(c: Checker, node: Name | Member, type_: Type) -> Type:
+def narrowed_type(c: Checker, node: Name | Member | Index, type_: Type) -> Type:
     """The type of a value, less what the conditions around it rule out."""
     path = _path(node)
     found = c.narrowed.get(path) if path is not None else None
@@ -46,33 +56,31 @@ def forget_variables(c: Checker) -> dict[Path, tuple[int, Type]]:
     return {path: known for path, known in c.narrowed.items() if path[0].is_constant}
 
 
-def _present(node: Expr, holds: bool, left: int) -> Iterator[Name | Member]:
-    """The names and members that are not null."""
-    while left > 0:
-        left -= 1
-        if isinstance(node, Name | Member):
-            if holds:
-                yield node
-            return
-        if isinstance(node, Unary) and node.op == "not":
-            node, holds = node.operand, not holds
-        elif isinstance(node, Binary) and node.op == ("and" if holds else "or"):
-            yield from _present(node.right, holds, min(left, 5))
-            node = node.left
-        elif isinstance(node, Binary) and node.op == ("!=" if holds else "=="):
-            other = node.left if isinstance(node.right, NullLit) else node.right
-            if isinstance(other, Name | Member) and (isinstance(node.right, NullLit) or isinstance(node.left, NullLit)):
-                yield other
-            return
-        else:
-            return
-
-
 def _path(node: Expr) -> Path | None:
-    members: list[str] = []
-    while isinstance(node, Member) and len(members) < _LONGEST:
-        members.append(node.name)
+    """The variable that a value is reached from, and how: members, and items whose place is known to stay the same."""
+    parts: list[str] = []
+    while isinstance(node, Member | Index) and len(parts) < _LONGEST:
+        if isinstance(node, Member):
+            parts.append(f".{node.name}")
+        elif (key := _key(node.index)) is not None:
+            parts.append(key)
+        else:
+            return None
         node = node.object
     if isinstance(node, Name) and node.symbol is not None:
-        return node.symbol, ".".join(reversed(members))
+        return node.symbol, "".join(reversed(parts))
     return None
+
+
+def _key(index: Expr) -> str | None:
+    match index:
+        case NumberLit():
+            return f"[{index.value}]"
+        case Unary(op="-", operand=NumberLit() as number):
+            return f"[-{number.value}]"
+        case TextLit(parts=[str() as name]):
+            return f".{name}"
+        case Name(symbol=Symbol() as symbol) if symbol.is_constant:
+            return f"[{symbol.name} {symbol.start}]"
+        case _:
+            return None
