@@ -14,9 +14,9 @@ from antiphon._printable import printable
 from antiphon.cli.colours import faint
 from antiphon.cli.completing import MODEL
 from antiphon.cli.configured import configuration
+from antiphon.cli.talk.loading import check_images, get_ready
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
-from antiphon.render.echo import unseen
 
 if TYPE_CHECKING:
     from antiphon.conversation import Image
@@ -138,13 +138,14 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
 
 
 def _asked(wishes: Wishes, wanted: _Wanted) -> int:
-    from antiphon.talks.opening import open_talk
+    from antiphon.talks.opening import open_talk, suit_tools
     from antiphon.talks.toolbox import Toolbox
 
     with ExitStack() as stack:
         opened = open_talk(wishes, configuration(), stack, tell)
         talk, person = opened.talk, _person(stack)
         talk.session.tools = Toolbox(configuration(), stack, tell).tools(wanted.tools)
+        suit_tools(opened)
         if is_terminal(sys.stderr):
             click.echo(faint(printable(f"model: {talk.session.model.name} ({opened.why})")) + "\n", err=True)
         return _answered(talk, wanted, person, opened.journal)
@@ -155,12 +156,11 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None, kept: TalkJour
 
     before = talk.conversation.fork()
     try:
-        if (load := getattr(talk.session.model, "count_tokens", None)) is not None:
-            # A model of this machine is fetched and loaded while nothing else moves on the screen.
-            with unseen():
-                load("")
         if wanted.images:
             talk.conversation.add_user(wanted.images)
+            # What it cannot see is refused before anything is fetched or computed.
+            check_images(talk.conversation, talk.session.model)
+        get_ready(talk.session.model)
         result = _followed(talk, wanted, person)
     except BaseException as error:
         # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,

@@ -67,7 +67,7 @@ def _begin(wishes: Wishes, about: dict[str, Any], stack: ExitStack) -> None:
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.screen import Screen
     from antiphon.render import Person, console
-    from antiphon.talks.opening import open_talk
+    from antiphon.talks.opening import open_talk, suit_tools
     from antiphon.talks.toolbox import Toolbox
 
     display = Screen(console(), None)
@@ -79,8 +79,9 @@ def _begin(wishes: Wishes, about: dict[str, Any], stack: ExitStack) -> None:
     display.person = Person(reader.line, display.console.print, sys.stdin) if reader.is_terminal else None
     toolbox = Toolbox(configuration(), stack, display.note)
     talk = Chatting(opened.talk, display, reader, toolbox, about)
-    _greet(talk, opened)
     talk.use_tools(about["tools"])
+    suit_tools(opened)
+    _greet(talk, opened)
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
     if opened.talk.unfinished and not is_asked:
         display.note("the last answer was interrupted; /go goes on with it, and does nothing twice")
