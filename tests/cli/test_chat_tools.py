@@ -247,12 +247,12 @@ class TestRepository:
         assert tools_sent(fake) == []
 
     def test_elsewhere_it_is_told_how_to_get_them(self, fake: Fake, place: Path) -> None:  # noqa: F811
-        told = "tools: none; `--tools read` lets the model look at this directory"
+        told = "tools: none `--tools read` lets the model look at this directory"
         shown = " ".join(chat("a").split())
         assert told in shown
         assert "antiphon trust" not in shown
         (place / ".git").mkdir()
-        assert f"{told}, and so does `antiphon trust` for every chat" in " ".join(chat("b").split())
+        assert f"{told}; `antiphon trust`, every chat in this repository" in " ".join(chat("b").split())
         decide(find_project(), False)
         assert told in " ".join(chat("c").split())
         assert tools_sent(fake) == []

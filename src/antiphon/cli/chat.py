@@ -118,8 +118,8 @@ def _why(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
         return f"tools: {used}, as before"
     if wishes.tools is not None or used.bundle == "read":
         return f"tools: {used}" + ("" if wishes.tools is not None else " (you trust this repository)")
-    by_trust = ", and so does `antiphon trust` for every chat in this repository" if project.is_repository else ""
-    return f"tools: {used}; `--tools read` lets the model look at this directory{by_trust}"
+    by_trust = "; `antiphon trust`, every chat in this repository" if project.is_repository else ""
+    return f"tools: {used}\n`--tools read` lets the model look at this directory{by_trust}"
 
 
 def _greet(chat: Chatting, opened: Opened, tools: str) -> None:
