@@ -8,6 +8,7 @@ import pytest
 from antiphon.config.trust import decide, find_project
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Fake, call
+from antiphon.providers.catalog import Capabilities
 from antiphon.store import Store
 from antiphon.talks.servers import server_of
 from antiphon.tools.own import own_tools
@@ -311,6 +312,19 @@ class TestInstructions:
         trusted_repository(place)
         assert "with AGENTS.md" not in chat("a")
         assert "The secret." not in sent(fake)
+
+    def test_those_that_leave_a_model_no_room_are_left_out_and_that_is_said(
+        self,
+        place: Path,
+        fake: Fake,  # noqa: F811
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("antiphon.providers.catalog._overrides", {"openai/*": Capabilities(context_tokens=8192)})
+        (place / "AGENTS.md").write_text("many words\n" * 3000)
+        trusted_repository(place)
+        shown = " ".join(chat("a").split())
+        assert "without AGENTS.md, ANTIPHON.md, deep/AGENTS.md: too long for openai/gpt-5, which reads 8,192" in shown
+        assert "instructions" not in fake.requests[0].body
 
     def test_a_long_one_is_cut_and_that_is_said(self, place: Path, fake: Fake) -> None:  # noqa: F811
         (place / "AGENTS.md").write_text("word " * 9 + "\n" + "x" * 45 + "\n" * 40_000)
