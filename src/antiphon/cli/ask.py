@@ -148,7 +148,10 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
         wishes.about.update(used.to_json())
         suit_tools(opened)
         if is_terminal(sys.stderr):
-            told = f"model: {talk.session.model.name} ({opened.why})" + (f"; tools: {used}" if used else "")
+            is_kept = bool(used) and opened.entry is not None and wishes.tools is None
+            told = f"model: {talk.session.model.name} ({opened.why})" + (
+                f"; tools: {used}, as before" if is_kept else ""
+            )
             click.echo(faint(printable(told)) + "\n", err=True)
         return _answered(talk, wanted, person, opened.journal)
 
