@@ -258,15 +258,19 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
     with ExitStack() as stack:
         opened = open_talk(wishes, configuration(), stack, tell)
         talk, person = opened.talk, _person(stack)
+        # A model that cannot be given what goes along is not even loaded.
+        message = [] if wanted.run else _parts(talk, wanted)
         used = choose_tools(wishes, opened, Toolbox(configuration(), stack, tell))
         wishes.about.update(used.to_json())
         if is_terminal(sys.stderr):
             told = f"model: {talk.session.model.name} ({opened.why})" + (f"; tools: {used}" if used else "")
             click.echo(faint(printable(told)) + "\n", err=True)
-        return _answered(talk, wanted, person, opened.journal)
+        return _answered(talk, wanted, message, person, opened.journal)
 
 
-def _answered(talk: Talk, wanted: _Wanted, person: Person | None, kept: TalkJournal | None) -> int:
+def _answered(
+    talk: Talk, wanted: _Wanted, message: list[UserPart], person: Person | None, kept: TalkJournal | None
+) -> int:
     from antiphon.session import Waiting
 
     before = talk.conversation.fork()
@@ -275,7 +279,7 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None, kept: TalkJour
             # A model of this machine is fetched and loaded while nothing else moves on the screen.
             with unseen():
                 load("")
-        result = _followed(talk, wanted, person)
+        result = _followed(talk, wanted, message, person)
     except BaseException as error:
         # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,
         # the log keeps what was said.
@@ -336,15 +340,12 @@ def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted, kept: Tal
     return _code(error)
 
 
-def _followed(talk: Talk, wanted: _Wanted, person: Person | None) -> AIResult:
+def _followed(talk: Talk, wanted: _Wanted, message: list[UserPart], person: Person | None) -> AIResult:
     """Let it happen, shown as there is somebody to see it; text is printed, values are not."""
     from antiphon.cli.talk.screen import Screen
     from antiphon.render import console
 
-    if wanted.run:
-        events = talk.resume(wanted.run, wanted.returns)
-    else:
-        events = talk.send(_parts(talk, wanted), wanted.returns)
+    events = talk.resume(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
     is_text = wanted.is_text
     in_terminal = is_terminal(sys.stdout)
     if is_text and in_terminal and wanted.stream is not False:

@@ -199,7 +199,7 @@ def _kind(kind: type) -> str:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _text(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
 
 
 def _value(value: Any) -> str:
@@ -218,5 +218,9 @@ def _value(value: Any) -> str:
 
 def _text(text: str) -> str:
     """A text of several lines is written in several lines."""
-    lines = [json.dumps(line, ensure_ascii=False)[1:-1].replace("\x7f", "\\u007f") for line in clean(text).split("\n")]
-    return f'"{lines[0]}"' if len(lines) == 1 else '"""\n' + "\n".join(lines) + '"""'
+    lines = text.split("\n")
+    return _quoted(text) if len(lines) == 1 else '"""\n' + "\n".join(_quoted(line)[1:-1] for line in lines) + '"""'
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(clean(text), ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -252,9 +252,9 @@ def _own_faults(value: Any, schema: Mapping[str, Any], place: tuple[str, ...]) -
     if kinds and not any(_TYPES[kind](value) for kind in ([kinds] if isinstance(kinds, str) else kinds)):
         yield _expected(value, schema, place)
         return
-    allowed = schema.get("enum", [schema["const"]] if "const" in schema else None)
-    if allowed is not None and not any(_same(value, each) for each in allowed):
-        yield _expected(value, schema, place)
+    for allowed in ([schema["enum"]] if "enum" in schema else []) + ([[schema["const"]]] if "const" in schema else []):
+        if not any(_same(value, each) for each in allowed):
+            yield _fault(place, f"expected {word({'enum': allowed})}, got {shown(value)}")
     for key in _BOUNDS.keys() & schema.keys():
         what, is_wrong, told = _BOUNDS[key]
         if isinstance(value, what) and not isinstance(value, bool) and is_wrong(value, schema[key]):

@@ -111,6 +111,9 @@ async def _fetched(url: str) -> tuple[bytes, bool]:
     async with answered(url, ("*", *_own_machine(url))) as (response, _):
         if not response.is_success:
             raise ToolFailure(f"the server answered {response.status_code} {response.reason_phrase}".rstrip())
+        size = response.headers.get("content-length", "")
+        if size.isdecimal() and int(size) > LARGEST:
+            raise ToolFailure(f"it has more than {LARGEST // 1_000_000} MB")
         data = bytearray()
         async for piece in response.aiter_bytes():
             data += piece
