@@ -41,32 +41,30 @@ def test_options_are_read_by_their_types_and_the_last_one_counts(fake: Fake) -> 
     assert (body["temperature"], body["top_p"], body["stop"]) == (0, 0.5, ["END", "a=b"])
 
 
-@pytest.mark.parametrize(
-    ("option", "told"),
-    [
-        ("temprature=1", "did you mean `temperature`?"),
-        ("max-tokens=1", "did you mean `max_tokens`?"),
-        ("max_output_tokens=1", "it is `-o max_tokens=1`"),
-        ("seed=42", "a field of the provider's own is `-o extra.seed=42`"),
-        ("temperature=hot", "is a number, such as 0.2, not 'hot'"),
-        ("temperature=nan", "is a number"),
-        ("temperature=", "is a number"),
-        ("temperature", "`-o` takes name=value, such as `-o temperature=0`"),
-        ("max_tokens=0", "`max_tokens` is at least 1"),
-        ("max_tokens=1.5", "is a whole number"),
-        ("reasoning=lots", "`reasoning` is one of none, minimal"),
-        ("cache=maybe", "is true or false"),
-        ("schema=a.json", "use `--schema`"),
-        ("extra.=3", "names no field"),
-    ],
-)
-@pytest.mark.parametrize("command", ["ask", "chat"])
-def test_an_option_that_is_none_is_told_before_anything_is_asked(
-    fake: Fake, command: str, option: str, told: str
-) -> None:
-    ran = antiphon(command, "-o", option, *(["Go."] if command == "ask" else []))
-    assert (ran.code, ran.out, fake.requests) == (2, "", [])
-    assert told in ran.err
+OPTIONS = {
+    "temprature=1": "did you mean `temperature`?",
+    "max-tokens=1": "did you mean `max_tokens`?",
+    "max_output_tokens=1": "it is `-o max_tokens=1`",
+    "seed=42": "a field of the provider's own is `-o extra.seed=42`",
+    "temperature=hot": "is a number, such as 0.2, not 'hot'",
+    "temperature=nan": "is a number",
+    "temperature=": "is a number",
+    "temperature": "`-o` takes name=value, such as `-o temperature=0`",
+    "max_tokens=0": "`max_tokens` is at least 1",
+    "max_tokens=1.5": "is a whole number",
+    "reasoning=lots": "`reasoning` is one of none, minimal",
+    "cache=maybe": "is true or false",
+    "schema=a.json": "use `--schema`",
+    "extra.=3": "names no field",
+}
+
+
+def test_an_option_that_is_none_is_told_before_anything_is_asked(fake: Fake) -> None:
+    for option, told in OPTIONS.items():
+        ran = ask("-o", option, "Go.")
+        assert (ran.code, ran.out, fake.requests) == (2, "", [])
+        assert told in ran.err
+    assert "did you mean `temperature`?" in antiphon("chat", "-o", "temprature=1").err
 
 
 def test_an_option_inside_of_a_value_is_told() -> None:
@@ -112,14 +110,11 @@ def test_an_answer_without_a_code_block_is_not_lost(fake: Fake) -> None:
     assert "\nJust words.\n" in ask("Write it.", "--extract", "--no-log").err
 
 
-@pytest.mark.parametrize(
-    "flags",
-    ["-x --json", "-x --stream", "-x --returns text", "--returns text --schema a.json", "--schema a.json --stream"],
-)
-def test_two_ways_to_print_an_answer_are_refused(fake: Fake, flags: str) -> None:
-    ran = ask("Go.", *flags.split())
-    assert (ran.code, ran.out, fake.requests) == (2, "", [])
-    assert "give one of them" in ran.err or "prints text as it comes" in ran.err
+def test_two_ways_to_print_an_answer_are_refused(fake: Fake) -> None:
+    for flags in ("-x --json", "-x --stream", "-x --returns text", "--returns text --schema a", "--schema a --stream"):
+        ran = ask("Go.", *flags.split())
+        assert (ran.code, ran.out, fake.requests) == (2, "", [])
+        assert "give one of them" in ran.err or "prints text as it comes" in ran.err
 
 
 # What it took
@@ -226,38 +221,38 @@ def test_an_answer_of_a_type_that_is_declared_somewhere(
     assert len(fake.requests) == len(answers)
 
 
+SCHEMAS = {
+    "models.py:Persn": "models.py has no `Persn`; did you mean `Person`?",
+    "models.py:Nothing": "it has Person, Point",
+    "models.py": "write `models.py:NAME`",
+    "models.py:count": "is no type that an answer can have",
+    "types.vibe:Moood": "did you mean `Mood`?",
+    "gone.json": "cannot read 'gone.json': No such file or directory; `--schema` takes `person.json`",
+    "gone.py:A": "cannot read 'gone.py': there is no such file",
+    "gone.vibe:A": "cannot read gone.vibe",
+    "{name: text}": "a type that is written out goes to `--returns`",
+    "name, age int": "cannot read 'name, age int'",
+    "broken.py:A": "broken.py cannot be run: line 2: ZeroDivisionError: division by zero",
+    "unread.py:A": "unread.py cannot be run: line 1",
+    "leaves.py:A": "leaves.py cannot be run",
+    "broken.vibe:A": "broken.vibe",
+    "broken.json": "broken.json is not JSON",
+    "none.json": "none.json is no JSON Schema",
+}
+
+
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize(
-    ("schema", "told"),
-    [
-        ("models.py:Persn", "models.py has no `Persn`; did you mean `Person`?"),
-        ("models.py:Nothing", "it has Person, Point"),
-        ("models.py", "write `models.py:NAME`"),
-        ("models.py:count", "is no type that an answer can have"),
-        ("types.vibe:Moood", "did you mean `Mood`?"),
-        ("gone.json", "cannot read 'gone.json': No such file or directory; `--schema` takes `person.json`"),
-        ("gone.py:A", "cannot read 'gone.py': there is no such file"),
-        ("gone.vibe:A", "cannot read gone.vibe"),
-        ("{name: text}", "a type that is written out goes to `--returns`"),
-        ("name, age int", "cannot read 'name, age int'"),
-        ("broken.py:A", "broken.py cannot be run: line 2: ZeroDivisionError: division by zero"),
-        ("unread.py:A", "unread.py cannot be run: line 1"),
-        ("leaves.py:A", "leaves.py cannot be run"),
-        ("broken.vibe:A", "broken.vibe"),
-        ("broken.json", "broken.json is not JSON"),
-        ("none.json", "none.json is no JSON Schema"),
-    ],
-)
-def test_a_schema_that_is_none_is_told_before_anything_is_asked(fake: Fake, schema: str, told: str) -> None:
+def test_a_schema_that_is_none_is_told_before_anything_is_asked(fake: Fake) -> None:
     Path("broken.py").write_text("a = 0\nb = 1 / a\n")
     Path("unread.py").write_text("def (:\n")
     Path("leaves.py").write_text("import sys\nsys.exit(0)\n")
     Path("broken.vibe").write_text("type A { x: txt }\n")
     Path("broken.json").write_text("{")
     Path("none.json").write_text('{"name": "text"}')
-    ran = ask("Who?", "--schema", schema)
-    assert (ran.code, ran.out, fake.requests) == (2, "", [])
-    assert told in ran.err
+    for schema, told in SCHEMAS.items():
+        ran = ask("Who?", "--schema", schema)
+        assert (ran.code, ran.out, fake.requests) == (2, "", [])
+        assert told in ran.err
 
 
 @pytest.mark.usefixtures("files")
