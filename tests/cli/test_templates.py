@@ -48,6 +48,16 @@ def test_what_is_said_this_once_comes_before_the_template(fake: Fake) -> None:
     assert said(fake) == "Sum up.\n\nThis."
 
 
+def test_tools_of_ones_own_are_saved_too(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine.py").write_text('def double(n: int) -> int:\n    """Twice."""\n    return 2 * n\n')
+    assert ask("Double $input.", "--tool", "mine.py:double", "--save", "double").code == 0
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    fake.play(call("double", n=4), "8")
+    assert ask("-t", "double", "4", "-y").out == "8\n"
+    assert "gone.py" in ask("Go.", "--tool", "gone.py", "--save", "x").err
+
+
 @pytest.mark.parametrize(
     ("flags", "answer", "printed"),
     [
@@ -136,6 +146,8 @@ FILES = [
     ("prompt = ", "is not valid TOML"),
     ("promt = 'a'", "did you mean `prompt`?"),
     ("prompt = 3", "`prompt` is a text, not 3"),
+    ("prompt = 'a'\ntool = 'a.py'", "`tool` is a list, not 'a.py'"),
+    ("prompt = 'a'\nmcp = [1]", "are lists of texts"),
     ("prompt = 'a'\ntools = 'some'", "`tools` is one of none, read, all"),
     ("prompt = '$'", "is no placeholder"),
     ("prompt = 'a'\nreturns = 'text'\nschema = 'a.json'", "keep one of them"),
@@ -177,6 +189,8 @@ def test_the_templates_of_a_project_count_once_it_is_trusted(fake: Fake) -> None
     assert "is not yours: it is in" in antiphon("templates", "remove", "count").err
     Path("antiphon.toml").write_text('[templates.count]\nprompt = "Changed."\n')
     assert "there is no template `count`" in ask("-t", "count").err
+    Path("antiphon.toml").write_text('[templates.count]\nprompt = "Changed."\ntool = ["models.py"]\n')
+    assert "a project's template runs no files and starts no servers" in antiphon("trust", "--yes").err
 
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20) | st.sampled_from(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from string import Template as Form
@@ -39,6 +39,9 @@ class Template:
     system: str = ""
     model: str = ""
     tools: str = ""
+    #: Python files, or functions of them, and servers; a project's template has none.
+    tool: Sequence[str] = ()
+    mcp: Sequence[str] = ()
     returns: str = ""
     schema: str = ""
     extract: bool = False
@@ -95,7 +98,7 @@ class Template:
 
 def read_template(table: Mapping[str, Any], path: Path, where: str = "", *, is_projects: bool = False) -> Template:
     """A template from its table; `where` says which one of a file."""
-    kinds: dict[str, type] = {"extract": bool, "options": dict, "defaults": dict}
+    kinds: dict[str, type] = {"extract": bool, "options": dict, "defaults": dict, "tool": list, "mcp": list}
     names = [each.name for each in fields(Template) if each.name not in ("path", "is_projects")]
     for name, value in table.items():
         if name not in names:
@@ -123,6 +126,10 @@ def check_template(template: Template) -> None:
             )
     if template.tools and template.tools not in _TOOLS:
         raise OptionError(f"`tools` is one of {', '.join(_TOOLS)}, not {template.tools!r:.40}")
+    if not all(isinstance(each, str) for each in (*template.tool, *template.mcp)):
+        raise OptionError("`tool` and `mcp` are lists of texts")
+    if template.is_projects and (template.tool or template.mcp):
+        raise OptionError("a project's template runs no files and starts no servers; its servers are in `[mcp]`")
     if template.returns and template.schema:
         raise OptionError("`returns` and `schema` both say of which type the answer is; keep one of them")
     if not all(isinstance(value, str) for value in template.defaults.values()):
@@ -195,7 +202,7 @@ def _directory(configuration: Configuration) -> Path:
 
 
 def _kind(kind: type) -> str:
-    return {str: "a text", bool: "true or false", dict: "a table"}[kind]
+    return {str: "a text", bool: "true or false", dict: "a table", list: "a list"}[kind]
 
 
 def _key(name: str) -> str:

@@ -80,8 +80,6 @@ def run_python(first: Path, files: Files) -> ModuleType:
     """The module of a file; what it imports is found among the files that were read with it before all others."""
     loader = _Source(first, files[first])
     module = module_from_spec(_spec(f"vibe_{first.stem}", loader))
-    # Dataclasses and pydantic look there for what the annotations of a class mean.
-    sys.modules[module.__name__] = module
     with _found(_Beside(first.parent, files)):
         loader.exec_module(module)
     return module

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 from antiphon.conversation import Foreign, Image, Native, UserPart
 from antiphon.errors import ContentError
 from antiphon.talks.images import image_of
+from antiphon.talks.texts import fenced
 
 if TYPE_CHECKING:
     from antiphon.wire import Target
@@ -35,12 +36,10 @@ class Attachment:
 
     @property
     def text(self) -> str:
-        """What of it is put into the message: a text between fences that are longer than any in it."""
+        """What of it is put into the message."""
         if not isinstance(self.content, str):
             return ""
-        longest = max((len(found) for found in re.findall("`{3,}", self.content)), default=2)
-        fence = "`" * (longest + 1)
-        return f"{self.name}:\n{fence}\n{self.content.rstrip()}\n{fence}"
+        return f"{self.name}:\n{fenced(self.content)}"
 
 
 def is_address(named: str) -> bool:

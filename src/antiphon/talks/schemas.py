@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from pathlib import Path
 from typing import Any
 
@@ -55,35 +54,20 @@ def _from_json(path: Path) -> Any:
 
 
 def _from_python(path: Path, name: str) -> Any:
-    from antiphon.lang.pyfiles import python_files, run_python
     from antiphon.session.wanted import wanted
+    from antiphon.tools.own import load_file
 
-    first = path.resolve()
-    files = python_files(first)
-    if first not in files:
-        raise OptionError(f"cannot read {str(path)!r}: there is no such file")
-    try:
-        module = run_python(first, files)
-    except (Exception, SystemExit) as error:
-        raise OptionError(f"{path} cannot be run: {_told(error, str(first))}") from None
-    there = {each: value for each, value in vars(module).items() if inspect.isclass(value)}
+    module = load_file(path)
     found = getattr(module, name, None)
     if found is None:
-        own = [each for each, value in there.items() if value.__module__ == module.__name__]
+        own = [each for each, value in vars(module).items() if inspect.isclass(value)]
+        own = [each for each in own if getattr(module, each).__module__ == module.__name__]
         raise OptionError(f"{path} has no `{name}`{_instead(name, own)}")
     try:
         wanted(found)
     except OptionError:
         raise OptionError(f"`{name}` of {path} is no type that an answer can have") from None
     return found
-
-
-def _told(error: BaseException, file: str) -> str:
-    """What went wrong in a file, and in which line of it."""
-    if isinstance(error, SyntaxError):
-        return f"line {error.lineno}: {error.msg}"
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f"{f'line {lines[-1]}: ' if lines else ''}{type(error).__name__}: {error}"
 
 
 def _from_vibe(path: Path, name: str) -> Any:

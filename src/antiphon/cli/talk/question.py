@@ -25,7 +25,10 @@ class Question:
     attachments: Sequence[Attachment] = ()
     model: str | None = None
     system: str | None = None
+    #: A bundle of tools; besides them files of one's own, and MCP servers.
     tools: str | None = None
+    own: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     #: The type of the answer: as it is written, or where it is declared.
     returns: str | None = None
@@ -62,6 +65,8 @@ def templated(said: Question, template: Template, name: str, given: Mapping[str,
         model=said.model or template.model or None,
         system=said.system if said.system is not None else system or None,
         tools=said.tools or template.tools or None,
+        own=said.own or tuple(template.tool),
+        mcp=said.mcp or tuple(template.mcp),
         options={**template.options, **said.options},
         returns=said.returns if has_type else template.returns or None,
         schema=said.schema or schema,

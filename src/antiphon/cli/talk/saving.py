@@ -12,6 +12,7 @@ from antiphon.cli.talk.printing import tell
 from antiphon.cli.talk.question import wanted_type
 from antiphon.config.templates import Template, save_template, template_file
 from antiphon.errors import OptionError
+from antiphon.tools.own import full_name, own_tools
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.question import Question
@@ -24,6 +25,8 @@ def save(said: Question, words: Sequence[str], defaults: Mapping[str, str], name
         said.system or "",
         said.model or "",
         said.tools or "",
+        [*map(full_name, said.own)],
+        [*said.mcp],
         said.returns or "",
         _absolute(said.schema),
         said.extract,
@@ -33,6 +36,8 @@ def save(said: Question, words: Sequence[str], defaults: Mapping[str, str], name
     if not template.prompt and not template.system:
         raise OptionError(f'a template has a question or a system text: `antiphon ask "…" --save {name}`')
     wanted_type(said.returns, said.schema)
+    for each in said.own:
+        own_tools(each)
     _check_names(template)
     _check_secrets(template)
     was_there = template_file(configuration(), name).exists()
