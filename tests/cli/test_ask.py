@@ -276,6 +276,15 @@ def test_in_a_terminal_the_model_is_shown_and_the_answer_is_markdown(fake: Fake,
         assert terminal.ends() == 0
 
 
+def test_in_a_terminal_what_is_printed_whole_is_not_shown_before(fake: Fake, tmp_path: Path) -> None:
+    fake.play("Only once:\n\n```\nn = 3\n```\n")
+    with in_terminal(tmp_path, "Write.", "-x") as terminal:
+        terminal.expect("n = 3")
+        assert terminal.ends() == 0
+        assert terminal.seen.count("n = 3") == 1
+        assert "Only once" not in terminal.seen
+
+
 def test_in_a_terminal_calls_are_asked_about(fake: Fake, tmp_path: Path) -> None:
     fake.play(call("write_file", path="a.txt", content="x"), "Written.")
     with in_terminal(tmp_path, "Write.", "--tools", "all", "--json") as terminal:

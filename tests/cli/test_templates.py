@@ -8,10 +8,13 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from antiphon.cli import cli
+from antiphon.cli.completing import OPTION, TEMPLATE
 from antiphon.config.templates import Template, read_template
 from antiphon.fakes import Fake, call
 from tests.cli.asking import ask, said
@@ -108,6 +111,14 @@ def test_what_cannot_be_asked_or_saved_is_told(fake: Fake) -> None:
         assert (ran.code, ran.out, fake.requests) == (2, "", [])
         assert told in ran.err
     assert not own("x").exists()
+
+
+def test_names_of_templates_and_options_are_completed() -> None:
+    ask("Review $input.", "--save", "review")
+    command = click.Context(cli)
+    for kind, begun, offered in ((TEMPLATE, "re", "review"), (OPTION, "temp", "temperature="), (OPTION, "e", "extra.")):
+        found = kind.shell_complete(command, click.Option(["-x"]), begun)
+        assert [each.value for each in found] == [offered]
 
 
 @pytest.mark.parametrize(
