@@ -76,7 +76,7 @@ def test_without_a_question_nothing_is_asked(fake: Fake) -> None:
 
 
 def test_standard_input_that_is_no_text_is_not_sent(fake: Fake) -> None:
-    with pytest.raises(ContentError, match="standard input is no text; `--file` sends images"):
+    with pytest.raises(ContentError, match="standard input is no text; `-a -` sends images and PDFs"):
         ask("What is it?", input=PIXEL + b"\0\0\0\rIHDR")
     assert not fake.requests
 
@@ -85,7 +85,7 @@ def test_files_go_along_as_text_or_images(fake: Fake, tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("```\ncode\n```\n")
     (tmp_path / "b.png").write_bytes(PIXEL)
     fake.play("Seen.")
-    ask("Look.", "-f", "a.md", "-f", "b.png")
+    ask("Look.", "-a", "a.md", "-a", "b.png")
     assert sent(fake) == "Look.\n\na.md:\n````\n```\ncode\n```\n````"
     assert "image/png" in json.dumps(fake.requests[0].body["input"])
 
@@ -94,7 +94,7 @@ def test_a_file_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(b"\0\xff")
     for name, reason in (("none.txt", "No such file"), (".", "directory"), ("data.bin", "neither text")):
         with pytest.raises(ContentError, match=reason):
-            ask("Look.", "-f", name)
+            ask("Look.", "-a", name)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_question_without_an_answer_takes_back_nothing_but_itself(fake: Fake, 
         result = ask("c", "--continue")
     else:
         fake.play(Fail(400, "no"))
-        result = ask("c", "--continue", "--file", "a.png")
+        result = ask("c", "--continue", "--attach", "a.png")
     assert result.exit_code
     assert [turn.text for turn in Store().load("last").turns] == ["a", "A.", "b", "B."]
 
@@ -222,7 +222,7 @@ def test_of_a_new_question_that_got_no_value_the_log_keeps_what_was_said(fake: F
         ["a", "--model", "local/none.gguf"],
         ["a", "--returns", "{name: txt}"],
         ["a", "--continue"],
-        ["a", "--file", "none"],
+        ["a", "--attach", "none"],
         [],
     ],
 )
@@ -274,6 +274,15 @@ def test_in_a_terminal_the_model_is_shown_and_the_answer_is_markdown(fake: Fake,
         terminal.expect("model: openai/gpt-5 (ANTIPHON_MODEL)")
         terminal.expect(" • one")
         assert terminal.ends() == 0
+
+
+def test_in_a_terminal_what_is_printed_whole_is_not_shown_before(fake: Fake, tmp_path: Path) -> None:
+    fake.play("Only once:\n\n```\nn = 3\n```\n")
+    with in_terminal(tmp_path, "Write.", "-x") as terminal:
+        terminal.expect("n = 3")
+        assert terminal.ends() == 0
+        assert terminal.seen.count("n = 3") == 1
+        assert "Only once" not in terminal.seen
 
 
 def test_in_a_terminal_calls_are_asked_about(fake: Fake, tmp_path: Path) -> None:

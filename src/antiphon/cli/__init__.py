@@ -14,14 +14,14 @@ from antiphon.errors import AntiphonError
 
 #: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
 _SECTIONS = {
-    "Talk": ("chat", "ask", "logs"),
+    "Talk": ("chat", "ask", "templates", "logs"),
     "Work": ("serve", "team"),
     "Programs": ("run", "map", "runs", "work", "check", "fmt", "repl", "test", "explain"),
     "Models": ("setup", "models", "keys", "trust"),
     "Histories and tools": ("show", "doctor", "convert", "mcp", "fake", "completion"),
 }
 #: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
-_CONFIGURED = ("chat", "ask", "run", "map", "mcp", "work", "repl", "setup", "models", "keys", "test")
+_CONFIGURED = ("chat", "ask", "templates", "run", "map", "mcp", "work", "repl", "setup", "models", "keys", "test")
 _ASKING = ("chat", "ask", "run", "map", "repl")
 _COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names))
 
@@ -52,7 +52,7 @@ class _Commands(click.Group):
 def cli(context: click.Context) -> None:
     """Ask language models, give them tools, and keep every call with its result.
 
-    Begin with `antiphon setup`, or just `antiphon chat`: without a key, a small model runs right here.
+    Begin with `antiphon setup`, or just `antiphon chat`: it works without a key.
     """
     command = context.invoked_subcommand
     if command not in _CONFIGURED:

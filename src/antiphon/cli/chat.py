@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from antiphon.cli.completing import CONVERSATION, MODEL
+from antiphon.cli.completing import CONVERSATION, MODEL, OPTION
 from antiphon.cli.talk.choosing import chosen, tool_options
 
 if TYPE_CHECKING:
@@ -30,6 +30,15 @@ _SHARE = 0.5
 @tool_options("read in a repository that you trust, or those of the conversation that is gone on with; else none")
 @click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
 @click.option("--no-instructions", is_flag=True, help="Leave out what AGENTS.md and ANTIPHON.md of the project say.")
+@click.option(
+    "-o",
+    "--option",
+    "options",
+    type=OPTION,
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="What goes along with every request: temperature=0, max_tokens=500, extra.seed=42.",
+)
 @click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with the last chat.")
 @click.option(
     "--resume",
@@ -47,6 +56,7 @@ def chat(
     mcp: tuple[str, ...],
     system: str | None,
     no_instructions: bool,
+    options: tuple[str, ...],
     go_on: bool,
     resume: str | None,
     yes: bool,
@@ -61,11 +71,13 @@ def chat(
     if go_on and resume is not None:
         raise click.UsageError("`--continue` is the last chat, `--resume` another; give one of them")
     from antiphon.talks.opening import Wishes
+    from antiphon.talks.options import read_options
 
     only, more = chosen(tools, own, mcp)
+    chosen_options = read_options(options)
     wishes = Wishes(
-        "chat", model, system, go_on, resume, yes, not no_log,
-        journal=not no_journal, about={"yes": yes}, tools=only, more=more,
+        "chat", model, system, go_on, resume, yes, not no_log, journal=not no_journal,
+        about={"yes": yes, "options": chosen_options}, tools=only, more=more, options=chosen_options,
     )  # fmt: skip
     with ExitStack() as stack:
         _begin(wishes, stack, instructed=not no_instructions)

@@ -1,4 +1,4 @@
-"""What a shell is offered where the name of a model, a provider, a conversation or a run is wanted."""
+"""What a shell is offered where a name is wanted: of a model, a provider, a talk, a run, an option, a template."""
 
 from __future__ import annotations
 
@@ -85,9 +85,24 @@ class _File(click.ParamType[str]):
         return [CompletionItem(incomplete, type="file")]
 
 
+def _options(incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    from antiphon.talks.options import NAMES
+
+    return NAMES
+
+
+def _templates(incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    from antiphon.config import load_configuration
+    from antiphon.config.templates import template_names
+
+    return template_names(load_configuration())
+
+
 FILE = _File()
 SERVER = _Name(_servers)
 MODEL = _Name(_models)
+OPTION = _Name(_options)
+TEMPLATE = _Name(_templates)
 PROVIDER = _Name(_providers)
 CONVERSATION = _Name(_conversations)
 RUN = _Name(_runs)

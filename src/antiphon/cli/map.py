@@ -15,6 +15,7 @@ from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
 from antiphon.cli.completing import MODEL
 from antiphon.cli.detaching import check_detaching, hand_over_rows
+from antiphon.cli.pairs import pairs
 from antiphon.cli.run import check_trust, finite, load_program
 from antiphon.cli.talk.printing import is_terminal
 from antiphon.runs.begun import Begun, sources_of
@@ -76,7 +77,7 @@ def map(
         click.echo(programs.rendered(program.source, each, sys.stderr), err=True)
     given = {**settings, "max_cost": max_cost, "parallel": parallel}
     begun = Begun(file, os.getcwd(), program.source.name, sources_of(program), settings=given)
-    common = {name: Cell(each) for name, each in programs.pairs(sets).items()}
+    common = {name: Cell(each) for name, each in pairs(sets, "--set").items()}
     whole = numbered(({**row, **common} for row in _told(program, read_rows(rows))), sample)
     check_detaching(db, detach)
     journal = Journal(db)

@@ -13,7 +13,6 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from antiphon.cli.colours import is_coloured
-from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import Diagnostic, Paint
 from antiphon.lang.syntax.source import Source
@@ -108,17 +107,6 @@ def _piped() -> bytes:
 def module(modules: Modules, path: str) -> Compiled:
     """The module in a file, or on standard input."""
     return modules.add(read(path)) if path == "-" else modules.load(path)
-
-
-def pairs(values: Iterable[str]) -> dict[str, str]:
-    """`name=value`, as often as it is given."""
-    out: dict[str, str] = {}
-    for each in values:
-        name, equals, value = each.partition("=")
-        if not equals or not name.strip():
-            raise ConfigurationError(f"`--set` takes name=value, not {each!r}")
-        out[name.strip()] = value
-    return out
 
 
 def count(number: int, noun: str) -> str:

@@ -15,6 +15,7 @@ from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_repor
 from antiphon.cli.completing import MODEL
 from antiphon.cli.detaching import detach_run
 from antiphon.cli.flags import ProgramCommand, flag, take, texts_of
+from antiphon.cli.pairs import pairs
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -97,7 +98,7 @@ def run(
     if untrusted and limits["yes"]:
         raise click.UsageError("`--yes` allows what nobody has seen, which `--untrusted` is there to prevent")
     program = load_program(file, untrusted, as_json)
-    given = _given(program, programs.pairs(sets), flags, as_json)
+    given = _given(program, pairs(sets, "--set"), flags, as_json)
     if not untrusted and file != PIPED:
         check_trust(program, file, as_json)
     if not as_json:

@@ -13,6 +13,7 @@ from antiphon.config import keys
 from antiphon.config.dotenv import parse
 from antiphon.config.environment import Environment, provider_keys, take
 from antiphon.config.files import read_settings
+from antiphon.config.templates import Template
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS, Provider, resolve
 from antiphon.providers.secrets import Secrets, is_secret_name
@@ -35,6 +36,8 @@ def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> lis
     lines = list(_model(settings.model, dotenv)) if settings.model else []
     if settings.renderers is not None:
         lines.append(f"modules in {settings.renderers} run in the page, and may do there what you may")
+    for name, each in settings.templates.items():
+        lines += _template(name, each, dotenv)
     return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry, dotenv)]
 
 
@@ -62,6 +65,13 @@ def _model(name: str, dotenv: Mapping[str, str]) -> Iterator[str]:
         yield f"model {name}, which nobody here serves"
         return
     yield f"model {name}: prompts go to {'this machine' if provider.name == 'local' else _address(provider, dotenv)}"
+
+
+def _template(name: str, template: Template, dotenv: Mapping[str, str]) -> Iterator[str]:
+    tools = f" with the tools `{template.tools}`" if template.tools not in ("", "none") else ""
+    yield f"template {name}: a question{tools}, when you ask `-t {name}`"
+    if template.model:
+        yield from (f"  {line}" for line in _model(template.model, dotenv))
 
 
 def _address(provider: Provider, dotenv: Mapping[str, str]) -> str:

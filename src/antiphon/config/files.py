@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon._suggestions import nearest as nearest_name
 from antiphon.config.places import read_text, write_text
+from antiphon.config.templates import Template, read_template
 from antiphon.config.trust import Project
 from antiphon.errors import ConfigurationError
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from antiphon.tools.mcp.config import McpServer
 
 _KEYS = ("model", "mcp", "page")
+#: What a project's file may have besides; the user's own templates are files of their own.
+_PROJECT_KEYS = (*_KEYS, "templates")
 _PAGE_KEYS = ("renderers",)
 _SERVER_KEYS = ("command", "args", "env", "cwd", "url", "headers", "timeout", "type", "disabled")
 _MCP_FILES = (".mcp.json", "mcp.json")
@@ -34,6 +37,8 @@ class ConfigFile:
     mcp: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     #: A directory of modules that draw results on the page.
     renderers: Path | None = None
+    #: Questions of a project, by name.
+    templates: Mapping[str, Template] = field(default_factory=dict[str, Template])
 
 
 def mcp_servers(
@@ -72,8 +77,8 @@ def read_settings(path: Path, text: str) -> ConfigFile | None:
     table = _toml(path, text)
     if path.name == "pyproject.toml":
         own = _table(path, table.get("tool", {}), "`tool`").get("antiphon")
-        return None if own is None else _settings(path, _table(path, own, "`tool.antiphon`"))
-    return _settings(path, table)
+        return None if own is None else _settings(path, _table(path, own, "`tool.antiphon`"), _PROJECT_KEYS)
+    return _settings(path, table, _PROJECT_KEYS)
 
 
 def user_settings(path: Path) -> ConfigFile | None:
@@ -110,15 +115,23 @@ def _toml(path: Path, text: str) -> dict[str, Any]:
         raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
 
 
-def _settings(path: Path, table: dict[str, Any]) -> ConfigFile:
-    _check_keys(path, table, _KEYS, "")
+def _settings(path: Path, table: dict[str, Any], keys: tuple[str, ...] = _KEYS) -> ConfigFile:
+    _check_keys(path, table, keys, "")
     model = table.get("model", "")
     if not isinstance(model, str) or ("model" in table and not model.strip()):
         raise ConfigurationError(f"{path}: `model` is a name such as 'anthropic/claude-sonnet-5', not {model!r}")
     mcp = _table(path, table.get("mcp", {}), "`mcp`")
     for name, entry in mcp.items():
         _check_keys(path, _table(path, entry, f"`mcp.{name}`"), _SERVER_KEYS, f"mcp.{name}.")
-    return ConfigFile(path, model.strip(), mcp, _renderers(path, _table(path, table.get("page", {}), "`page`")))
+    renderers = _renderers(path, _table(path, table.get("page", {}), "`page`"))
+    return ConfigFile(path, model.strip(), mcp, renderers, _templates(path, table.get("templates", {})))
+
+
+def _templates(path: Path, given: object) -> dict[str, Template]:
+    return {
+        name: read_template(_table(path, each, f"`templates.{name}`"), path, f"templates.{name}.", is_projects=True)
+        for name, each in _table(path, given, "`templates`").items()
+    }
 
 
 def _renderers(path: Path, page: dict[str, Any]) -> Path | None:

@@ -32,6 +32,11 @@ def begins_block(lines: Sequence[str], line: str) -> bool:
     return any(token.map and token.level == 0 and token.map[0] == len(lines) for token in tokens)
 
 
+def first_code(content: str) -> str | None:
+    """What stands in the first fenced block of a text, wherever in it that is; nothing where there is none."""
+    return next((token.content for token in parse(content) if token.type == "fence"), None)
+
+
 def _parser() -> MarkdownIt:
     parser = _Parser("commonmark", {"html": False})
     parser.disable(["html_block", "html_inline", "image", "entity", "reference"])

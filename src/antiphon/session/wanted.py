@@ -61,7 +61,8 @@ class Wanted:
 
     schema: dict[str, Any]
     single: bool
-    _adapter: TypeAdapter[Any]
+    #: Reads it; nothing where the schema itself does.
+    _adapter: TypeAdapter[Any] | None
     #: The names outside by those inside: a model of pydantic may be told by either.
     _aliases: Mapping[str, str]
 
@@ -117,12 +118,17 @@ class Wanted:
     def _read(self, given: Mapping[str, Any]) -> Any:
         # A field that nobody knows may be one that is optional, misspelt: taken for absent, it would be lost.
         extra: Any = "forbid" if _has_optional(self.schema) and not _is_open(self.schema) else None
+        assert self._adapter is not None
         value = self._adapter.validate_json(dumps(given), strict=True, extra=extra, by_alias=True, by_name=True)
         return value["value"] if self.single else value
 
 
 def wanted(asked: Any) -> Wanted:
-    """What is asked for: a type, or a dict of field names and their types."""
+    """What is asked for: a type, a dict of field names and their types, or a JSON Schema."""
+    from antiphon.session.json_schema import JsonSchema
+
+    if isinstance(asked, JsonSchema):
+        return asked.wanted()
     from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
 
     try:
@@ -275,7 +281,7 @@ def _confused(given: Any, schema: Any, defs: Mapping[str, Any], place: tuple[str
     elif isinstance(given, bool | int):
         values = [each for each in node.get("enum", [node.get("const")]) if each == given]
         if values and not any(isinstance(each, bool) == isinstance(given, bool) for each in values):
-            yield place[0], f"'{'.'.join(place)}' expected {word(node)}, got {_shown(given)}"
+            yield place[0], f"'{'.'.join(place)}' expected {word(node)}, got {shown(given)}"
     elif isinstance(given, dict | list):
         for name, value, inner in _inside(cast(dict[str, Any] | list[Any], given), node):
             yield from _confused(value, inner, defs, (*place, name))
@@ -318,11 +324,12 @@ def _told(place: str, fault: dict[str, Any]) -> str:
     if kind == "int_type" and type(given) is float:
         expected = "whole number"
     if expected:
-        return f"{where}expected {expected}, got {_shown(given)}"
-    return f"{where}does not fit: {fault['msg'][:1].lower()}{fault['msg'][1:]}, got {_shown(given)}"
+        return f"{where}expected {expected}, got {shown(given)}"
+    return f"{where}does not fit: {fault['msg'][:1].lower()}{fault['msg'][1:]}, got {shown(given)}"
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
+    """A value as it is told to a model, with its kind."""
     try:
         text = dumps(value)
     except ContentError:

@@ -50,6 +50,8 @@ class Wishes:
     #: and servers of `more` come to them.
     tools: Chosen | None = None
     more: Chosen = NOTHING
+    #: What goes along with every request, such as `temperature`.
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,7 @@ def open_talk(wishes: Wishes, settings: Configuration, stack: ExitStack, tell: C
             people=journal.said if journal is not None and wishes.has_inbox else None,
             limits=wishes.limits,
             journal=journal,
+            **wishes.options,
         )
     except ConfigurationError as error:
         if choice.source == "flag":

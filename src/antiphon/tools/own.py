@@ -25,7 +25,7 @@ def own_tools(named: str) -> list[Tool]:
     Of a file they are what is marked with `@tool`; where nothing is, the public functions that it defines.
     """
     file, function = _parts_of(named)
-    module = _load(Path(file))
+    module = load_file(Path(file))
     if function is None:
         found = _public(module)
         if not found:
@@ -54,9 +54,10 @@ def _parts_of(named: str) -> tuple[str, str | None]:
     return os.path.expanduser(found["file"]), found["function"]
 
 
-def _load(path: Path) -> ModuleType:
+def load_file(path: Path) -> ModuleType:
+    """The module of a Python file that somebody has named; it is run once."""
     if not path.is_file():
-        raise ToolDefinitionError(f"there is no file {str(path)!r} to take tools from")
+        raise ToolDefinitionError(f"there is no file {str(path)!r}")
     place = path.resolve()
     name = f"{place.stem}_{hashlib.sha256(str(place).encode()).hexdigest()[:8]}"
     if name in sys.modules:

@@ -16,7 +16,6 @@ from antiphon.errors import ConfigurationError
 from antiphon.render.echo import unseen
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Conversation
     from antiphon.providers.local.model import LocalModel
 
 #: The runtime lets no other thread of this process go on while it loads: what moves meanwhile is another process.
@@ -34,12 +33,6 @@ while True:
 sys.stdout.write("\\r\\x1b[K")
 """
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
-
-
-def check_images(conversation: Conversation, model: Any) -> None:
-    """Refuse images that the model cannot see."""
-    if (request := getattr(model, "request", None)) is not None:
-        request(conversation)
 
 
 def get_ready(model: Any) -> None:

@@ -55,6 +55,15 @@ def print_text(text: str) -> None:
     Scroll(console()).put(markdown(text))
 
 
+def print_exactly(text: str) -> None:
+    """Print a text as it is, with no line added; a terminal is told nothing by it."""
+    if is_terminal(sys.stdout):
+        from antiphon.render.safe import safe
+
+        text = safe(text, sys.stdout.encoding or "utf-8")
+    click.echo(_encodable(text), nl=False)
+
+
 def print_json(data: object) -> None:
     """Print data as JSON, on one line unless somebody reads it."""
     from antiphon.render.safe import is_utf8

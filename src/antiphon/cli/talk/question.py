@@ -1,36 +1,89 @@
-"""What `antiphon ask` asks: words, files, standard input, and the type of the answer."""
+"""What `antiphon ask` asks: words, what is piped in and what goes along, a template around it, the type of answer."""
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from antiphon.errors import ContentError, OptionError
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Image
+    from antiphon.config.templates import Template
+    from antiphon.talks.attachments import Attachment
+
+#: What is attached by this name comes by standard input.
+_PIPED = "-"
 
 
-def question(words: Sequence[str], files: Sequence[str]) -> tuple[str, list[Image]]:
-    """The text to ask and the images that go with it: the words, then text files, then standard input."""
-    texts = [" ".join(words).strip()]
-    images: list[Image] = []
-    for path in files:
-        found = _read(path)
-        if isinstance(found, str):
-            texts.append(f"{path}:\n{_fenced(found)}")
-        else:
-            images.append(found)
-    texts.append(_standard_input())
-    text = "\n\n".join(each for each in texts if each.strip())
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked and how: what the command line says, and for what it does not say, the template."""
+
+    text: str = ""
+    attachments: Sequence[Attachment] = ()
+    model: str | None = None
+    system: str | None = None
+    #: A bundle of tools; besides them files of one's own, and MCP servers.
+    tools: str | None = None
+    own: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    #: The type of the answer: as it is written, or where it is declared.
+    returns: str | None = None
+    schema: str | None = None
+    extract: bool = False
+
+
+def asked(said: Question, words: Sequence[str], attached: Sequence[str]) -> Question:
+    """A question of words, of what comes by standard input, and of what goes along."""
+    text = _joined(" ".join(words), "" if _PIPED in attached else _piped_text())
+    return replace(said, text=text, attachments=_attachments(attached))
+
+
+def whole(question: Question) -> Question:
+    """The question with the texts among its attachments in it; without any words it is an error."""
+    text = _joined(question.text, *(each.text for each in question.attachments))
     if not text:
         raise OptionError('there is no question: `antiphon ask "…"`, or `echo … | antiphon ask`')
-    return text, images
+    return replace(question, text=text)
 
 
-def wanted_type(text: str) -> Any:
+def templated(said: Question, template: Template, name: str, given: Mapping[str, str]) -> Question:
+    """A question by a template: what was said for this once comes first."""
+    prompt, system = template.filled(name, said.text, given)
+    has_type = said.returns is not None or said.schema is not None or said.extract
+    schema = None if has_type else template.schema_place() or None
+    if schema and template.is_projects:
+        from antiphon.talks.schemas import schema_type
+
+        schema_type(schema, runs_python=False)
+    return replace(
+        said,
+        text=prompt,
+        model=said.model or template.model or None,
+        system=said.system if said.system is not None else system or None,
+        tools=said.tools or template.tools or None,
+        own=said.own or tuple(template.tool),
+        mcp=said.mcp or tuple(template.mcp),
+        options={**template.options, **said.options},
+        returns=said.returns if has_type else template.returns or None,
+        schema=said.schema or schema,
+        extract=said.extract or (not has_type and template.extract),
+    )
+
+
+def wanted_type(returns: str | None, schema: str | None) -> Any:
+    """The type of the answer, if one is wanted."""
+    if schema is not None:
+        from antiphon.talks.schemas import schema_type
+
+        return schema_type(schema)
+    return None if returns is None else _written_type(returns)
+
+
+def _written_type(text: str) -> Any:
     """A type of the language, such as `{name: text, age: number}`, as Python's; what is wrong with it is an error."""
     from antiphon.lang.check.scopes import Scope
     from antiphon.lang.check.state import Checker
@@ -52,39 +105,50 @@ def wanted_type(text: str) -> Any:
     return wanted
 
 
-def _standard_input() -> str:
-    if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+def _attachments(attached: Sequence[str]) -> list[Attachment]:
+    if not attached:
+        return []
+    from antiphon.talks.attachments import attachment, fetch, is_address, read_file
+
+    if attached.count(_PIPED) > 1:
+        raise OptionError("standard input can be attached once: `-a -`")
+    return [
+        attachment("standard input", _piped())
+        if each == _PIPED
+        else fetch(each)
+        if is_address(each)
+        else read_file(each)
+        for each in attached
+    ]
+
+
+def _piped() -> bytes:
+    """What is attached by way of standard input."""
+    if not _is_piped():
+        raise OptionError("`-a -` is what comes by standard input, and nothing does: `cat FILE | antiphon ask … -a -`")
+    from antiphon.talks.attachments import LARGEST
+
+    try:
+        return sys.stdin.buffer.read(LARGEST + 1)
+    except OSError as error:
+        raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
+
+
+def _piped_text() -> str:
+    if not _is_piped():
         return ""
     try:
         data = sys.stdin.buffer.read()
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
     if b"\0" in data:
-        raise ContentError("standard input is no text; `--file` sends images along")
+        raise ContentError("standard input is no text; `-a -` sends images and PDFs along")
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 
-def _read(path: str) -> str | Image:
-    from antiphon.talks.images import image_of
-
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (OSError, ValueError) as error:
-        raise ContentError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from None
-    if (image := image_of(data)) is not None:
-        return image
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text:
-        raise ContentError(f"{path!r} is neither text (UTF-8) nor an image (PNG, JPEG, GIF, WebP)")
-    return text
+def _is_piped() -> bool:
+    return sys.stdin is not None and not sys.stdin.closed and not sys.stdin.isatty()
 
 
-def _fenced(text: str) -> str:
-    """The text between fences that are longer than any in it."""
-    longest = max((len(found) for found in re.findall("`{3,}", text)), default=2)
-    fence = "`" * (longest + 1)
-    return f"{fence}\n{text.rstrip()}\n{fence}"
+def _joined(*texts: str) -> str:
+    return "\n\n".join(each.strip() if n == 0 else each for n, each in enumerate(texts) if each.strip())

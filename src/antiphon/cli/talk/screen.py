@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import closing
+from dataclasses import replace
 
 from rich.console import Console
 from rich.text import Text
@@ -12,7 +13,7 @@ from antiphon.render.lines import duration, spent
 from antiphon.render.live import LiveView
 from antiphon.render.people import Person
 from antiphon.render.safe import safe, safe_line
-from antiphon.session import Asked, Event, Question, RunEnded, RunRecord
+from antiphon.session import Asked, Event, Question, RequestEnded, RunEnded, RunRecord
 from antiphon.store.talk import Talk
 from antiphon.wire import TextDelta
 
@@ -41,8 +42,8 @@ class Screen:
             for event in events:
                 if isinstance(event.body, Asked):
                     self._settle(talk, event.body.question, view)
-                elif (with_text or not isinstance(event.body, TextDelta)) and not isinstance(event.body, RunEnded):
-                    view.show(event)
+                elif not isinstance(event.body, RunEnded) and (shown := event if with_text else _wordless(event)):
+                    view.show(shown)
 
     def note(self, text: str, style: str = "dim") -> None:
         """Say something that is no part of the conversation."""
@@ -74,3 +75,11 @@ class Screen:
             # The question's line has no end yet.
             self.console.print()
             raise
+
+
+def _wordless(event: Event) -> Event | None:
+    """What happened without what was said, which is printed elsewhere."""
+    body = event.body
+    if isinstance(body, TextDelta):
+        return None
+    return event._replace(body=replace(body, text="")) if isinstance(body, RequestEnded) else event

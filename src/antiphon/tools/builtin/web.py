@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urljoin
@@ -58,6 +59,15 @@ def fetch_tool(
 
 
 async def _fetched(url: str, allow: Sequence[str], size_limit: int, redirects: bool) -> ToolResult:
+    async with answered(url, allow, redirects=redirects) as (response, place):
+        return await _shown(response, place, size_limit)
+
+
+@asynccontextmanager
+async def answered(
+    url: str, allow: Sequence[str], *, redirects: bool = True
+) -> AsyncGenerator[tuple[httpx2.Response, str]]:
+    """What a server says to an address, while it comes, and the address that said it; redirects are checked too."""
     import httpx2
 
     # A proxy from the environment would connect for us, to addresses nobody has checked.
@@ -67,18 +77,18 @@ async def _fetched(url: str, allow: Sequence[str], size_limit: int, redirects: b
             response = await _answer(client, parts, await resolved(parts, allow))
             try:
                 location = response.headers.get("location")
-                if response.status_code in _REDIRECTS and location:
-                    url = urljoin(url, location)
-                    if not redirects:
-                        raise ToolFailure(f"`{parts.hostname}` says to go to `{url[:1_000]}`; it was not gone to")
-                    continue
-                return await _shown(response, url, size_limit)
+                if response.status_code not in _REDIRECTS or not location:
+                    yield response, url
+                    return
+                url = urljoin(url, location)
             except ValueError:
                 raise ToolFailure(f"`{parts.hostname}` redirects to what is no URL") from None
             except httpx2.HTTPError as error:
                 raise ToolFailure(f"the answer of `{parts.hostname}` broke off: {type(error).__name__}") from None
             finally:
                 await response.aclose()
+            if not redirects:
+                raise ToolFailure(f"`{parts.hostname}` says to go to `{url[:1_000]}`; it was not gone to")
     raise ToolFailure(f"more than {_MOST_REDIRECTS} redirects; the last one to `{url[:200]}`")
 
 

@@ -1,0 +1,92 @@
+"""The type of an answer by where it is declared: a JSON Schema, or a name in a file of Python or of the language."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from antiphon._suggestions import nearest
+from antiphon.errors import ContentError, OptionError
+from antiphon.session.json_schema import read_schema
+
+_LARGEST = 1_000_000
+_WAYS = "`person.json` (JSON Schema), `models.py:Person` (pydantic, dataclass) or `types.vibe:Person`"
+
+
+def schema_type(named: str, *, runs_python: bool = True) -> Any:
+    """The type behind `person.json`, `models.py:Person` or `types.vibe:Person`; the Python file is run, if it may."""
+    path, name = _parted(named)
+    if path.suffix in (".py", ".vibe") and not name:
+        raise OptionError(f"`{named}` names no type in it: write `{named}:NAME`")
+    if path.suffix == ".py" and not runs_python:
+        raise OptionError(f"`{named}` would run Python; a project's template names JSON Schemas and Vibe types alone")
+    if path.suffix == ".py":
+        return _from_python(path, name)
+    return _from_vibe(path, name) if path.suffix == ".vibe" else _from_json(path)
+
+
+def _parted(named: str) -> tuple[Path, str]:
+    if named.lstrip().startswith(("{", "[", '"')):
+        raise OptionError(f"`--schema` names a file: {_WAYS}; a type that is written out goes to `--returns`")
+    path, colon, name = named.rpartition(":")
+    if colon and path.endswith((".py", ".vibe")):
+        return Path(path), name
+    return Path(named), ""
+
+
+def _from_json(path: Path) -> Any:
+    from antiphon._json import loads
+
+    try:
+        with path.open("rb") as file:
+            data = file.read(_LARGEST + 1)
+        text = data.decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", "") or error
+        raise OptionError(f"cannot read {str(path)!r}: {reason}; `--schema` takes {_WAYS}") from None
+    if len(data) > _LARGEST:
+        raise OptionError(f"{str(path)!r} is larger than {_LARGEST // 1_000_000} MB; that is no schema")
+    try:
+        return read_schema(loads(text, str(path)), str(path))
+    except ContentError as error:
+        raise OptionError(f"{error}; `--schema` takes {_WAYS}") from None
+
+
+def _from_python(path: Path, name: str) -> Any:
+    from antiphon.session.wanted import wanted
+    from antiphon.tools.own import load_file
+
+    module = load_file(path)
+    found = getattr(module, name, None)
+    if found is None:
+        own = [each for each, value in vars(module).items() if inspect.isclass(value)]
+        own = [each for each in own if getattr(module, each).__module__ == module.__name__]
+        raise OptionError(f"{path} has no `{name}`{_instead(name, own)}")
+    try:
+        wanted(found)
+    except OptionError:
+        raise OptionError(f"`{name}` of {path} is no type that an answer can have") from None
+    return found
+
+
+def _from_vibe(path: Path, name: str) -> Any:
+    from antiphon.lang.analysis import analyse
+    from antiphon.lang.run.modules import Modules, read_source
+    from antiphon.lang.run.tooling import python_type
+    from antiphon.lang.syntax.diagnostics import ProgramErrors
+
+    # Nothing of it is run: a program that does more than declare types is as good.
+    source, modules = read_source(path), Modules()
+    text = analyse(source, imports=lambda other: modules.exports(other, source))
+    if not text.is_sound:
+        raise ProgramErrors((source, each) for each in text.diagnostics if each.severity == "error")
+    types = {each: symbol.type for each, symbol in text.scope.names.items() if symbol.kind == "type"}
+    if name not in types:
+        raise OptionError(f"{path} has no type `{name}`{_instead(name, list(types))}")
+    return python_type(types[name])
+
+
+def _instead(name: str, there: list[str]) -> str:
+    near = nearest(name, there)
+    return f"; did you mean `{near}`?" if near else f"; it has {', '.join(there[:12])}" if there else "; it has none"
