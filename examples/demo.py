@@ -15,6 +15,7 @@ from pathlib import Path
 from team.demo import Stage, found, play
 
 from antiphon.journal import Journal
+from antiphon.render import console
 
 ROOT = Path(__file__).resolve().parent.parent
 #: What is done here is written down here, and is none of the business of whoever looks.
@@ -91,9 +92,10 @@ def kill_and_resume(stage: Stage) -> None:
     with subprocess.Popen(found(TRIAGE), cwd=stage.place, env=stage.variables, stdin=subprocess.DEVNULL) as process:
         _wait_for_a_request(stage, process)
         process.kill()
-    if sys.stderr.isatty():
+    terminal = console(sys.stderr)
+    if terminal.is_terminal and not terminal.is_dumb_terminal:
         # What moved on the last line moves no more.
-        sys.stderr.write("\r\x1b[K")
+        terminal.file.write("\r\x1b[K")
     print(f"(kill -9 {process.pid})", flush=True)
     stage.show("It goes on; the first mail is not asked about again:", "antiphon", "runs", "resume", "last")
     stage.show("All that it did, in both lives:", "antiphon", "runs", "show", "last")
