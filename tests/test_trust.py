@@ -350,6 +350,15 @@ class TestCommand:
     def test_nothing_to_trust_is_no_error(self) -> None:
         assert antiphon("trust").code == 0
 
+    def test_of_a_repository_that_needs_no_trust_it_is_told_what_trust_is_for(self, repository: Path) -> None:
+        (repository / "AGENTS.md").write_text("Use tabs.\n")
+        said = antiphon("trust").out
+        assert "nothing in it needs your trust; with it, a chat here can read its files by itself" in said
+        assert "AGENTS.md\n  tells models what to do in a chat: 1 line\n" in said
+        assert json.loads(antiphon("trust", "--json").out)["instructions"] == ["AGENTS.md"]
+        antiphon("trust", "--yes")
+        assert is_trusted()
+
     def test_a_mistake_in_a_file_is_told_and_nothing_is_trusted(self, repository: Path) -> None:
         (repository / "antiphon.toml").write_text("modle = 1")
         said = antiphon("trust", "--yes")

@@ -8,6 +8,7 @@ import pytest
 from antiphon.config.trust import decide, find_project
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Fake, call
+from antiphon.providers.catalog import Capabilities
 from antiphon.store import Store
 from antiphon.talks.servers import server_of
 from antiphon.tools.own import own_tools
@@ -247,12 +248,12 @@ class TestRepository:
         assert tools_sent(fake) == []
 
     def test_elsewhere_it_is_told_how_to_get_them(self, fake: Fake, place: Path) -> None:  # noqa: F811
-        told = "tools: none; `--tools read` lets the model look at this directory"
+        told = "tools: none `--tools read` lets the model look at this directory"
         shown = " ".join(chat("a").split())
         assert told in shown
         assert "antiphon trust" not in shown
         (place / ".git").mkdir()
-        assert f"{told}, and so does `antiphon trust` for every chat" in " ".join(chat("b").split())
+        assert f"{told}; `antiphon trust`, every chat in this repository" in " ".join(chat("b").split())
         decide(find_project(), False)
         assert told in " ".join(chat("c").split())
         assert tools_sent(fake) == []
@@ -311,6 +312,19 @@ class TestInstructions:
         trusted_repository(place)
         assert "with AGENTS.md" not in chat("a")
         assert "The secret." not in sent(fake)
+
+    def test_those_that_leave_a_model_no_room_are_left_out_and_that_is_said(
+        self,
+        place: Path,
+        fake: Fake,  # noqa: F811
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr("antiphon.providers.catalog._overrides", {"openai/*": Capabilities(context_tokens=8192)})
+        (place / "AGENTS.md").write_text("many words\n" * 3000)
+        trusted_repository(place)
+        shown = " ".join(chat("a").split())
+        assert "without AGENTS.md, ANTIPHON.md, deep/AGENTS.md: too long for openai/gpt-5, which reads 8,192" in shown
+        assert "instructions" not in fake.requests[0].body
 
     def test_a_long_one_is_cut_and_that_is_said(self, place: Path, fake: Fake) -> None:  # noqa: F811
         (place / "AGENTS.md").write_text("word " * 9 + "\n" + "x" * 45 + "\n" * 40_000)

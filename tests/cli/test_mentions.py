@@ -8,6 +8,7 @@ import pytest
 from antiphon.cli.talk.offers import offers
 from antiphon.errors import ContentError
 from antiphon.fakes import Fake
+from antiphon.journal import Journal
 from antiphon.talks.mentions import headline, read_mentions
 from tests.cli.talking import chat, fake, sent, tools_sent  # noqa: F401
 
@@ -132,6 +133,7 @@ def test_in_a_chat_files_and_pictures_reach_the_model(fake: Fake, place: Path, m
     assert "with shot.png, an image\n" in shown
     assert "input_image" in sent(fake, 1)
     assert "nothing was sent: there is no `missing.txt`" in shown
+    assert "What is in @notes.md?" in [run.title for run in Journal().runs()], "a run is called by what was typed"
     assert len(fake.requests) == 3, "/retry asked once more about the picture"
     assert "What is in @notes.md?" in chat("/quit", arguments=("--continue", "-m", "openai/gpt-5"))
 

@@ -12,11 +12,17 @@ from antiphon.cli.completing import CONVERSATION, MODEL
 from antiphon.cli.talk.choosing import chosen, tool_options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from antiphon.cli.talk.chatting import Chatting
     from antiphon.config.trust import Project
     from antiphon.conversation import UserPart
     from antiphon.talks.opening import Opened, Wishes
     from antiphon.talks.toolbox import Chosen
+
+
+#: Instructions that take more of what a model can read leave no room to talk.
+_SHARE = 0.5
 
 
 @click.command()
@@ -73,7 +79,7 @@ def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.screen import Screen
     from antiphon.render import Person, console
-    from antiphon.talks.opening import choose_tools, open_talk
+    from antiphon.talks.opening import choose_tools, open_talk, suit_tools
     from antiphon.talks.toolbox import Toolbox
 
     display = Screen(console(), None)
@@ -89,7 +95,8 @@ def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
     used = choose_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
     talk = Chatting(opened.talk, display, reader, toolbox, wishes.about)
     talk.use_tools(used)
-    _instruct(opened, project, instructed)
+    suit_tools(opened)
+    _instruct(opened, project, instructed, display.note)
     _greet(talk, opened, _why(wishes, opened, used, project))
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
     if opened.talk.unfinished and not is_asked:
@@ -101,15 +108,22 @@ def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
 
 
-def _instruct(opened: Opened, project: Project, instructed: bool) -> None:
+def _instruct(opened: Opened, project: Project, instructed: bool, note: Callable[[str], None]) -> None:
     """A new talk begins with the instructions of the project; one that goes on keeps those it had."""
+    from antiphon.conversation.compact import estimate_tokens
     from antiphon.talks.instructions import own_part, trusted_instructions, with_instructions
 
     conversation = opened.talk.conversation
     if not instructed:
         conversation.system = own_part(conversation.system)
-    elif opened.entry is None:
-        conversation.system = with_instructions(conversation.system, trusted_instructions(project))
+    elif opened.entry is None and (found := trusted_instructions(project)):
+        system, model = with_instructions(conversation.system, found), opened.talk.session.model
+        room = getattr(getattr(model, "capabilities", None), "context_tokens", None)
+        if room is not None and estimate_tokens(system) > room * _SHARE:
+            names = ", ".join(each.name for each in found)
+            note(f"without {names}: too long for {model.name}, which reads {room:,} tokens at once")
+        else:
+            conversation.system = system
 
 
 def _why(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
@@ -118,8 +132,8 @@ def _why(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
         return f"tools: {used}, as before"
     if wishes.tools is not None or used.bundle == "read":
         return f"tools: {used}" + ("" if wishes.tools is not None else " (you trust this repository)")
-    by_trust = ", and so does `antiphon trust` for every chat in this repository" if project.is_repository else ""
-    return f"tools: {used}; `--tools read` lets the model look at this directory{by_trust}"
+    by_trust = "; `antiphon trust`, every chat in this repository" if project.is_repository else ""
+    return f"tools: {used}\n`--tools read` lets the model look at this directory{by_trust}"
 
 
 def _greet(chat: Chatting, opened: Opened, tools: str) -> None:

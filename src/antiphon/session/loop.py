@@ -57,6 +57,8 @@ class Loop:
         #: What is still to be said.
         self._prompt = None if prompt is None else user_parts(prompt, None)
         self._question = UserTurn(self._prompt).text if self._prompt else _last_said(conversation)
+        # Files and images that go along are no part of what a run is called.
+        self._title = settings.name or UserTurn(tuple(self._prompt[:1]) if self._prompt else ()).text or self._question
         self._stream = stream
         self._goal = Goal(settings, conversation, mode, returns)
         self._clock = Clock(settings.limits.seconds)
@@ -71,7 +73,7 @@ class Loop:
             here = Place(Node(f"{here.node.next()}/"), here.performers)
         self.run: Run[Any] = Run(
             self._kind,
-            settings.name or self._question,
+            self._title,
             model=settings.model.name,
             people=settings.people,
             id="" if self._kept is None else self._kept.id,
@@ -84,9 +86,8 @@ class Loop:
         """Where it belongs: in a run of the session's journal, unless it is part of one that is written down."""
         journal = self._settings.journal
         if self._kept is None and journal is not None and not self._place.waits:
-            title = self._settings.name or self._question
             try:
-                self._kept = journal.begin_ask(self._conversation, self._mode, self._prompt, title)
+                self._kept = journal.begin_ask(self._conversation, self._mode, self._prompt, self._title)
             except BaseException:
                 self._leave()
                 raise

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antiphon.config import default_model
+from antiphon.config.choice import LOCAL_WITH_TOOLS
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.journal.postgres import is_url
@@ -21,6 +22,9 @@ from antiphon.tools import ALLOW_ALL
 if TYPE_CHECKING:
     from antiphon.config import Configuration
     from antiphon.talks.keeping import TalkJournal
+
+
+_UNCHOSEN = "no key was found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,13 @@ def _tools(about: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: about[name] for name in Chosen().to_json() if name in about} or None
 
 
+def suit_tools(opened: Opened) -> None:
+    """Where nobody chose a model and there are tools, take the local one that is good at them, not the smallest."""
+    session = opened.talk.session
+    if opened.why == _UNCHOSEN and session.tools:
+        session.model = LOCAL_WITH_TOOLS
+
+
 def _journal(
     wishes: Wishes, stack: ExitStack, tell: Callable[[str], None], now: Callable[[], dict[str, Any]]
 ) -> TalkJournal | None:
@@ -147,7 +158,7 @@ def _reason(source: str, entry: Entry | None) -> str:
         "user": "your configuration",
         "environment": "ANTIPHON_MODEL",
         "key": "a key that was found",
-        "local": "no key was found",
+        "local": _UNCHOSEN,
     }[source]
 
 

@@ -164,7 +164,7 @@ class Talking:
                 continue
             message = turns[turn]
             # After it was made shorter, another turn may have that number.
-            if isinstance(message, UserTurn) and message.text.endswith(run.title):
+            if isinstance(message, UserTurn) and run.title in message.text:
                 account = _account(run.id, str(about.get("model", "")), about.get("used"))
                 self.accounts = {**self.accounts, turn: account}
                 self._use_as_before(about.get("tools"))

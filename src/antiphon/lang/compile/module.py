@@ -36,7 +36,7 @@ def module(c: Compiler, program: n.Program, *, for_tests: bool = False, whole: b
     elif body and isinstance(body[-1], ast.Expr):
         value = c.fitted(body[-1].value, type_of(last.value), c.scope.returns, c.place(last.value))
         body[-1] = at(ast.Return(value), c.place(last))
-    if c.own:
+    if c.own and body:
         body = [_kept(c, body, program)]
     body = [*assigned_globals(c, place), *(body or [at(ast.Pass(), place)])]
     main = emit.function(MAIN, emit.arguments((), (), place), body, place)

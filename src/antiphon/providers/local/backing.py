@@ -1,0 +1,191 @@
+"""Whether something is asked or said that only a tool could know.
+
+A small model has no feeling for what it cannot know: it answers "what does notes.txt say?" from nothing, as gladly as
+"what is 2 + 2?". So that is not left to it: words decide, and those of the tools decide which words count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from antiphon._shape import arr, obj, string
+
+_ENDINGS = (
+    "txt|md|rst|py|pyi|js|mjs|ts|tsx|jsx|json|jsonl|toml|ya?ml|csv|tsv|html?|css|sh|bash|c|h|cc|cpp|hpp|rs|go|java|kt|rb|"
+    "php|swift|lua|sql|ini|cfg|conf|env|log|xml|lock|pdf|ipynb|tex|vibe|svg|png|jpe?g|gguf|gitignore"
+)
+#: A file's name, or one that everybody calls by its first name.
+_FILE = re.compile(
+    rf"\b[\w-]+\.(?:{_ENDINGS})\b|(?:^|\s)\.env\b"
+    r"|\b(?:README|LICEN[CS]E|CHANGELOG|CONTRIBUTING|AUTHORS|Makefile|Dockerfile)\b"
+)
+_PATH = re.compile(r"(?:^|[\s\"'`(<@])(?:~|\.{1,2})?(?:/?[\w.-]+/)+[\w.-]*")
+#: A name that only code has: `free_berths`, `MAX_ITEMS`, `withTax`, `TODO`.
+_IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|(?:TODO|FIXME)s?)\b")
+_FENCED = re.compile(r"(?:\S+:\n)?(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)", re.DOTALL)
+#: Where something new is wanted, nothing need be looked at, unless it is named.
+_MAKING = re.compile(
+    r"^\W*(?:please|can you|could you|and|now)?\W*"
+    r"(?:write|compose|draft|invent|make up|translate|calculate|compute|say)\b",
+    re.IGNORECASE,
+)
+
+
+#: Where files are looked for, those that are named need not be the ones to read.
+_SEEKING = re.compile(
+    r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
+)
+#: Results that say that there is nothing: an error, or a remark in brackets alone.
+_EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Subject:
+    """Something to look at: the words of tools that can, of requests that want it, and of answers that claim to have.
+
+    `names` says whether paths and names of code are of this subject.
+    """
+
+    tools: re.Pattern[str]
+    asked: re.Pattern[str]
+    claimed: re.Pattern[str]
+    names: bool = False
+
+
+def _words(pattern: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
+
+
+#: The first whose words a tool has is its own.
+_SUBJECTS = (
+    _Subject(
+        _words("git|commits?|repository"),
+        _words("git|commits?|committed|uncommitted|staged|untracked|branch(?:es)?|last change|(?:I|was|were) changed"),
+        _words("commits?|(?:the|your) (?:branch|repository)|uncommitted"),
+    ),
+    _Subject(
+        _words("current (?:date|time)"),
+        _words(
+            "what time|the time|what day|which day|today|what date|the date|right now|which year is it|what year is it"
+        ),
+        _words(r"today is|it is (?:now )?\d{1,2}[:.]\d\d|the (?:time|date) is|current (?:time|date)"),
+    ),
+    _Subject(
+        _words("files?|folders?|director(?:y|ies)"),
+        _words(
+            "files?|folders?|subfolders?|director(?:y|ies)|(?:this|the|our|my) (?:project|package|code|codebase|"
+            "program|app|application|server|script|tests?|module|config(?:uration)?|settings|docs|documentation|notes|"
+            "data)|"
+            "code ?base|source code|in the (?:code|docs|tests)|repo(?:sitory)?|dependenc(?:y|ies)|licen[cs]e|defined|"
+            "according to|here"
+        ),
+        _words(
+            "the (?:file|folder|director(?:y|ies)|code|project|readme|document|function|script)|(?:this|your) (?:file|"
+            "folder|directory|project|code|repository)|files? (?:is|are|in|named|called|contains?)|I (?:have |'ve )?"
+            "(?:read|looked|checked|searched|opened|listed|found)"
+        ),
+        names=True,
+    ),
+)
+
+
+def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = True) -> list[dict[str, Any]]:
+    """The tools of which one must be called, because a request is about what only they can see; none if it is not.
+
+    Whoever names a file wants it read, at first; where that failed, all that see files may find it.
+    """
+    said = _FENCED.sub(" ", request)
+    about = [subject for subject in _of(tools) if _asks(subject, request, said)]
+    fitting = [tool for tool in tools if _subject(tool) in about]
+    if is_first and len(about) == 1 and about[0].names and _FILE.search(said) and not _SEEKING.search(said):
+        readers = [tool for tool in fitting if "path" in arr(obj(tool.get("parameters")).get("required"))]
+        return readers or fitting
+    return fitting
+
+
+def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:
+    """Whether something new is wanted, of nothing that a tool can see: there is nothing to call."""
+    said = _FENCED.sub(" ", request)
+    is_known = all(_subject(tool) is not None for tool in tools)
+    is_asked = any(subject.asked.search(said) or (subject.names and _named(said)) for subject in _of(tools))
+    return is_known and bool(_MAKING.search(said)) and not is_asked
+
+
+def claims(answer: str, tools: list[dict[str, Any]]) -> bool:
+    """Whether an answer speaks of what one of the tools can see, as if it had been seen."""
+    return any(subject.claimed.search(answer) or (subject.names and _FILE.search(answer)) for subject in _of(tools))
+
+
+def _asks(subject: _Subject, request: str, said: str) -> bool:
+    if subject.names and _named(said):
+        return True
+    # What was sent along need not be looked at.
+    return said == request and not _MAKING.search(said) and bool(subject.asked.search(said))
+
+
+def _named(said: str) -> bool:
+    return any(pattern.search(said) for pattern in (_FILE, _PATH, _IDENTIFIER))
+
+
+def _of(tools: list[dict[str, Any]]) -> list[_Subject]:
+    found = [_subject(tool) for tool in tools]
+    return [subject for subject in _SUBJECTS if subject in found]
+
+
+def _subject(tool: dict[str, Any]) -> _Subject | None:
+    """What a tool looks at, by its name, else by what is said of it."""
+    texts = (string(tool.get("name")).replace("_", " "), string(tool.get("description")))
+    return next((subject for text in texts for subject in _SUBJECTS if subject.tools.search(text)), None)
+
+
+def calls_since(messages: list[dict[str, Any]]) -> tuple[int, bool]:
+    """How many calls were made since the user last said something, and whether one of them found something."""
+    results: list[str] = []
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            break
+        if message.get("role") == "tool":
+            results.append(string(message.get("content")))
+    return len(results), any(not _EMPTY.match(each) for each in results)
+
+
+def last_request(messages: list[dict[str, Any]]) -> str:
+    """What the user said last."""
+    content = next((m.get("content") for m in reversed(messages) if m.get("role") == "user"), "")
+    if isinstance(content, str):
+        return content
+    return "\n\n".join(string(obj(part).get("text")) for part in arr(content))
+
+
+#: So much of an answer is looked at before it is handed on: small models claim things in their first sentences.
+_HELD = 400
+
+
+class Held:
+    """The pieces of an answer that no call backs, held back until it is plain that it claims nothing."""
+
+    def __init__(self, is_claim: Callable[[str], bool]) -> None:
+        self._is_claim = is_claim
+        self._pieces: list[dict[str, Any]] = []
+        self._said = ""
+        self._is_over = False
+
+    def take(self, piece: dict[str, Any]) -> list[dict[str, Any]] | None:
+        """What can be handed on now; nothing at all (`None`) where it must be asked again."""
+        if self._is_over or "prompt_progress" in piece:
+            return [piece]
+        self._pieces.append(piece)
+        choice = obj(next(iter(arr(piece.get("choices"))), None))
+        delta = obj(choice.get("delta"))
+        self._said += string(delta.get("content"))
+        is_call = bool(arr(delta.get("tool_calls"))) or self._said.lstrip().startswith('{"tool"')
+        is_whole = bool(choice.get("finish_reason")) or len(self._said) > _HELD or "error" in piece
+        if not is_call and not is_whole:
+            return []
+        if not is_call and self._is_claim(self._said):
+            return None
+        self._is_over = True
+        return self._pieces
