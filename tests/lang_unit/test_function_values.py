@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.cli.serving import described
 from antiphon.lang.check.types import show
 from antiphon.lang.run.inputs import schema_of_type
 from antiphon.lang.run.interactive import Interactive
@@ -110,6 +111,11 @@ def test_every_api_gives_a_map_and_is_told_what_does_not_fit(api: str):
 def test_the_schema_of_a_map_says_what_its_values_are():
     schema = schema_of_type(type_of("let x: { [text]: number[] } = {}"))
     assert schema == {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "number"}}}
+
+
+def test_a_client_of_a_served_program_is_told_of_a_map_as_it_will_come():
+    tool = described(loads("returns { [text]: number }\nconst m: { [text]: number } = { a: 1 }\nm", "counts.vibe"))
+    assert tool.output_schema == {"type": "object", "additionalProperties": {"type": "number"}}
 
 
 def test_python_gets_data_of_a_run_and_no_functions():
