@@ -123,6 +123,16 @@ class VibeLexer(RegexLexer):
             (rf"\b(as)([ \t]+)({_NAME})", bygroups(Keyword.Namespace, Whitespace, Name)),
             (rf"([:|])([ \t]*)({_word(*TYPES)})", bygroups(Punctuation, Whitespace, Keyword.Type)),
             (rf"{_word(*TYPES)}(?=\[\])", Keyword.Type),
+            (rf"(?<=\[){_word(*TYPES)}(?=\][ \t]*:)", Keyword.Type),
+            # The type of a function; so many characters are looked ahead for its arrow.
+            (
+                rf"([(,])([ \t]*)({_word(*TYPES)})(?=[\w \t,|[\]]{{0,80}}\)[ \t]*=>)",
+                bygroups(Punctuation, Whitespace, Keyword.Type),
+            ),
+            (
+                rf"(?<=\) )(=>)([ \t]*)({_word(*TYPES)})(?=[ \t]*(?:$|[][=,){{}}|]))",
+                bygroups(Operator, Whitespace, Keyword.Type),
+            ),
             (rf"(?<!\? ){_NAME}(?=[ \t]*\??[ \t]*:)", Name.Attribute),
             (words(ASKING, r"\b", r"\b"), Keyword.Reserved),
             # The model and the context of a call are the last words of it.

@@ -10,7 +10,7 @@ from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.patterns import taken_apart
 from antiphon.lang.check.state import HOISTED, Checker, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, MODEL, Type, may_be_null, plain, widen
+from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain, widen
 from antiphon.lang.check.written_types import declare_types, meaning
 from antiphon.lang.syntax.nodes import (
     Ask,
@@ -60,7 +60,7 @@ def let(c: Checker, node: Let) -> bool:
             # It may call itself.
             _declare(c, node, declared)
         c.want(value, declared, node.name)
-        type_ = AI(plain(declared)) if type(value) is Ask else declared
+        type_ = AI(plain(declared)) if type(value) is Ask and is_data(declared) else declared
     if not node.is_const and plain(type_) is MODEL:
         hint = f"write `const {node.name} = …`"
         c.report("V0405", "model values are const only", _name(node), hint)

@@ -82,7 +82,7 @@ def expression(c: Checker, node: ExprStatement) -> bool:
     is_last = c.scope is c.module and c.module.statements[-1] is node
     wanted = c.frame.returns if is_last else None
     type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
-    if isinstance(node.value, Name) and isinstance(type_, Callable) and len(c.diagnostics) == before:
+    if isinstance(node.value, Name) and isinstance(type_, Callable) and not c.in_repl and len(c.diagnostics) == before:
         c.report(
             "V0204", f"`{node.value.name}` is named here, and not called", node, f"call it: `{node.value.name}(…)`"
         )
