@@ -33,7 +33,7 @@ _CONDITIONS = {
     "field_type": lambda text: not text.startswith("{"),
     "returned": lambda text: text[0] not in "|-(",
     "matched": lambda text: text[0] not in "([{-",
-    "target": lambda text: not text.startswith(("{", "match ")),
+    "target": lambda text: not text.startswith(("{", "match ")) and "?." not in text,
     "lambda_value": lambda text: not text.startswith("{"),
     "expression_statement": lambda text: not text.startswith(("{", "match ")),
     "TEXT": lambda text: text[0] == "`" or not re.search(r"[\r\n]", text),

@@ -102,14 +102,17 @@ def test_the_tree_is_filled_in_whatever_is_wrong(text: str) -> None:
     kinds = (
         nodes.Let,
         nodes.ForValue,
+        nodes.PatternField,
+        nodes.PatternItem,
+        nodes.For,
         nodes.AsyncFor,
         nodes.Parameter,
         nodes.Function,
         nodes.ModelDecl,
         nodes.TypeDecl,
     )
-    named = [*every(program, kinds), *(each for each in every(program, nodes.For) if each.pattern is None)]
-    assert [each for each in named if each.symbol is None] == []
+    declaring = [each for each in every(program, kinds) if getattr(each, "pattern", None) is None]
+    assert [each for each in declaring if each.symbol is None and getattr(each, "nested", None) is None] == []
     if not unread and not any(each.severity == "error" for each in found):
         assert [each for each in every(program, nodes.Name) if each.symbol is None] == []
     places = [(each.start, each.end, each.code) for each in found]

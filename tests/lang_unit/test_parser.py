@@ -199,6 +199,8 @@ V0109|let a = b not in c
 V0109|let a = b is not text
 V0101|let a = b ? c
 V0101|let a = b?.(c)
+V0114|a?.b = 1
+V0114|a?.[0].b += 1
 V0150|f(a: 1, b)
 V0151|f(...xs)
 V0151|const [a, ...b] = xs

@@ -12,6 +12,7 @@ from antiphon.lang.check.state import Checker, Frame, general, shown
 from antiphon.lang.check.types import (
     AI,
     AI_NAMES,
+    BOOLEAN,
     JSON,
     MODEL,
     NEVER,
@@ -102,6 +103,8 @@ def _check_prompt(c: Checker, node: Expr) -> None:
     kind = operand(type_)
     if kind is not TEXT and kind is not JSON:
         hint = f'put it into a text: `"${{{c.text_of(node)}}}"`' if assignable(type_, JSON) else ""
+        if kind is BOOLEAN:
+            hint = 'a prompt that is chosen stands in parentheses: `do (c ? "…" : "…")`'
         c.report("V0314", f"a prompt is text, found `{general(kind)}`", node, hint)
 
 

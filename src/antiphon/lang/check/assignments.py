@@ -6,9 +6,10 @@ from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.operators import combine, operand
-from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.parts import common_field
+from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Object, Type, assignable, plain
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Object, Type, Union, assignable, plain
 from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
 
@@ -118,7 +119,19 @@ def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
             hint = "declare the variable as `json` to add fields later"
         c.report("V0306", f"`{general(kind)}` has no field `{target.name}`", where, hint)
         return JSON
+    if isinstance(kind, Union) and common_field(kind, target.name) is not None:
+        return _common_slot(c, target, kind, where)
     if target.name == "length":
         c.report("V0403", "`length` cannot be assigned", where)
         return JSON
     return plain(member_type(c, target, owner))
+
+
+def _common_slot(c: Checker, target: Member, kind: Union, where: tuple[int, int]) -> Type:
+    """What may be put into a field of whichever object it is: only where it is the same in each."""
+    types = list(dict.fromkeys(each.fields[target.name].read for each in kind.options if isinstance(each, Object)))
+    if len(types) > 1:
+        hint = f"look which it is: `{c.text_of(target.object)} is {shown(kind.options[0])}`"
+        c.report("V0306", f"the field `{target.name}` is not the same in every `{general(kind)}`", where, hint)
+        return JSON
+    return types[0]

@@ -75,6 +75,29 @@ def common_field(type_: Union, name: str) -> Type | None:
     return union(each.read for each in fields if each is not None) if all(fields) else None
 
 
+def discriminator(type_: Type, tested: Object) -> tuple[str, list[Literal]] | None:
+    """A field that each object of a union has, and whose literals only one of them has: it tells which one it is."""
+    parts = options(type_)
+    others = [each for each in parts if each is not tested]
+    if len(parts) != len(others) + 1 or not all(isinstance(each, Object) for each in parts):
+        return None
+    for name in tested.fields:
+        own = _literals(tested, name)
+        if own and all((there := _literals(each, name)) and not set(own) & set(there) for each in others):
+            return name, own
+    return None
+
+
+def _literals(type_: Type, name: str) -> list[Literal]:
+    """The literals that a field can be, if it can be nothing else."""
+    field = type_.fields.get(name) if isinstance(type_, Object) else None
+    if field is None or field.optional:
+        return []
+    found = options(field.type)
+    literals = [each for each in found if isinstance(each, Literal)]
+    return literals if len(literals) == len(found) else []
+
+
 def of_literals(types: Iterable[Type]) -> Type | None:
     """The literals beside each other, if nothing else is among them."""
     found = dict.fromkeys(plain(each) for type_ in types for each in options(type_))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from antiphon.lang.check.parts import is_never, kept, options
+from antiphon.lang.check.parts import discriminator, is_never, kept, options, union
 from antiphon.lang.check.types import AI, BOOLEAN, JSON, NULL, NUMBER, TEXT, Array, Literal, Object, Type, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
@@ -151,6 +151,10 @@ def _is_type(c: Compiler, type_: Type, tested: Type, first: ast.expr, again: ast
     if isinstance(tested, Array | Object) and _is_alone(type_, tested):
         name = "_vlist" if isinstance(tested, Array) else "_vdict"
         return emit.call("_visinstance", [first, emit.name(name, place)], place)
+    if isinstance(tested, Object) and (found := discriminator(type_, tested)) is not None:
+        name, literals = found
+        field = emit.item(first, emit.constant(name, place), place)
+        return _is_literal(union(literals), literals, field, place)
     return emit.call("_vis", [first, emit.name(c.code.type_name(tested), place)], place)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
+from antiphon.lang.check.parts import options
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Array, Literal, Simple, Type, base, plain
+from antiphon.lang.check.types import JSON, Array, Literal, Simple, Type, Union, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place
 from antiphon.lang.compile.state import Compiler
@@ -92,6 +93,8 @@ def kept(value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.expr
 
 
 def _is_scalar(type_: Type) -> bool:
+    if isinstance(plain(type_), Union):
+        return all(map(_is_scalar, options(type_)))
     kind = base(type_)
     if isinstance(kind, Literal):
         return True

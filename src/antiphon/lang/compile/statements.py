@@ -60,8 +60,10 @@ def _for_pattern(
     here, held = c.place(pattern), c.temporary()
     type_ = type_of(node.iterable)
     given = type_.item if isinstance(type_, Array) else JSON
+    c.scope.loops += 1
     for symbol in pattern_symbols(pattern):
         c.declare(symbol, symbol.start)
+    c.scope.loops -= 1
     apart = taken_apart(c, pattern, emit.name(held, here), given, False, here)
     body = [*apart, *_loop_body(c, node)]
     return _with_mode(c, node.mode, at(ast.For(emit.target(held, here), items, body, []), place), place)

@@ -499,7 +499,7 @@ def _read_async_for(c: Cursor) -> n.Expr:
     """`async for x in xs { … }`; the `async` is taken already."""
     start = c.starts[c.at - 1]
     c.at += 1
-    name = c.name("the name of each item")
+    name = c.name("the name of each item", "take it apart in the block: `const { … } = item`")
     word = c.expect("in", "`in` and what to go through")
     iterable = _read_deeper(c, name, 0)
     body = read_loop_body(c)

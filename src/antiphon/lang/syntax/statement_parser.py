@@ -64,9 +64,11 @@ def read_only_type(c: Cursor) -> n.TypeNode:
 
 def _read_assign(c: Cursor, target: n.Expr, start: int) -> n.Statement:
     at = c.at
-    if not isinstance(target, n.Name | n.Member | n.Index):
+    if not isinstance(target, n.Name | n.Member | n.Index) or _is_reached(target):
         message = "this cannot be assigned to"
         hint = "assign to a name, a member or an index"
+        if _is_reached(target):
+            hint = "what `?.` reaches may not be there: compare with `null` before"
         if not isinstance(target, n.BadExpr):
             c.report_span("V0114", message, target.start, target.end, hint)
         c.at = at + 1
@@ -75,6 +77,15 @@ def _read_assign(c: Cursor, target: n.Expr, start: int) -> n.Statement:
     c.at = at + 1
     value = read_value(c)
     return n.Assign(start, c.ends[c.at - 1], target, c.kinds[at], value)
+
+
+def _is_reached(target: n.Expr) -> bool:
+    """Whether a `?.` stands in a path."""
+    while isinstance(target, n.Member | n.Index | n.Slice):
+        if target.optional:
+            return True
+        target = target.object
+    return False
 
 
 def _read_plain_variable(c: Cursor) -> n.Statement:
