@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.members import check_changeable, index_type, member_type
+from antiphon.lang.check.effects import ITEMS, changed_by_index
+from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
-from antiphon.lang.check.narrowing import assigned
+from antiphon.lang.check.narrowing import assigned, changed, learn, narrowed_type
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Object, Type, assignable, plain
+from antiphon.lang.check.types import (
+    AI,
+    AI_NAMES,
+    JSON,
+    TEXT,
+    Array,
+    Object,
+    Type,
+    assignable,
+    may_be_null,
+    plain,
+    without_null,
+)
 from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
 
@@ -55,7 +69,11 @@ def _note_assignment(c: Checker, symbol: Symbol) -> None:
 def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
     if node.op == "=":
         return c.want(node.value, wanted, name)
-    result = combine(c, node.op[:-1], wanted, c.expr(node.value), (node.start, node.end))
+    target = node.target
+    held = narrowed_type(c, target, wanted) if c.narrowed else wanted
+    target.type = held = present(c, target, held)
+    value = present(c, node.value, c.expr(node.value))
+    result = combine(c, node.op[:-1], held, value, (node.start, node.end))
     if not assignable(result, wanted):
         c.mismatch(node, result, wanted, name)
     return result
@@ -92,20 +110,31 @@ def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
         and node.value == target
     ):
         c.warn("V0706", "this is assigned to itself", node)
-    _check_value(c, node, wanted, target.name if isinstance(target, Member) else "")
-    if root is not None:
-        assigned(c, root)
+    found = _check_value(c, node, wanted, target.name if isinstance(target, Member) else "")
+    changed(c, _changed(target))
+    if may_be_null(wanted) and not may_be_null(found):
+        learn(c, target, without_null(wanted))
+
+
+def _changed(target: Member | Index) -> set[str]:
+    """The members whose values an assignment changes, whoever has the object."""
+    if isinstance(target, Member):
+        return {target.name}
+    owner = target.object.type
+    return {ITEMS} if owner is not None and isinstance(operand(owner), Array) else changed_by_index(target.index)
 
 
 def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
     """What may be put into a member or index."""
+    if isinstance(target, Member):
+        owner = present(c, target.object, owner)
     kind = operand(owner)
     if isinstance(target, Index):
         if kind is TEXT:
             c.expr(target.index)
             c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
             return JSON
-        return index_type(c, target, owner)
+        return item_slot(c, target, owner)
     where = target.name_start, target.name_start + len(target.name)
     if isinstance(owner, AI) and target.name in AI_NAMES:
         c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)

@@ -6,6 +6,7 @@ from itertools import islice
 
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.names import declared_here, resolve
+from antiphon.lang.check.narrowing import called, called_unknown
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.types import JSON, Callable, Type, plain
 from antiphon.lang.syntax.nodes import Call, Name
@@ -23,7 +24,9 @@ def call_name(c: Checker, node: Call, callee: Name) -> Type:
             _check_freely(c, node)
         else:
             check_arguments(c, node, callee.name, (callee.start, callee.end), type_.parameters, type_.required, type_)
+        called(c, symbol)
         return type_.returns
+    called_unknown(c)
     _check_freely(c, node)
     if symbol is not None and symbol.kind == "type":
         message = f"`{callee.name}` is a type, and cannot be called"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Object, Type
@@ -10,6 +11,7 @@ from antiphon.lang.syntax.nodes import Expr, root_symbol
 
 def item_type(c: Checker, node: Expr, type_: Type) -> Type:
     """The type of what a loop variable holds, one after the other."""
+    type_ = present(c, node, type_)
     kind = operand(type_)
     if isinstance(kind, Array):
         return kind.item

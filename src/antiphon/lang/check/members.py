@@ -6,8 +6,10 @@ from itertools import chain
 from typing import Any
 
 from antiphon.lang.check.calls import call_name, check_arguments
+from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.methods import ARRAY_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
-from antiphon.lang.check.narrowing import narrowed_type
+from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.state import Checker, fields_of, general, shown
 from antiphon.lang.check.symbols import Symbol
@@ -26,7 +28,6 @@ from antiphon.lang.check.types import (
     assignable,
     join,
     plain,
-    without_null,
 )
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Member, Name, NumberLit, Slice, TextLit
 
@@ -75,6 +76,7 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
+    type_ = present(c, node.object, type_, node.name)
     kind = operand(type_)
     if kind is JSON:
         return JSON
@@ -89,8 +91,15 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
 
 def index_type(c: Checker, node: Index, type_: Type) -> Type:
     """The type of an item of a value."""
+    found = item_slot(c, node, type_)
+    return narrowed_type(c, node, found) if c.narrowed else found
+
+
+def item_slot(c: Checker, node: Index, type_: Type) -> Type:
+    """What an item of a value may be, whatever is known of it."""
+    type_ = present(c, node.object, type_)
     kind = operand(type_)
-    index = c.expr(node.index)
+    index = present(c, node.index, c.expr(node.index))
     if kind is JSON:
         return JSON
     wanted = operand(index)
@@ -108,6 +117,7 @@ def index_type(c: Checker, node: Index, type_: Type) -> Type:
 
 def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
     """A part of an array or a text."""
+    type_ = present(c, node.object, type_)
     for each in (node.first, node.last, node.step):
         if each is None:
             continue
@@ -141,6 +151,7 @@ def _call_value(c: Checker, node: Call, type_: Type) -> Type:
     """A call of something that is no name and no method."""
     for each in node.arguments:
         c.expr(each)
+    called_unknown(c)
     if plain(type_) != JSON:
         c.report("V0311", f"a value of type `{general(type_)}` cannot be called", node.callee)
     return JSON
@@ -150,18 +161,30 @@ _PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_
 
 
 def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None) -> Type:
-    receiver = without_null(plain(type_))
+    receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
     if node.name in _MUTATING and (method is None or method.mutates) and receiver is not TEXT:
         check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
-        return _known_method(c, call, node, method, operand(receiver))
+        found = _known_method(c, call, node, method, operand(receiver))
+        if method.mutates:
+            changed(c, _changed_by_call(call, operand(receiver)))
+        return found
     for each in call.arguments:
         c.expr(each)
+    if node.name in _MUTATING:
+        changed(c, _changed_by_call(call, JSON))
     if operand(receiver) is not JSON:
         _no_method(c, node, type_, receiver, table or {})
     return JSON
+
+
+def _changed_by_call(call: Call, receiver: Type) -> set[str]:
+    """The members whose values a method changes that changes its object."""
+    if isinstance(receiver, Array) or not call.arguments:
+        return {ITEMS}
+    return {ITEMS, *changed_by_index(call.arguments[0])}
 
 
 def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type) -> Type:

@@ -52,8 +52,8 @@ STATEMENTS: dict[type, StatementRule] = {}
 MOST_SUGGESTIONS = 100
 #: Declared in the whole block, so never out of reach.
 HOISTED: frozenset[type] = frozenset((Function, TypeDecl))
-#: A narrowed value: the variable and the members after it.
-Path = tuple[Symbol, str]
+#: A narrowed value: the variable, and the members and items after it; an item may be that at a variable.
+Path = tuple[Symbol, tuple[str | int | Symbol, ...]]
 
 
 @dataclass(slots=True, eq=False)
@@ -84,9 +84,14 @@ class Checker:
     scope: Scope = field(init=False)
     frame: Frame = field(default_factory=Frame)
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    #: What is known of values by the conditions that led here, with the number of assignments at that time.
+    #: What is known of values by the conditions that led here, with the number of changes at that time.
     narrowed: dict[Path, tuple[int, Type]] = field(default_factory=dict[Path, tuple[int, Type]])
-    assignments: dict[Symbol, int] = field(default_factory=dict[Symbol, int])
+    #: How often a variable was assigned, or a member of some name changed, so far.
+    assignments: dict[Symbol | str, int] = field(default_factory=dict[Symbol | str, int])
+    #: What pieces of the program may change, by the ids of their nodes; and what may change at any time.
+    effects: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]])
+    concurrent: Any = None
+    tools: list[Any] | None = None
     #: Warnings about unused variables, which a model may yet be shown.
     unread: list[Diagnostic] = field(default_factory=list[Diagnostic])
     shows_variables: bool = False

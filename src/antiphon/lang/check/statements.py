@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.check.iteration import is_private, item_type
 from antiphon.lang.check.names import model_name
-from antiphon.lang.check.narrowing import forget_variables, narrow
+from antiphon.lang.check.narrowing import narrow, run
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.types import (
@@ -115,12 +115,10 @@ def for_(c: Checker, node: For) -> bool:
         node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
     )
     symbol.until, symbol.is_global = node.body.end, False
-    before = c.narrowed
-    c.narrowed = forget_variables(c)
+    run(c, node.body)
     c.frame.loops.append(False)
     c.block(node.body, (symbol,))
     c.frame.loops.pop()
-    c.narrowed = before
     _check_mode(c, node.mode)
     return False
 
@@ -128,7 +126,8 @@ def for_(c: Checker, node: For) -> bool:
 def while_(c: Checker, node: While) -> bool:
     """`while …`; one that is always true and has no `break` is never left."""
     before = c.narrowed
-    c.narrowed = forget_variables(c)
+    run(c, node)
+    c.narrowed = dict(before)
     check_condition(c, node.condition, c.expr(node.condition))
     warn_constant(c, node.condition, unless=True)
     narrow(c, node.condition, True)
