@@ -165,6 +165,12 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("const a = parseJson('[1]')\nfunction add(b) { b.push(2) }\nadd(a)", "V0402"),
         ("const a = [3, 1]\nfunction order(b: number[]): number[] { return b.sort() }\nprint(order(a))", "V0402"),
         ("const a = [1]\na.push(2)", "V0402"),
+        ("const c = [1, 2]\nlet a: json[] = c\na.push('x')\nprint(c, a)", "V0402"),
+        ("const a = [1]\nlet b = a\nb.push(2)\nprint(a, b)", "V0402"),
+        ("const a = [{ n: 1 }]\nlet b = a[0]\nb.n = 2\nprint(a, b)", "V0402"),
+        ("const a = [1]\nlet b: number[] = []\nb = a\nb.push(2)\nprint(a, b)", "V0402"),
+        ("const j = parseJson('[1]')\nlet k = j\nk.push(2)\nprint(j, k)", "V0402"),
+        ("let a = args\na.push('x')\nprint(a)", "V0402"),
         ("function add(b: text[]) { b.push('x') }\nadd(args)", "V0402"),
     ],
     "known misuse": [
@@ -201,7 +207,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("print((2.5).toFixed(0.5))", "V0309"),
         ("let o = { a: 1, b: 'x' }\nlet k = 'a'\no[k] = true", "V0309"),
         ("let xs: number[] = [1]\nxs += ['a']\nprint(xs.sum())", "V0301"),
-        ("let xs: number[] = [1]\nxs += 5", "V0302"),
+        ("let xs: number[] = [1]\nxs += 5", "V0301"),
         ("let t = 'a'\nt[0] = 'b'", "V0403"),
     ],
 }
@@ -329,7 +335,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
     "sharing and copies": [
         (LISTS + "let a: json[] = ns.copy()\na.push('x')\nprint(ns.sum(), a)", '3 [1,2,"x"]'),
         (LISTS + "const a: json[] = ns\nprint(a)", "[1,2]"),
-        ("const c = [1, 2]\nlet a: json[] = c\na.push('x')\nprint(c, a)", '[1,2] [1,2,"x"]'),
         ("let a: json[] = [1, 2]\na.push('x')\nprint(a)", '[1,2,"x"]'),
         ("let a: (number | null)[] = [1, 2]\na.push(null)\nprint(a)", "[1,2,null]"),
         (LISTS + "function total(a: json[]): number { return a.length }\nprint(total(ns))", "2"),
@@ -338,15 +343,12 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (PERSON + "let r = p\nr.name = 'B'\nprint(p.name)", "B"),
         (LISTS + "let a = ns\na.push(3)\nprint(ns.sum())", "6"),
         (LISTS + "function add(a: number[]) { a.push(3) }\nadd(ns)\nprint(ns.sum())", "6"),
-        ("const a = [1]\nlet b = a\nb.push(2)\nprint(a, b)", "[1] [1,2]"),
         ("const a = [1]\nlet b = a.copy()\nb.push(2)\nprint(a, b)", "[1] [1,2]"),
-        ("const a = [{ n: 1 }]\nlet b = a[0]\nb.n = 2\nprint(a, b)", '[{"n":1}] {"n":2}'),
         (
             "const a = [{ n: 1 }]\nlet b: { n: number }[] = []\nfor x in a { b.push(x) }\nb[0].n = 2\nprint(a, b)",
             '[{"n":1}] [{"n":2}]',
         ),
         ("const a = { n: 1 }\nlet b = [a]\nb[0].n = 2\nprint(a, b)", '{"n":1} [{"n":2}]'),
-        ("const a = [1]\nlet b: number[] = []\nb = a\nb.push(2)\nprint(a, b)", "[1] [1,2]"),
         (
             "const a = [[1]]\nfunction get(): number[] { return a[0] }\nlet b = get()\nb.push(2)\nprint(a, b)",
             "[[1]] [1,2]",
@@ -364,8 +366,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
             "5 1",
         ),
         ("const a = { n: [1] }\nlet { n: number[] } = a\nn.push(2)\nprint(a, n)", '{"n":[1]} [1,2]'),
-        ("const j = parseJson('[1]')\nlet k = j\nk.push(2)\nprint(j, k)", "[1] [1,2]"),
-        ("let a = args\na.push('x')\nprint(a)", '["x"]'),
     ],
     "known types used well": [
         ("print([3, 1].sort(), ['b', 'a'].max(), [{ a: 2 }, { a: 1 }].sort('a')[0].a)", "[1,3] b 1"),

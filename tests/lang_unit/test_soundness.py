@@ -6,16 +6,12 @@ import pytest
 
 from tests.lang_unit.checking import codes
 from tests.lang_unit.harness import ran
-from tests.lang_unit.probes import ACCEPTED, REFUSED
+from tests.lang_unit.probes import ACCEPTED, REFUSED, STOPPED
 
 
 def _all(table: dict[str, list[tuple[str, str]]]) -> list[object]:
     return [
-        pytest.param(*each, id=f"{name} {at}")
-        for name, probes in table.items()
-        if name.startswith("n")
-        for at, each in enumerate(probes, 1)
-        if "ns +=" not in each[0] and "len(" not in each[0] and ".max()" not in each[0]
+        pytest.param(*each, id=f"{name} {at}") for name, probes in table.items() for at, each in enumerate(probes, 1)
     ]
 
 
@@ -30,3 +26,10 @@ def test_what_is_right_passes_and_runs(program: str, prints: str) -> None:
     gone = ran(program)
     assert gone.outcome.error is None, gone.outcome.error.message
     assert "\n".join(gone.prints) == prints
+
+
+@pytest.mark.parametrize(("program", "words"), STOPPED)
+def test_json_is_looked_at_wherever_it_goes_into_a_type(program: str, words: str) -> None:
+    assert [each for each in codes(program) if each < "V07"] == []
+    error = ran(program).error
+    assert (error.code, words in error.message) == ("V0902", True), error.message

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from antiphon.lang.check.effects import ITEMS, changed_by_index
+from antiphon.lang.check.fields import check_keyed_slot
 from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import assigned, changed, learn, narrowed_type
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
+from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -57,6 +59,8 @@ def _assign_name(c: Checker, node: Assign, target: Name) -> None:
         c.warn("V0706", f"`{target.name}` is assigned to itself", node)
     _note_assignment(c, symbol)
     assigned(c, symbol, _check_value(c, node, wanted, target.name))
+    if node.op == "=":
+        check_taken(c, node.value, symbol)
 
 
 def _note_assignment(c: Checker, symbol: Symbol) -> None:
@@ -72,6 +76,9 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
     target = node.target
     held = narrowed_type(c, target, wanted) if c.narrowed else wanted
     target.type = held = present(c, target, held)
+    if node.op == "+=" and isinstance(kind := operand(held), Array):
+        c.want(node.value, kind, name)
+        return held
     value = present(c, node.value, c.expr(node.value))
     result = combine(c, node.op[:-1], held, value, (node.start, node.end))
     if not assignable(result, wanted):
@@ -134,7 +141,10 @@ def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
             c.expr(target.index)
             c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
             return JSON
-        return item_slot(c, target, owner)
+        wanted = item_slot(c, target, owner)
+        if isinstance(kind := operand(owner), Object):
+            check_keyed_slot(c, target, kind)
+        return wanted
     where = target.name_start, target.name_start + len(target.name)
     if isinstance(owner, AI) and target.name in AI_NAMES:
         c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from itertools import islice
 
 from antiphon.lang.check.methods import BUILTINS
+from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import called, called_unknown
+from antiphon.lang.check.settling import check_arguments_shared
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.types import JSON, Callable, Type, plain
 from antiphon.lang.syntax.nodes import Call, Name
@@ -24,6 +26,9 @@ def call_name(c: Checker, node: Call, callee: Name) -> Type:
             _check_freely(c, node)
         else:
             check_arguments(c, node, callee.name, (callee.start, callee.end), type_.parameters, type_.required, type_)
+            check_arguments_shared(c, node, symbol, type_.parameters)
+        if symbol.kind == "builtin" and symbol.name == "len" and node.arguments:
+            check_length(c, node.arguments[0])
         called(c, symbol)
         return type_.returns
     called_unknown(c)
@@ -53,11 +58,13 @@ def check_arguments(
         message = f"`{name}` expects {_expected(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
     names = callable_.names if callable_ is not None else ()
+    # What a function does with its parameters is known later.
+    take = c.want if callable_ is None else c.fit
     for i, argument in enumerate(given):
         if i < len(types):
-            c.want(argument, types[i], names[i] if i < len(names) else name)
+            take(argument, types[i], names[i] if i < len(names) else name)
         elif variadic:
-            c.want(argument, types[-1], name)
+            take(argument, types[-1], name)
         else:
             c.expr(argument)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from antiphon.lang.check.functions import declare_function
 from antiphon.lang.check.narrowing import assigned
+from antiphon.lang.check.settling import check_shared, check_taken
 from antiphon.lang.check.state import HOISTED, Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -70,7 +71,7 @@ def let(c: Checker, node: Let) -> bool:
         type_ = c.expr(value)
         type_ = type_ if node.is_const else widen(type_)
     else:
-        c.want(value, declared, node.name)
+        (c.fit if node.is_const else c.want)(value, declared, node.name)
         type_ = AI(plain(declared)) if type(value) is Ask else declared
     if not node.is_const and plain(type_) is MODEL:
         hint = f"write `const {node.name} = …`"
@@ -83,6 +84,8 @@ def let(c: Checker, node: Let) -> bool:
     if node.exported:
         _export_constant(c, node, symbol)
     c.declare(symbol)
+    if value is not None and not node.is_const:
+        check_taken(c, value, symbol)
     if value is not None and declared is not None and may_be_null(declared) and value.type is not None:
         assigned(c, symbol, value.type)
     return False
@@ -200,6 +203,8 @@ def _check_taken_apart(c: Checker, node: Destructure, type_: Type, wanted: Objec
         c.report("V0408", message, node.value, "an AI call, json, a function that gives an object, or an object")
         return
     if assignable(kind, wanted):
+        if not node.is_const:
+            check_shared(c, node.value, kind, wanted)
         return
     if not isinstance(kind, Object):
         c.mismatch(node.value, kind, wanted, "")

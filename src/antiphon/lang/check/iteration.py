@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
+from antiphon.lang.check.sharing import constant_of, is_mutable
 from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Object, Type
+from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import Expr, root_symbol
 
 
@@ -21,6 +24,7 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
         c.report("V0305", message, node, f"write `{text}.value` or `{text}.toolCalls`")
         return JSON
     if kind is NUMBER or kind is JSON:
+        check_whole(c, node, "the number of rounds")
         return kind
     c.report("V0305", f"a `for` loop cannot go through `{general(kind)}`", node, _hint(c, node, kind))
     return JSON
@@ -33,6 +37,13 @@ def _hint(c: Checker, node: Expr, kind: Type) -> str:
     if isinstance(kind, Object):
         return f"go through its fields: `{text}.keys()`"
     return "arrays, ranges `a..b` and numbers can be gone through"
+
+
+def note_loop(c: Checker, node: Expr, symbol: Symbol) -> None:
+    """Take note that the variable of a loop holds parts of what it goes through."""
+    if is_mutable(symbol.type) and (constant := constant_of(node)) is not None:
+        symbol.source = constant
+        c.looped.append((node, symbol))
 
 
 def is_private(node: Expr) -> bool:

@@ -7,7 +7,9 @@ from typing import Any
 
 from antiphon.lang.check.calls import call_name, check_arguments
 from antiphon.lang.check.effects import ITEMS, changed_by_index
+from antiphon.lang.check.fields import keyed_type, method_type
 from antiphon.lang.check.methods import ARRAY_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
+from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
@@ -25,18 +27,15 @@ from antiphon.lang.check.types import (
     Callable,
     Object,
     Type,
-    assignable,
-    join,
     plain,
 )
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Member, Name, NumberLit, Slice, TextLit
+from antiphon.lang.check.whole import check_whole
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Member, Name, NumberLit, Slice
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
 _METHOD = Callable((), 0, JSON, unchecked=True)
 _MUTATING = frozenset(n for table in (ARRAY_METHODS, OBJECT_METHODS) for n, m in table.items() if m.mutates)
-#: Of objects with more fields it is not worked out what they have in common.
-_FEW_FIELDS = 12
 
 
 def postfix(c: Checker, node: Member | Index | Slice | Call, _: Type | None) -> Type:
@@ -106,11 +105,12 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
     if isinstance(kind, Array) or kind is TEXT:
         if wanted is not NUMBER and wanted is not JSON:
             c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index)
+        check_whole(c, node.index, "an index")
         return kind.item if isinstance(kind, Array) else TEXT
     if isinstance(kind, Object):
         if wanted is not TEXT and wanted is not JSON:
             c.report("V0309", f"an object is indexed by text, found `{shown(wanted)}`", node.index)
-        return _field_type(node, kind)
+        return keyed_type(c, node, kind)
     c.report("V0309", f"`{general(type_)}` has no items", node.object, "arrays, text, objects and json can be indexed")
     return JSON
 
@@ -124,6 +124,7 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
         bound = c.expr(each)
         if operand(bound) not in (NUMBER, JSON) and bound is not NULL:
             c.report("V0309", f"the bounds of a slice are numbers, found `{general(bound)}`", each)
+        check_whole(c, each, "the bound of a slice")
     if isinstance(node.step, NumberLit) and node.step.value == 0:
         c.report("V0309", "the step of a slice cannot be 0", node.step)
     kind = operand(type_)
@@ -191,9 +192,9 @@ def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver
     types = tuple(signature_type(each, receiver) for each in method.parameters)
     where = node.name_start, node.name_start + len(node.name)
     check_arguments(c, call, node.name, where, types, method.required)
-    if node.name == "sum" and isinstance(receiver, Array) and not assignable(receiver.item, NUMBER):
-        c.report("V0302", f"`sum` adds numbers, found `{shown(receiver)}`", where)
-    return signature_type(method.returns, receiver)
+    check_method(c, call, node, receiver)
+    known = method_type(c, call, node, receiver) if isinstance(receiver, Object) else None
+    return signature_type(method.returns, receiver) if known is None else known
 
 
 def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dict[str, Method]) -> None:
@@ -235,16 +236,3 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         hint = fields_of(kind)
     what = "field" if isinstance(kind, Object) else "member"
     c.report("V0306", f"`{general(type_)}` has no {what} `{node.name}`", where, hint)
-
-
-def _field_type(node: Index, kind: Object) -> Type:
-    if isinstance(node.index, TextLit) and len(node.index.parts) == 1 and isinstance(node.index.parts[0], str):
-        field = kind.fields.get(node.index.parts[0])
-        return field.read if field is not None else JSON
-    if not 0 < len(kind.fields) <= _FEW_FIELDS:
-        return JSON
-    types = [each.read for each in kind.fields.values()]
-    found = types[0]
-    for each in types[1:]:
-        found = join(found, each)
-    return found

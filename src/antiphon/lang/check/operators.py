@@ -26,6 +26,7 @@ from antiphon.lang.check.types import (
     plain,
     without_null,
 )
+from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Node, Range, Unary
 
 
@@ -111,6 +112,7 @@ def range_(c: Checker, node: Range, _: Type | None) -> Type:
         type_ = present(c, each, c.expr(each))
         if operand(type_) not in (NUMBER, JSON):
             c.report("V0302", f"a range goes from number to number, found `{general(type_)}`", each)
+        check_whole(c, each, "the end of a range")
     return _NUMBERS
 
 

@@ -16,6 +16,7 @@ from antiphon.lang.check.types import (
     TEXT,
     Literal,
     Object,
+    Simple,
     Type,
     Union,
     assignable,
@@ -52,6 +53,8 @@ STATEMENTS: dict[type, StatementRule] = {}
 MOST_SUGGESTIONS = 100
 #: Declared in the whole block, so never out of reach.
 HOISTED: frozenset[type] = frozenset((Function, TypeDecl))
+#: Types whose values cannot change.
+_SCALAR = frozenset((Simple, Literal))
 #: A narrowed value: the variable, and the members and items after it; an item may be that at a variable.
 Path = tuple[Symbol, tuple[str | int | Symbol, ...]]
 
@@ -92,6 +95,10 @@ class Checker:
     effects: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]])
     concurrent: Any = None
     tools: list[Any] | None = None
+    #: Values that can change: handed to functions, gone through, and taken from constants.
+    handed: list[tuple[Expr, Symbol, int, Type]] = field(default_factory=list[tuple[Expr, Symbol, int, Type]])
+    looped: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
+    taken: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
     #: Warnings about unused variables, which a model may yet be shown.
     unread: list[Diagnostic] = field(default_factory=list[Diagnostic])
     shows_variables: bool = False
@@ -124,7 +131,16 @@ class Checker:
         return type_
 
     def want(self, node: Expr, wanted: Type, name: str) -> Type:
-        """The type of an expression that must fit a place; `name` is what the place is called."""
+        """The type of an expression that must fit a place, which has its value then; `name` is what it is called."""
+        type_ = self.fit(node, wanted, name)
+        if type_ is not wanted and type(type_) not in _SCALAR:
+            from antiphon.lang.check.settling import check_shared
+
+            check_shared(self, node, type_, wanted)
+        return type_
+
+    def fit(self, node: Expr, wanted: Type, name: str) -> Type:
+        """The type of an expression whose value must fit a place, which takes a copy of it or only reads it."""
         type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
         if type_ is not wanted and not assignable(type_, wanted):
             self.mismatch(node, type_, wanted, name)

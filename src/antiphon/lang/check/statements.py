@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.iteration import is_private, item_type
+from antiphon.lang.check.iteration import is_private, item_type, note_loop
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import narrow, run
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
@@ -115,6 +115,7 @@ def for_(c: Checker, node: For) -> bool:
         node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
     )
     symbol.until, symbol.is_global = node.body.end, False
+    note_loop(c, node.iterable, symbol)
     run(c, node.body)
     c.frame.loops.append(False)
     c.block(node.body, (symbol,))

@@ -26,11 +26,16 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
     if node.is_async and node.value is not None:
         value = _started(c, node.value, symbol.type)
     else:
-        value = emit.constant(None, place) if node.value is None else c.cast(node.value, symbol.type)
+        value = emit.constant(None, place) if node.value is None else _value(c, node.value, symbol, node.is_const)
         if symbol.is_global:
             value = _input(c, symbol, value, place)
         value = _kept(value, symbol.type, node.is_const, place)
     return sealed(symbol.is_private and node.value is not None, [c.bind(symbol, value, place)], place)
+
+
+def _value(c: Compiler, node: n.Expr, symbol: Symbol, is_const: bool) -> ast.expr:
+    # What a constant has is frozen, which copies it.
+    return c.lend(node, symbol.type) if is_const else c.cast(node, symbol.type, symbol)
 
 
 def sealed(is_private: bool, body: list[ast.stmt], place: Place) -> list[ast.stmt]:
@@ -107,7 +112,7 @@ def destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
     if node.is_async and isinstance(node.value, n.Ask):
         value = emit.call("_vwait", [emit.runtime("start_ask", ask_arguments(c, node.value), place)], place)
     else:
-        value = c.cast(node.value, node.pattern.type)
+        value = (c.lend if node.is_const else c.cast)(node.value, node.pattern.type)
     out = sealed(bool(hidden), [emit.assign(name, emit.call("_vunwrap", [value], place), place)], place)
     bindings = _fields(c, node.pattern, name, node.is_const, out)
     # Everything is taken out before anything is assigned: failure assigns nothing.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
+from antiphon.lang.check.aliases import parameter_of
 from antiphon.lang.check.methods import methods_of, signature_type
+from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, NUMBER, TEXT, Array, Object, Simple, Type, base
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, NUMBER, TEXT, Array, Object, Simple, Type, base, nullable
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
@@ -91,7 +93,11 @@ def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Pl
     if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
         test, value = is_a(c, value, "_vlist", place)
         return emit.either(test, emit.item(value, key, place), emit.call("_vitem", [value, key], place), place)
-    return emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    found = emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    kind = base(type_)
+    if not isinstance(kind, Object):
+        return found
+    return _of_fields(c, found, kind, nullable(type_of(node)) if lenient else type_of(node), place)
 
 
 def whole(c: Compiler, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:
@@ -122,14 +128,36 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
     type_, name = type_of(callee.object), callee.name
     known = methods_of(type_)
     if known is None or name not in known:
-        return _dynamic_method(c, name, value, [c.expr(each) for each in node.arguments], place)
+        return _dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
     if isinstance(type_, AI):
         value, type_ = emit.call("_vunwrap", [value], place), type_.inner
     kind = base(type_)
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     direct = _direct_method(kind, name, value, arguments, place)
-    return direct or emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
+    if direct is not None:
+        return direct
+    called = emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
+    looks = isinstance(kind, Object) and name in ("values", "entries", "get")
+    return _of_fields(c, called, cast(Object, kind), type_of(node), place) if looks else called
+
+
+def _of_fields(c: Compiler, value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:
+    """What fields give that only the running program names. An object may have more than its type says."""
+    if any(is_mutable(each.type) for each in kind.fields.values()) and not _is_typed(type_):
+        return emit.call("_vcopy", [value], place)
+    return value if type_ == JSON else emit.call("_vfits", [value, emit.name(c.code.type_name(type_), place)], place)
+
+
+def _is_typed(type_: Type) -> bool:
+    """Whether what a method gives of the fields is of a known type."""
+    if isinstance(type_, Array):
+        return _is_typed(type_.item)
+    return _is_typed(type_.fields["value"].type) if _is_entry(type_) else type_ != JSON
+
+
+def _is_entry(type_: Type) -> TypeGuard[Object]:
+    return isinstance(type_, Object) and not type_.name and [*type_.fields] == ["key", "value"]
 
 
 def _dynamic_method(c: Compiler, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr:
@@ -172,7 +200,12 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         if signature.variadic:
             wanted += [signature.parameters[-1]] * (len(node.arguments) - len(wanted))
     wanted += [None] * (len(node.arguments) - len(wanted))
-    arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    # What is built in keeps nothing, and Python gets copies.
+    lends = symbol.kind in ("builtin", "import")
+    arguments = [
+        c.lend(each, type_) if lends else c.cast(each, type_, parameter_of(symbol, at))
+        for at, (each, type_) in enumerate(zip(node.arguments, wanted, strict=False))
+    ]
     value = _call_symbol(c, symbol, arguments, place)
     if symbol.kind == "import" and signature is not None:
         # What a function of Python is annotated with is a promise, not a fact.

@@ -31,6 +31,7 @@ class FunctionScope:
         self.outside: set[str] = set()
         self.returns: Type | None = None
         self.collects = ""
+        self.yields: Type | None = None
 
     def named(self, name: str) -> str:
         """A Python name for a variable that hides no other."""
