@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test browser lint bench docs clean
+.PHONY: help demo test browser lint bench docs dist constraints audit clean
 
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sort
@@ -43,18 +43,31 @@ bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 docs: $(VENV)/.ready-test ## The documentation as a site
 	$(BIN)/zensical build --clean
 
+dist: $(VENV)/.ready-test ## A wheel and an sdist, in dist/
+	rm -rf dist
+	$(BIN)/hatchling build
+
+# For every system and Python at once, which pip-compile cannot do.
+constraints: $(VENV)/.ready-test ## Pin all that antiphon needs anew, with hashes, in constraints.txt
+	$(BIN)/python -m pip install -q --disable-pip-version-check uv
+	$(BIN)/uv pip compile -q pyproject.toml --all-extras --universal --python-version 3.11 --upgrade \
+		--generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links -o constraints.txt
+
+audit: ## Look for known faults in what constraints.txt names, where a database of them can be reached
+	@$(PYTHON) .ci/audit.py
+
 $(VENV)/.ready: pyproject.toml Makefile
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing antiphon into $(VENV) ..."
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' 'pytest>=8.4'
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -e '.[all]' 'pytest>=8.4'
 	@touch $@
 
 $(VENV)/.ready-test: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "Installing what the tests need into $(VENV) ..."
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -U 'pip>=25.1'
-	@$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[all]' --group test
+	@$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -e '.[all]' --group test
 	@touch $@ $(VENV)/.ready
 
 clean: ## Remove what was made
-	rm -rf $(VENV) .venv-bench build dist .cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-bench .venv-audit build dist .cache .pytest_cache .ruff_cache .hypothesis

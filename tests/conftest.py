@@ -18,15 +18,15 @@ from tests import postgres_server
 settings.register_profile("antiphon", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("antiphon")
 
-# Keys and settings of whoever runs the tests are none of their business.
-os.environ["XDG_CONFIG_HOME"] = os.path.join(os.path.dirname(__file__), "no-such-directory")
-
 # What they do is written down elsewhere, and removed.
 _data = tempfile.mkdtemp(prefix="antiphon-tests-")
 _own = os.getpid()
 # A child that was forked ends too, and what it was forked from still needs it.
 atexit.register(lambda: shutil.rmtree(_data, ignore_errors=True) if os.getpid() == _own else None)
 os.environ["XDG_DATA_HOME"] = _data
+# Keys and settings of whoever runs the tests are none of their business. A browser would make the directory, so it is
+# one that goes with the rest.
+os.environ["XDG_CONFIG_HOME"] = os.path.join(_data, "no-such-directory")
 
 # Programs that tests start are to be of the tree that is tested, whichever one is installed.
 os.environ["PYTHONPATH"] = os.pathsep.join(

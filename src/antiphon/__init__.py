@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from antiphon.tools import ToolContext, tool
     from antiphon.wire import Reply
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "AIResult": "antiphon.session",

@@ -33,6 +33,7 @@ _CONDITIONS = {
     "field_type": lambda text: not text.startswith("{"),
     "returned": lambda text: text[0] not in "|-(",
     "target": lambda text: not text.startswith("{"),
+    "lambda_value": lambda text: not text.startswith("{"),
     "expression_statement": lambda text: not text.startswith("{"),
     "TEXT": lambda text: text[0] == "`" or not re.search(r"[\r\n]", text),
     "ESCAPE": lambda text: not text.startswith("\\u") or _is_character(text),

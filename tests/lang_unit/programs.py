@@ -226,7 +226,20 @@ class Writer:
             return self.random.choice(simple)()
         self.budget -= 1
         deeper = (self._parenthesis, self._array, self.object, self._ask, self._human, self.python, self._gathering)
+        deeper += (self._lambda,)
         return self.random.choice(deeper)(depth - 1)
+
+    def _lambda(self, depth: int) -> str:
+        # In brackets, so that what follows is not a part of it.
+        def parameter() -> str:
+            return self.name() + (f"{self.space()}:{self.space()}{self.type(1)}" if self.chance(0.3) else "")
+
+        def inner() -> str:
+            head = self.name() if self.chance(0.5) else self.listed("(", ")", parameter)
+            body = self.block(min(depth, 1)) if self.chance(0.3) and self.loops < 8 else f"({self.expression(depth)})"
+            return f"{head}{self.space()}=>{self.loose()}{body}"
+
+        return f"({self.inside(inner)})"
 
     def _constant(self) -> str:
         return self.random.choice(("true", "false", "null"))
@@ -297,7 +310,7 @@ class Writer:
         return out
 
     def _single_type(self, depth: int) -> str:
-        kind = self.random.randrange(8 if depth > 0 else 5)
+        kind = self.random.randrange(10 if depth > 0 else 5)
         if kind < 3:
             out = self.random.choice(PLAIN_TYPES)
         elif kind == 3:
@@ -306,6 +319,15 @@ class Writer:
             out = self.random.choice(("3", "-1.5", "- 2", "true", "false"))
         elif kind < 7:
             out = self.object_type(depth - 1)
+        elif kind == 7:
+            out = self.inside(
+                lambda: (
+                    f"{{{self.gap()}[{self.gap()}text ]{self.gap()}:{self.gap()}{self.type(depth - 1)}{self.gap()}}}"
+                )
+            )
+        elif kind == 8:
+            types = self.listed("(", ")", lambda: self.type(depth - 1))
+            return f"({self.inside(lambda: types + self.space() + '=>' + self.loose() + self.type(depth - 1))})"
         else:
             return f"({self.inside(lambda: self.gap() + self.type(depth - 1) + self.gap())})[]"
         return out + ("[]" if self.chance(0.2) and kind != 3 else "")
@@ -462,7 +484,8 @@ class Writer:
         )
 
     def _for(self, depth: int) -> str:
-        head = f"for{self.apart()}{self.name()}{self.apart()}in{self.apart()}{self._condition(2)}{self.space()}"
+        value = f"{self.space()},{self.space()}{self.name()}" if self.chance(0.2) else ""
+        head = f"for{self.apart()}{self.name()}{value}{self.apart()}in{self.apart()}{self._condition(2)}{self.space()}"
         return head + self._loop_body(depth, False) + self._mode()
 
     def _while(self, depth: int) -> str:

@@ -257,7 +257,7 @@ def test_returns_is_checked_when_only_the_run_can_know():
         ("let input = { a: 1 }\nprint(input.a)\ninput.a = 2", []),
         ("input x: text = 'a' + 'b'\nprint(x)", ["V0421"]),
         ("const y = 'a'\ninput x: text = y\nprint(x)", ["V0421"]),
-        ("input x: text = '{now}'", ["V0421", "V0204"]),
+        ("input x: text = '{now}'", ["V0421", "V0342"]),
         ("input x: number[] = [1, -2]\nprint(x)", []),
         ("input x: { a: text } = { a: '1' }\nprint(x)", []),
         ("input x: { a: text } = { a: 1 }\nprint(x)", ["V0301"]),

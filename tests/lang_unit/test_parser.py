@@ -200,7 +200,7 @@ V0109|let a = b?.c
 V0109|let a = b && c
 V0109|let a = b || c
 V0109|let a = !b
-V0109|let a = x => x
+V0140|let a = 3 => x
 V0110|if a { } elif b { } else { }
 V0110|if a { }\\nelseif b { }
 V0110|var x = 1

@@ -420,3 +420,10 @@ def test_errors_of_python_that_cannot_tell_what_they_are_get_a_message():
     block = "class E(ValueError):\n      def __str__(self): raise ValueError('no')\n  raise E()"
     error = ran(f"print(py() {{\n  {block}\n}})").error
     assert (error.code, error.message) == ("V0915", "Python code failed: E")
+
+
+@pytest.mark.parametrize("name", ["x\ud800", "x\0", "x" * 5000, "x/" * 3000 + "x"])
+@pytest.mark.parametrize("kind", [".vibe", ".py"])
+def test_a_path_that_no_file_can_have_is_no_module(name: str, kind: str):
+    with pytest.raises(ProgramErrors, match="no module with such a name"):
+        loads(f'import {{ a }} from "./{name}{kind}"\nprint(a)')

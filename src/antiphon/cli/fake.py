@@ -21,10 +21,13 @@ def fake(port: int, host: str, script: str | None) -> None:
     They answer from a script, or by echo, and reject what the real ones reject, in the same words.
     """
     from antiphon.fakes import Fake, load_script
+    from antiphon.fakes.fake import missing
 
     app = Fake(load_script(script) if script else ()).app
-    import uvicorn
-
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise missing(error) from None
     try:
         listener = socket.create_server((host, port))
     except OSError as error:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Generator, Iterable
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +16,7 @@ from antiphon.cli import programs
 from antiphon.cli.completing import MODEL
 from antiphon.cli.detaching import check_detaching, hand_over_rows
 from antiphon.cli.run import check_trust, finite, load_program
+from antiphon.cli.talk.printing import is_terminal
 from antiphon.runs.begun import Begun, sources_of
 
 if TYPE_CHECKING:
@@ -141,14 +142,24 @@ class Hosts:
 
 
 def _print_results(journal: Journal, id: str, results: Generator[RowResult], seen: set[str]) -> None:
-    from antiphon.cli.rowing import Rowing
-
     ((count,),) = journal.read("SELECT count(*) FROM runs WHERE parent = ? AND kind = 'row'", (id,))
-    with Rowing(count) as progress, closing(results):
+    with _shown(count) as advance, closing(results):
         for result in results:
             seen.add(result.outcome)
-            progress.advance(result)
+            advance(result)
             _print_line(result)
+
+
+@contextmanager
+def _shown(count: int) -> Generator[Callable[[RowResult], object]]:
+    """Takes each row that is over, and shows how far they are where somebody looks."""
+    if not is_terminal(sys.stderr):
+        yield lambda _: None
+        return
+    from antiphon.cli.rowing import Rowing
+
+    with Rowing(count) as shown:
+        yield shown.advance
 
 
 def _print_line(result: RowResult) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from antiphon._extras import price_hint
 from antiphon._printable import printable
 from antiphon.cli.colours import echo_json
 from antiphon.cli.completing import MODEL
@@ -311,4 +312,7 @@ def _introduce(begun: Team, models: Mapping[str, Model]) -> None:
         tell(f"tests: {settings.command}" + ("" if settings.sandbox else ", with all that you may do"))
     tell(f"limits: {allowed(settings)}")
     if unknown := without_price(models):
-        tell(f"the price of {', '.join(unknown)} is not known: no limit in dollars holds for it, but that in requests")
+        tell(
+            f"the price of {', '.join(unknown)} is not known{price_hint()}: no limit in dollars holds for it,"
+            " but that in requests"
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 
+from antiphon._extras import price_hint
 from antiphon.effects.door import Step
 from antiphon.effects.values import Answered, AskModel, Outcome
 from antiphon.errors import AntiphonError
@@ -11,6 +12,13 @@ from antiphon.errors import AntiphonError
 
 class OverBudget(AntiphonError):
     """A request that is not sent, because what all requests together may use is used up."""
+
+
+def reached(limit: float, cost: float | None) -> str:
+    """Why nothing more is asked for, where a limit in US dollars is reached, or nobody can tell whether it is."""
+    if cost is None:
+        return f"the limit of ${limit:g} cannot be kept: the cost of a model is not known{price_hint()}"
+    return f"the limit of ${limit:g} is reached"
 
 
 class Budget:
@@ -31,8 +39,7 @@ class Budget:
             if self._max_turns is not None and self.requests >= self._max_turns:
                 raise OverBudget(f"the limit of {self._max_turns} requests is reached")
             if self._max_cost is not None and (self.cost is None or self.cost >= self._max_cost):
-                known = "is reached" if self.cost is not None else "cannot be kept: the cost of a model is not known"
-                raise OverBudget(f"the limit of ${self._max_cost:g} {known}")
+                raise OverBudget(reached(self._max_cost, self.cost))
             self.requests += 1
 
     def after(self, step: Step, outcome: Outcome) -> None:

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from antiphon._extras import lacking
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError
 from antiphon.fakes.script import Received, Script, Step, Steps
 
@@ -53,8 +54,8 @@ class Fake:
         """The ASGI application, for `httpx2.ASGITransport` or a server of your own."""
         try:
             from antiphon.fakes.app import Desk
-        except ModuleNotFoundError as error:
-            raise _not_installed(error) from error
+        except ImportError as error:
+            raise missing(error) from None
         from antiphon.fakes.speaker import Memory
 
         return Desk(self._script, self.requests, Memory(self._bind_thinking)).app()
@@ -84,8 +85,8 @@ class Fake:
             app = self.app
             try:
                 from antiphon.fakes.server import Service
-            except ModuleNotFoundError as error:
-                raise _not_installed(error) from error
+            except ImportError as error:
+                raise missing(error) from None
             self._service = Service(app)
         return self
 
@@ -97,5 +98,6 @@ class Fake:
             self._service = None
 
 
-def _not_installed(error: ModuleNotFoundError) -> ConfigurationError:
-    return ConfigurationError(f"fakes need `{error.name}`: pip install 'antiphon[fakes]'")
+def missing(error: ImportError) -> ConfigurationError:
+    """What is said where the libraries of the fakes are not installed."""
+    return ConfigurationError(lacking("fakes need", "fakes", error))

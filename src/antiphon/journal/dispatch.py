@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from antiphon._extras import lacking
 from antiphon.errors import NotReadyError, StoreError
 from antiphon.journal import queue
 from antiphon.journal.metrics import Metrics, measure
@@ -75,10 +76,10 @@ class Dispatcher:
         database = Postgres(self._url)
         try:
             queue.install(database)
-        except ModuleNotFoundError as error:
+        except ImportError as error:
             raise _missing(error) from None
         return database
 
 
 def _missing(error: ImportError) -> StoreError:
-    return StoreError(f"workers need `{(error.name or '').partition('.')[0]}`: pip install 'antiphon[postgres]'")
+    return StoreError(lacking("workers need", "postgres", error))

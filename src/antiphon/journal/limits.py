@@ -9,6 +9,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from antiphon.effects import Answered, AskModel, Outcome, OverBudget, Step, at, place
+from antiphon.effects.budget import reached
 from antiphon.errors import NotReadyError, Unsettled
 from antiphon.journal.entries import LONG_SLEEP
 from antiphon.journal.looking import local_time
@@ -102,9 +103,7 @@ class BatchBudget:
     def reached(self) -> str:
         """Why nothing more is asked for; nothing, as long as something may be."""
         cost = self._database.write(self._cost)
-        if cost is None:
-            return f"the limit of ${self._limit:g} cannot be kept: the cost of a model is not known"
-        return f"the limit of ${self._limit:g} is reached" if cost >= self._limit else ""
+        return reached(self._limit, cost) if cost is None or cost >= self._limit else ""
 
     def before(self, step: Step) -> None:
         """Refuse a request where no more may be spent."""

@@ -11,6 +11,7 @@ from functools import lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from antiphon._extras import lacking
 from antiphon.errors import StoreError, StoreUnreachable
 from antiphon.store.schema import AT, RUNS
 
@@ -317,8 +318,8 @@ class Postgres:
 def _driver() -> Any:
     try:
         import psycopg
-    except ImportError:
-        raise StoreError("a journal in PostgreSQL needs `psycopg`: pip install 'antiphon[postgres]'") from None
+    except ImportError as error:
+        raise StoreError(lacking("a journal in PostgreSQL needs", "postgres", error)) from None
     return psycopg
 
 

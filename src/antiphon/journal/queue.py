@@ -65,8 +65,8 @@ def install(database: Postgres) -> None:
             return True
         if last is not None and last > known[-1]:
             raise StoreError(
-                f"the queue in {database.name} was made by a newer release of Procrastinate ({last});"
-                " update it: pip install -U 'antiphon[postgres]'"
+                f"the queue in {database.name} was made by a newer release of Procrastinate ({last}),"
+                " and the one here is too old for it: update `procrastinate`"
             )
         step = known[-1] if last is None else next(each for each in known if each > last)
         text = (files / "schema.sql" if last is None else files / "migrations" / step).read_text("utf-8")

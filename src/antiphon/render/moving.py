@@ -184,6 +184,9 @@ class _Above(TextIOBase):
         self.rest = ""
 
     def write(self, text: str, /) -> int:
+        if not isinstance(text, str):
+            # click tries this to find out what it has before it.
+            raise TypeError(f"a terminal takes text, not {type(text).__name__}")
         whole, end, self.rest = f"{self.rest}{text}".rpartition("\n")
         if end:
             self._put(whole + end)

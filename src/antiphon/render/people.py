@@ -14,7 +14,6 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
-from difflib import SequenceMatcher
 from typing import IO
 
 from rich.text import Text
@@ -26,14 +25,17 @@ from antiphon.render.context import console
 from antiphon.render.safe import safe, safe_line
 from antiphon.session import Question
 from antiphon.session.people import is_asked_no_more
+from antiphon.tools import Before
+from antiphon.views.differences import AROUND, changes
 
 #: Lines of a call that are shown at once, and of each page of one that is longer.
 MOST_LINES = 30
 _PAGE = 100
 _LONGEST_QUESTION = 8_000
-#: How tools call a text and what is to stand in its place; longer ones are not compared line by line.
+#: How tools call a text and what is to stand in its place.
 _CHANGES = (("old", "new"), ("old_string", "new_string"), ("old_str", "new_str"), ("oldText", "newText"))
-_COMPARED = 2_000
+#: Of more lines of a file than this that stay as they are, only the first and the last are shown.
+_STAY = 2 * AROUND + 2
 _YES, _ALWAYS, _NO, _ALL = ("y", "yes"), ("a", "always"), ("", "n", "no"), ("s", "show")
 
 
@@ -70,7 +72,7 @@ class Person:
         return self._line(f"{safe_line(question)} [y]es, [n]o: ").strip().lower() in _YES
 
     def _decision(self, question: Question, call: ToolCall) -> Said:
-        lines = call_lines(call, shutil.get_terminal_size().columns)
+        lines = call_lines(call, shutil.get_terminal_size().columns, question.before)
         short, hidden = shortened(lines)
         for_whom = f" (for: {safe_line(question.who)[:120]})" if question.who else ""
         self._show(_joined([Text(f"\nMay `{safe_line(call.name)}` run?{for_whom}", "bold"), *short]))
@@ -117,17 +119,19 @@ def _paged(line: Callable[[str], str], show: Callable[[Text], None], lines: list
     return True
 
 
-def call_lines(call: ToolCall, width: int) -> list[Text]:
+def call_lines(call: ToolCall, width: int, standing: Before | None = None) -> list[Text]:
     """The arguments of a call in lines that fit, with everything in them that an eye would miss written out.
 
     Each is behind a bar: what the terminal would fold could pass for a line of ours. Of a text and what is to stand in
-    its place, all lines are there, in order, as those of a change.
+    its place, all lines are there, in order, as those of a change; of what is `standing` in a file, those that change.
     """
     lines: list[tuple[str, str]] = []
     before, after = next((pair for pair in _CHANGES if all(_is_text(call, name) for name in pair)), ("", ""))
     for name, value in call.arguments.items():
         if name == before:
             lines += [(f"{before} -> {after}:", ""), *_changed(str(value), str(call.arguments[after]))]
+        elif standing is not None and name == standing.argument and isinstance(value, str):
+            lines += [(f"{name} ({standing.note}):", ""), *_changed(standing.text, value, _STAY)]
         elif name != after:
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             head, *more = visible(text).split("\n")
@@ -142,18 +146,23 @@ def _is_text(call: ToolCall, name: str) -> bool:
     return isinstance(call.arguments.get(name), str)
 
 
-def _changed(before: str, after: str) -> list[tuple[str, str]]:
-    """All lines of both, those that only one has with a sign."""
-    old, new = visible(before).split("\n"), visible(after).split("\n")
-    if len(old) + len(new) > _COMPARED:
-        return [*((f"- {each}", "red") for each in old), *((f"+ {each}", "green") for each in new)]
+def _changed(before: str, after: str, most: int | None = None) -> list[tuple[str, str]]:
+    """All lines of both, those that only one has with a sign; of more than `most` that stay, those near to changes."""
+    if after.endswith("\n") and (not before or before.endswith("\n")):
+        before, after = before.removesuffix("\n"), after.removesuffix("\n")
+    old, new = (each.split("\n") if each else [] for each in (before, after))
     lines: list[tuple[str, str]] = []
-    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if kind == "equal":
-            lines += [(f"  {each}", "") for each in old[start:end]]
-        else:
-            lines += [(f"- {each}", "red") for each in old[start:end]]
-            lines += [(f"+ {each}", "green") for each in new[first:last]]
+    found = changes(old, new)
+    for number, (same, start, end, first, last) in enumerate(found):
+        if not same:
+            lines += [(f"- {visible(each)}", "red") for each in old[start:end]]
+            lines += [(f"+ {visible(each)}", "green") for each in new[first:last]]
+            continue
+        stay = [(f"  {visible(each)}", "") for each in old[start:end]]
+        if most is not None and len(stay) > most:
+            head, tail = (AROUND * (number > 0), AROUND * (number < len(found) - 1))
+            stay[head : len(stay) - tail] = [(f"  [{len(stay) - head - tail:,} lines as they are]", "dim")]
+        lines += stay
     return lines
 
 

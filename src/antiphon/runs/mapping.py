@@ -12,7 +12,7 @@ from os import PathLike
 from typing import Any
 
 from antiphon._shape import arr, obj
-from antiphon.effects.budget import Budget
+from antiphon.effects.budget import Budget, reached
 from antiphon.effects.door import Performer
 from antiphon.effects.written import decoded
 from antiphon.journal import Journal, RunEntry, Running
@@ -154,7 +154,7 @@ class Batch:
     def _reached(self) -> str:
         """Why no row is begun any more; nothing, as long as one may be."""
         cost, most = self._budget.cost, self._max_cost
-        return "" if most is None or (cost is not None and cost < most) else f"the limit of ${most:g} is reached"
+        return "" if most is None or (cost is not None and cost < most) else reached(most, cost)
 
     def _run(self, row: RunEntry) -> RowResult:
         """Carry out one row, from where it was left."""

@@ -9,7 +9,7 @@ from antiphon.effects.values import Said
 from antiphon.errors import NotReadyError
 from antiphon.session.people import Question, check_kind
 from antiphon.session.settings import Settings
-from antiphon.tools.approval import Standing, standing
+from antiphon.tools.approval import standing
 from antiphon.tools.execution import failure
 
 #: What a model reads as the result of a call that asked a person.
@@ -41,13 +41,15 @@ def open_questions(conversation: Conversation, settings: Settings) -> tuple[Ques
     """What people are asked about the open calls of a conversation."""
     calls = {call.id: call for call in conversation.open_calls}
     asked = [(calls[id], each) for id, each in conversation.questions.items() if not each.allowed]
-    return tuple(
-        Question(call.id, each.kind, each.text, call=call, always=_always(call, each, settings)) for call, each in asked
-    )
+    return tuple(_question(call, each, settings) for call, each in asked)
 
 
-def _always(call: ToolCall, asked: OpenQuestion, settings: Settings) -> Standing | None:
-    return standing(call, settings.tools.get(call.name)) if asked.kind == "approval" else None
+def _question(call: ToolCall, asked: OpenQuestion, settings: Settings) -> Question:
+    if asked.kind != "approval":
+        return Question(call.id, asked.kind, asked.text, call=call)
+    tool = settings.tools.get(call.name)
+    before = tool.before(call.arguments) if tool and tool.before else None
+    return Question(call.id, asked.kind, asked.text, call=call, always=standing(call, tool), before=before)
 
 
 def asked_result(call: ToolCall, question: str, answer: str) -> ToolResult:

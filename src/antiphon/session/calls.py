@@ -22,7 +22,7 @@ from antiphon.session.people import ALLOWED, FORBIDDEN, Once, Question, decided,
 from antiphon.session.run import Run
 from antiphon.session.settings import Settings
 from antiphon.session.spent import Spent
-from antiphon.tools import Finish, Pause, Tool, ToolCallRecord, execute
+from antiphon.tools import Before, Finish, Pause, Tool, ToolCallRecord, execute
 from antiphon.tools.approval import Standing, standing
 from antiphon.tools.execution import failure, record
 
@@ -151,7 +151,8 @@ class Calls:
     async def _approval(self, call: ToolCall, tool: Tool) -> Said | None:
         text = f"May `{call.name}` run with {call.arguments_json}?"
         ask_once = once(self._settings.policy, call, tool)
-        said = await self._consulted(call, "approval", text, standing(call, tool), ask_once)
+        before = tool.before and tool.before(call.arguments)
+        said = await self._consulted(call, "approval", text, standing(call, tool), ask_once, before)
         if said is not None:
             # Also where it was said before, and is only heard now.
             ask_once.keep(said)
@@ -172,10 +173,11 @@ class Calls:
         text: str,
         always: Standing | None = None,
         ask_once: Once | None = None,
+        before: Before | None = None,
     ) -> Said | None:
         """What a person says; nothing, where nobody is there: then the conversation keeps the question."""
         run = self._run
-        question = Question(call.id, kind, text, run.id, run.title, call, always)
+        question = Question(call.id, kind, text, run.id, run.title, call, always, before)
         run.ask(question)
 
         async def ask() -> Said:

@@ -14,7 +14,7 @@ from antiphon.conversation import OpenQuestion, ToolCall
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError
 from antiphon.session.portal import portal
-from antiphon.tools import Policy, Tool
+from antiphon.tools import Before, Policy, Tool
 from antiphon.tools.approval import Standing, standing
 from antiphon.tools.threads import called
 
@@ -26,8 +26,8 @@ FORBIDDEN = Said("a policy forbids it", allowed=False)
 class Question:
     """Something a person is asked: whether a call may run, or what a tool or a program wants to know.
 
-    `who` says whose question it is. `call` is there in full for who has to allow it, and `always` is what a decision
-    once for all would cover.
+    `who` says whose question it is. `call` is there in full for who has to allow it, with what stands `before` where
+    it is to write, and `always` is what a decision once for all would cover.
     """
 
     id: str
@@ -37,6 +37,7 @@ class Question:
     who: str = ""
     call: ToolCall | None = None
     always: Standing | None = None
+    before: Before | None = None
 
 
 #: How a person answers: text to a question, yes or no to an approval, or a `Said`; `None` where nobody is there.

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from antiphon._extras import price_hint
 from antiphon.conversation import Conversation, UserPart
 from antiphon.effects.door import Performer
 from antiphon.session.context import Context
@@ -55,7 +56,7 @@ class Limits:
         used = (("turns", self.turns, turns), ("tokens", self.tokens, tokens), ("cost", self.cost, cost))
         for name, limit, value in (*used, ("seconds", self.seconds, seconds)):
             if limit is not None and value is None:
-                return f"the {name} of this model is not known, so its limit cannot be kept"
+                return f"the {name} of this model is not known, so its limit cannot be kept{price_hint()}"
             if limit is not None and value is not None and value >= limit:
                 return f"the limit of {limit:g} {name} is reached"
         return ""

@@ -8,6 +8,7 @@ from antiphon.tools.approval import ALLOW_ALL, Policy, Rule, Standing
 from antiphon.tools.execution import Executed, ToolCallRecord, execute
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.tool import (
+    Before,
     Finish,
     Pause,
     Tool,
@@ -22,6 +23,7 @@ from antiphon.tools.wrappers import filtered, prefixed, renamed, requiring_appro
 
 __all__ = [
     "ALLOW_ALL",
+    "Before",
     "Executed",
     "Finish",
     "InvalidArguments",

@@ -63,6 +63,15 @@ class ToolContext(Generic[Deps]):
 
 
 @dataclass(frozen=True, slots=True)
+class Before:
+    """What stands where an argument of a call is to be put, for whoever has to allow it; `note` says what it is."""
+
+    argument: str
+    text: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class Tool(Generic[P, R]):
     """Something a model may call. Made by `@tool`, or from any function by `as_tool`.
 
@@ -85,6 +94,8 @@ class Tool(Generic[P, R]):
     is_transparent: bool = False
     #: Of which arguments it asks for approval although it does not as a rule.
     asks_about: Callable[[Mapping[str, Any]], bool] | None = None
+    #: What a call with these arguments would overwrite, for people to compare.
+    before: Callable[[Mapping[str, Any]], Before | None] | None = None
 
     def wants_approval(self, arguments: Mapping[str, Any]) -> bool:
         """Whether somebody should allow a call with these arguments."""

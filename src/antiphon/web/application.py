@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from antiphon._extras import lacking
 from antiphon.errors import (
     AntiphonError,
     ConfigurationError,
@@ -106,7 +107,7 @@ def app(
 
 def missing(error: ImportError) -> ConfigurationError:
     """What is said where the libraries of the page are not installed."""
-    return ConfigurationError(f"the page needs `{error.name}`: pip install 'antiphon[web]'")
+    return ConfigurationError(lacking("the page needs", "web", error))
 
 
 def _told(request: Request, error: Exception) -> Response:  # noqa: ARG001

@@ -13,6 +13,7 @@ from antiphon.lang.check import (
     asks,
     assignments,
     declarations,
+    function_values,
     functions,
     imports,
     inputs,
@@ -91,6 +92,7 @@ EXPRESSIONS.update(
         nodes.AskHuman: asks.ask_human,
         nodes.PyBlock: asks.python_block,
         nodes.AsyncFor: asks.async_for,
+        nodes.Lambda: function_values.lambda_,
     }
 )
 STATEMENTS.update(

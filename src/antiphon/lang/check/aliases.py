@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from antiphon.lang.check.methods import ARRAY_METHODS, OBJECT_METHODS
+from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
 from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import Array, plain
+from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax import nodes as n
 
 READ, KEPT, CHANGED = 0, 1, 2
-_MUTATING = frozenset(name for table in (ARRAY_METHODS, OBJECT_METHODS) for name, each in table.items() if each.mutates)
+_MUTATING = frozenset(
+    name for table in (ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS) for name, each in table.items() if each.mutates
+)
 
 #: A node, what is done with its value, and the variable that it goes into.
 _Use = tuple[Any, int, Symbol | None]
@@ -99,9 +102,10 @@ def _method(node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> It
         yield callee.object, READ, None
     for each in node.arguments:
         yield each, KEPT, None
-        for taker in _takers(each):
+        if isinstance(each.type, Signature):
             # A function is called with the items.
-            yield callee.object, KEPT, taker
+            takers = _takers(each)
+            yield from ((callee.object, KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None])
 
 
 def _takers(argument: Any) -> list[Symbol | None]:
@@ -125,6 +129,8 @@ def _read(node: n.Node, _: int, __: Symbol | None) -> Iterator[_Use]:
 
 def _loop(node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> Iterator[_Use]:
     yield node.iterable, KEPT, node.symbol
+    if isinstance(node, n.For) and node.value is not None:
+        yield node.iterable, KEPT, node.value.symbol
     yield node.body, READ, None
 
 

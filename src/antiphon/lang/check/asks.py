@@ -8,7 +8,7 @@ from antiphon.lang.check.narrowing import run
 from antiphon.lang.check.null import check_sent, present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.python_code import first_error
-from antiphon.lang.check.state import Checker, Frame, general
+from antiphon.lang.check.state import Checker, Frame, general, shown
 from antiphon.lang.check.types import (
     AI,
     AI_NAMES,
@@ -19,10 +19,10 @@ from antiphon.lang.check.types import (
     TEXT,
     TOOL,
     Array,
-    Callable,
     Object,
     Type,
     assignable,
+    has_function,
     plain,
 )
 from antiphon.lang.syntax.nodes import Ask, AskHuman, AsyncFor, Expr, PyBlock
@@ -35,7 +35,7 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
         model_name(c, node.model)
     if node.context != "none":
         c.shows_variables = True
-    node.wanted = _answer(wanted)
+    node.wanted = _answer(c, node, wanted)
     if isinstance(node.wanted, Object) and node.wanted.name:
         _check_names(c, node, node.wanted)
     # The model may call tools of the program.
@@ -58,7 +58,7 @@ def _check_names(c: Checker, node: Ask, wanted: Object) -> None:
 def ask_human(c: Checker, node: AskHuman, wanted: Type | None) -> Type:
     """`ask prompt`: text, or the type the place wants."""
     _check_prompt(c, node.prompt)
-    node.wanted = _answer(wanted)
+    node.wanted = _answer(c, node, wanted)
     return node.wanted or TEXT
 
 
@@ -107,13 +107,16 @@ def _check_prompt(c: Checker, node: Expr) -> None:
         c.report("V0314", f"a prompt is text, found `{general(kind)}`", node, hint)
 
 
-def _answer(wanted: Type | None) -> Type | None:
+def _answer(c: Checker, node: Ask | AskHuman, wanted: Type | None) -> Type | None:
     """What an answer is expected to be; nothing in particular where the place takes anything."""
     if wanted is None:
         return None
     type_ = plain(wanted)
     if type_ is PROMPT:
         return TEXT
-    if type_ in (JSON, NEVER, MODEL, TOOL) or isinstance(type_, Callable):
+    if has_function(type_):
+        c.report("V0342", f"nobody can answer with a function, and `{shown(type_)}` is wanted", node)
+        return None
+    if type_ in (JSON, NEVER, MODEL, TOOL):
         return None
     return type_

@@ -7,39 +7,62 @@ from itertools import islice
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
-from antiphon.lang.check.narrowing import called, called_unknown
+from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
 from antiphon.lang.check.settling import check_arguments_shared
 from antiphon.lang.check.state import Checker, general, shown
-from antiphon.lang.check.types import JSON, Callable, Type, plain
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import JSON, Callable, Type, may_be_null, plain, without_null
 from antiphon.lang.syntax.nodes import Call, Name
 
 
 def call_name(c: Checker, node: Call, callee: Name) -> Type:
     """`name(arguments)`."""
     symbol = resolve(c, callee)
-    type_ = symbol.type if symbol is not None else JSON
+    type_ = narrowed_type(c, callee, symbol.type) if symbol is not None else JSON
     callee.type = type_
     if type(type_) is Callable and symbol is not None:
         if symbol.kind == "builtin" and not c.in_test and symbol.name in BUILTINS and BUILTINS[symbol.name].in_tests:
             c.report("V0208", f"`{symbol.name}` is only for tests", callee, 'use it in `test "…" { … }`')
-        if type_.unchecked:
-            _check_freely(c, node)
+        if symbol.kind not in ("function", "tool", "builtin", "import"):
+            found = call_function(c, node, type_, callee.name, (callee.start, callee.end))
         else:
-            check_arguments(c, node, callee.name, (callee.start, callee.end), type_.parameters, type_.required, type_)
-            check_arguments_shared(c, node, symbol, type_.parameters)
-        if symbol.kind == "builtin" and symbol.name == "len" and node.arguments:
-            check_length(c, node.arguments[0])
+            found = _call_declared(c, node, type_, symbol, callee)
         called(c, symbol)
-        return type_.returns
+        return found
     called_unknown(c)
     _check_freely(c, node)
     if symbol is not None and symbol.kind == "type":
         message = f"`{callee.name}` is a type, and cannot be called"
         c.report("V0205", message, callee, f"write the object itself: `let x: {callee.name} = {{ … }}`")
+    elif symbol is not None and may_be_null(type_) and isinstance(without_null(type_), Callable):
+        message = f"`{callee.name}` may be null, and cannot be called"
+        c.report("V0311", message, callee, f"test `{callee.name} != null` before", declared_here(symbol))
     elif symbol is not None and plain(type_) != JSON:
         message = f"`{callee.name}` is `{general(type_)}`, and cannot be called"
         c.report("V0311", message, callee, labels=declared_here(symbol))
     return JSON
+
+
+def call_function(c: Checker, node: Call, type_: Callable, name: str, where: tuple[int, int]) -> Type:
+    """A call of a function that is a value: what it gives."""
+    if type_.unchecked:
+        _check_freely(c, node)
+    else:
+        check_arguments(c, node, name, where, type_.parameters, type_.required, type_)
+    called_unknown(c)
+    return type_.returns
+
+
+def _call_declared(c: Checker, node: Call, type_: Callable, symbol: Symbol, callee: Name) -> Type:
+    if type_.unchecked:
+        _check_freely(c, node)
+    else:
+        where = callee.start, callee.end
+        check_arguments(c, node, callee.name, where, type_.parameters, type_.required, type_, is_declared=True)
+        check_arguments_shared(c, node, symbol, type_.parameters)
+    if symbol.kind == "builtin" and symbol.name == "len" and node.arguments:
+        check_length(c, node.arguments[0])
+    return type_.returns
 
 
 def check_arguments(
@@ -50,16 +73,17 @@ def check_arguments(
     types: tuple[Type, ...],
     required: int,
     callable_: Callable | None = None,
+    *,
+    is_declared: bool = False,
 ) -> None:
-    """Check the number of arguments and the type of each."""
+    """Check the number of arguments and the type of each. What a declared function does with them is known later."""
     given = node.arguments
     variadic = callable_ is not None and callable_.variadic
     if len(given) < required or (len(given) > len(types) and not variadic):
         message = f"`{name}` expects {_expected(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
     names = callable_.names if callable_ is not None else ()
-    # What a function does with its parameters is known later.
-    take = c.want if callable_ is None else c.fit
+    take = c.fit if is_declared else c.want
     for i, argument in enumerate(given):
         if i < len(types):
             take(argument, types[i], names[i] if i < len(names) else name)
@@ -83,8 +107,10 @@ def _expected(required: int, most: int, variadic: bool) -> str:
 
 
 def _signature(name: str, callable_: Callable | None) -> str:
-    if callable_ is None or not callable_.names:
+    if callable_ is None:
         return ""
+    if not callable_.names:
+        return f"it is `{shown(callable_)}`" if callable_.parameters else ""
     pairs = islice(zip(callable_.names, callable_.parameters, strict=False), 8)
     more = ", …" if len(callable_.names) > 8 else ""
     return f"it is `{name}({', '.join(f'{n}: {shown(t)}' for n, t in pairs)}{more})`"

@@ -33,6 +33,7 @@ from antiphon.lang.syntax.nodes import (
     Destructure,
     Expr,
     Function,
+    Lambda,
     Let,
     ModelDecl,
     Node,
@@ -71,6 +72,9 @@ def let(c: Checker, node: Let) -> bool:
         type_ = c.expr(value)
         type_ = type_ if node.is_const else widen(type_)
     else:
+        if type(value) is Lambda:
+            # It may call itself.
+            _declare(c, node, declared)
         (c.fit if node.is_const else c.want)(value, declared, node.name)
         type_ = AI(plain(declared)) if type(value) is Ask else declared
     if not node.is_const and plain(type_) is MODEL:
@@ -78,17 +82,22 @@ def let(c: Checker, node: Let) -> bool:
         c.report("V0405", "model values are const only", _name(node), hint)
     if node.is_async:
         _check_async(c, value)
-    kind = "const" if node.is_const else "let"
-    symbol = node.symbol = c.symbol(node.name, kind, type_, node.name_start, node.end, private=node.is_private)
+    symbol = node.symbol or _declare(c, node, type_)
     symbol.is_async = node.is_async
     if node.exported:
         _export_constant(c, node, symbol)
-    c.declare(symbol)
     if value is not None and not node.is_const:
         check_taken(c, value, symbol)
     if value is not None and declared is not None and may_be_null(declared) and value.type is not None:
         assigned(c, symbol, value.type)
     return False
+
+
+def _declare(c: Checker, node: Let, type_: Type) -> Symbol:
+    kind = "const" if node.is_const else "let"
+    symbol = node.symbol = c.symbol(node.name, kind, type_, node.name_start, node.end, private=node.is_private)
+    c.declare(symbol)
+    return symbol
 
 
 def destructure(c: Checker, node: Destructure) -> bool:

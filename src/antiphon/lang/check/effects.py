@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.lang.check.methods import BUILTINS, all_method_names
+from antiphon.lang.check.methods import ARRAY_METHODS, BUILTINS, all_method_names
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.syntax import nodes as n
@@ -17,6 +17,8 @@ from antiphon.lang.syntax import nodes as n
 ITEMS, ANY = "[]", "*"
 _CHANGES_ITEMS = frozenset(("push", "pop", "insert", "sort", "reverse", "remove"))
 _METHODS = all_method_names()
+#: Methods that call a function.
+_CALLING = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ def effects_of(c: Checker, node: n.Node) -> Effects:
     while todo:
         each = todo.pop()
         total |= each
+        if each.is_open:
+            total |= unknown_effects(c)
         reached = [found for name in each.calls for found in _functions(c, name, total)]
         if each.asks:
             reached += _tools(c)
@@ -87,8 +91,19 @@ def _functions(c: Checker, name: str, total: Effects) -> list[Any]:
         if isinstance(symbol.node, n.Function):
             out.append(symbol.node)
         elif symbol.kind in ("let", "const", "parameter", "loop", "caught"):
-            total.is_open = True
+            total |= unknown_effects(c)
     return out
+
+
+def unknown_effects(c: Checker) -> Effects:
+    """What a call may change of which it is not known what is called: whatever any function of the program may."""
+    if c.anything is None:
+        found = (node for statement in c.module.statements for node in n.walk(statement))
+        c.anything = out = Effects()
+        for node in found:
+            if isinstance(node, n.Function | n.Lambda):
+                out |= _own(c, node)
+    return c.anything
 
 
 def _tools(c: Checker) -> list[Any]:
@@ -147,6 +162,8 @@ def _note_call(out: Effects, node: n.Call) -> None:
         if callee.name not in BUILTINS:
             out.calls.add(callee.name)
     elif isinstance(callee, n.Member) and callee.name in _METHODS:
+        if callee.name in _CALLING:
+            out.calls |= {each.name for each in node.arguments if isinstance(each, n.Name)}
         if callee.name == "remove":
             out.members |= changed_by_index(node.arguments[0]) if node.arguments else set()
         elif callee.name in _CHANGES_ITEMS:

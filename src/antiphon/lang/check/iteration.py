@@ -7,7 +7,7 @@ from antiphon.lang.check.operators import operand
 from antiphon.lang.check.sharing import constant_of, is_mutable
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Object, Type
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type
 from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import Expr, root_symbol
 
@@ -30,12 +30,30 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
     return JSON
 
 
+def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
+    """The type of the values that `for key, value in …` goes through; the keys are text."""
+    kind = operand(present(c, node, type_))
+    if isinstance(kind, Map):
+        return kind.value
+    if isinstance(kind, Object) or kind is JSON:
+        # An object may have more fields than its type says.
+        return JSON
+    hint = "with two names, a loop goes through a map or an object"
+    if isinstance(kind, Array):
+        text = c.object_text_of(node)
+        hint = f"go through the positions: `for i in {text}.length`, with `{text}[i]`"
+    c.report("V0305", f"there are no keys in `{general(kind)}`", node, hint)
+    return JSON
+
+
 def _hint(c: Checker, node: Expr, kind: Type) -> str:
     text = c.object_text_of(node)
     if kind is TEXT:
         return f"go through its lines, `{text}.lines()`, or count: `for i in {text}.length`"
     if isinstance(kind, Object):
         return f"go through its fields: `{text}.keys()`"
+    if isinstance(kind, Map):
+        return f"write `for key, value in {text}`, or go through `{text}.keys()` or `{text}.values()`"
     return "arrays, ranges `a..b` and numbers can be gone through"
 
 

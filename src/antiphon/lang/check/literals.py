@@ -14,11 +14,14 @@ from antiphon.lang.check.types import (
     PROMPT,
     TEXT,
     Array,
+    Callable,
     Field,
     Literal,
+    Map,
     Object,
     Type,
     Union,
+    is_data,
     join,
     plain,
     widen,
@@ -37,7 +40,10 @@ from antiphon.lang.syntax.nodes import (
     TextLit,
 )
 
-_CALL_IN_BRACES = re.compile(r"(?<![$\\\\{])\{([^\W\d]\w*)\.[^{}\n]*\([^{}\n]*\)[^{}\n]*\}")
+#: A name in braces that is called, or that an operator follows on.
+_EXPRESSION_IN_BRACES = re.compile(
+    r"(?<![$\\\\{])\{\s*([^\W\d]\w*)(?:[^{}\n]*\([^{}\n]*\)[^{}\n]*|[\w.\[\]]*\s*(?:[-+*/%<>?]|[=!]=|(?:and|or)\b)[^{}\n]+)\}"
+)
 _TRUE, _FALSE = Literal(True), Literal(False)
 #: What is made of other values is kept so deep and so large as a type; beyond that it is json.
 _MOST_DEPTH, _MOST_SIZE = 12, 100
@@ -64,8 +70,8 @@ def bad(_: Checker, __: BadExpr, ___: Type | None) -> Type:
 
 
 def _warn_of_braces(c: Checker, node: TextLit) -> None:
-    """Warn of `{name.method()}` and the like, which is text though it reads like a hole."""
-    for found in _CALL_IN_BRACES.finditer(c.source.text, node.start, node.end):
+    """Warn of `{name.method()}`, `{n + 1}` and the like, which is text though it reads like a hole."""
+    for found in _EXPRESSION_IN_BRACES.finditer(c.source.text, node.start, node.end):
         symbol = c.scope.find(found[1])
         if symbol is not None and symbol.kind in ("let", "const", "parameter", "loop", "caught"):
             said = "this is text: braces hold a name with members and indexes, nothing else"
@@ -96,7 +102,7 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
     goal = _goal(wanted, Array)
     if isinstance(goal, Array):
         for item in node.items:
-            tool = tool_value(c, item) if type(item) is Name else None
+            tool = tool_value(c, item) if type(item) is Name and not isinstance(goal.item, Callable) else None
             if tool is None:
                 c.want(item, goal.item, "")
             elif goal.item is not tool:
@@ -112,7 +118,12 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
 
 def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     """`{a: 1}`: field by field against the wanted type, or an object of just these fields."""
-    goal = _goal(wanted, Object)
+    goal = _goal(wanted, Object) or _goal(wanted, Map)
+    if isinstance(goal, Map):
+        _check_keys(c, node)
+        for entry in node.entries:
+            c.want(entry.value, goal.value, entry.key)
+        return goal
     if isinstance(goal, Object):
         _check_fields(c, node, goal)
         return goal
@@ -124,7 +135,7 @@ def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     return Object(fields) if fields else JSON
 
 
-def _goal(wanted: Type | None, kind: type[Array] | type[Object]) -> Type | None:
+def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
     """The one array or object type among those that are wanted."""
     if wanted is None:
         return None
@@ -176,7 +187,11 @@ def _check_keys(c: Checker, node: ObjectLit) -> dict[str, Entry]:
 def _held(type_: Type) -> Type:
     """The type of a value inside another one."""
     type_ = plain(type_)
-    return JSON if isinstance(type_, Array | Object) and _size(type_, _MOST_DEPTH) > _MOST_SIZE else type_
+    return (
+        JSON
+        if isinstance(type_, Array | Object) and is_data(type_) and _size(type_, _MOST_DEPTH) > _MOST_SIZE
+        else type_
+    )
 
 
 def _size(type_: Type, depth: int) -> int:

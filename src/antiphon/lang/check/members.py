@@ -5,10 +5,11 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from antiphon.lang.check.calls import call_name, check_arguments
+from antiphon.lang.check.calls import call_function, call_name, check_arguments
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import keyed_type, method_type
-from antiphon.lang.check.methods import ARRAY_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
+from antiphon.lang.check.generic_methods import WITH_FUNCTION, generic_method, is_generic
+from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
 from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.null import present
@@ -25,6 +26,7 @@ from antiphon.lang.check.types import (
     TEXT,
     Array,
     Callable,
+    Map,
     Object,
     Type,
     plain,
@@ -35,10 +37,12 @@ from antiphon.lang.syntax.nodes import Call, Expr, Index, Member, Name, NumberLi
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
 _METHOD = Callable((), 0, JSON, unchecked=True)
-_MUTATING = frozenset(n for table in (ARRAY_METHODS, OBJECT_METHODS) for n, m in table.items() if m.mutates)
+_MUTATING = frozenset(
+    n for table in (ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS) for n, m in table.items() if m.mutates
+)
 
 
-def postfix(c: Checker, node: Member | Index | Slice | Call, _: Type | None) -> Type:
+def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None) -> Type:
     """`a.b[i](x).c`, from the left; such chains may be long, so this goes without recursion."""
     parts: list[Any] = [node]
     inner: Any = node
@@ -60,7 +64,7 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, _: Type | None) -> 
         if type(each) is Member and parts and type(parts[-1]) is Call:
             call = parts.pop()
             each.type = _METHOD
-            type_ = call.type = _method(c, call, each, type_, root)
+            type_ = call.type = _method(c, call, each, type_, root, None if parts else wanted)
             root = None
         else:
             type_ = each.type = _PARTS[type(each)](c, each, type_)
@@ -82,7 +86,7 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
     if isinstance(kind, Object) and (field := kind.fields.get(node.name)) is not None:
         found = field.read
         return narrowed_type(c, node, found) if c.narrowed else found
-    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object)):
+    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object | Map)):
         return NUMBER
     _no_member(c, node, type_, kind)
     return JSON
@@ -107,6 +111,11 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
             c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index)
         check_whole(c, node.index, "an index")
         return kind.item if isinstance(kind, Array) else TEXT
+    if isinstance(kind, Map):
+        if wanted is not TEXT and wanted is not JSON:
+            hint = f"write `{c.object_text_of(node.index)}.toString()`" if wanted is NUMBER else ""
+            c.report("V0309", f"the keys of a map are text, found `{shown(wanted)}`", node.index, hint)
+        return kind.value
     if isinstance(kind, Object):
         if wanted is not TEXT and wanted is not JSON:
             c.report("V0309", f"an object is indexed by text, found `{shown(wanted)}`", node.index)
@@ -150,6 +159,8 @@ def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: s
 
 def _call_value(c: Checker, node: Call, type_: Type) -> Type:
     """A call of something that is no name and no method."""
+    if isinstance(type_, Callable):
+        return call_function(c, node, type_, "the function", (node.callee.start, node.callee.end))
     for each in node.arguments:
         c.expr(each)
     called_unknown(c)
@@ -161,17 +172,22 @@ def _call_value(c: Checker, node: Call, type_: Type) -> Type:
 _PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_type, Call: _call_value}
 
 
-def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None) -> Type:
+def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None, wanted: Type | None) -> Type:
     receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
+    if (function := field_function(receiver, node.name)) is not None:
+        return call_function(c, call, function, node.name, (node.name_start, node.name_start + len(node.name)))
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
     if node.name in _MUTATING and (method is None or method.mutates) and receiver is not TEXT:
         check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
-        found = _known_method(c, call, node, method, operand(receiver))
+        found = _known_method(c, call, node, method, operand(receiver), wanted)
         if method.mutates:
             changed(c, _changed_by_call(call, operand(receiver)))
         return found
+    if operand(receiver) is JSON and node.name in WITH_FUNCTION and is_generic(node.name, call):
+        generic_method(c, call, node, Array(JSON), None)
+        return JSON
     for each in call.arguments:
         c.expr(each)
     if node.name in _MUTATING:
@@ -188,11 +204,22 @@ def _changed_by_call(call: Call, receiver: Type) -> set[str]:
     return {ITEMS, *changed_by_index(call.arguments[0])}
 
 
-def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type) -> Type:
+def field_function(type_: Type, name: str) -> Callable | None:
+    """The function that a field of an object holds; such a field goes before a method of its name."""
+    kind = operand(type_)
+    field = kind.fields.get(name) if isinstance(kind, Object) else None
+    return field.type if field is not None and isinstance(field.type, Callable) and not field.optional else None
+
+
+def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type, wanted: Type | None) -> Type:
+    if isinstance(receiver, Array) and is_generic(node.name, call):
+        return generic_method(c, call, node, receiver, wanted)
     types = tuple(signature_type(each, receiver) for each in method.parameters)
     where = node.name_start, node.name_start + len(node.name)
     check_arguments(c, call, node.name, where, types, method.required)
     check_method(c, call, node, receiver)
+    if isinstance(receiver, Map) and node.name == "get" and len(call.arguments) == 2:
+        return receiver.value
     known = method_type(c, call, node, receiver) if isinstance(receiver, Object) else None
     return signature_type(method.returns, receiver) if known is None else known
 
@@ -203,7 +230,7 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
     if isinstance(kind, Object) and node.name in kind.fields:
         c.report("V0311", f"the field `{node.name}` of `{general(kind)}` cannot be called", where)
         return
-    other = _OTHER_NAMES.get(node.name)
+    other = _MAP_NAMES.get(node.name) if isinstance(kind, Map) else _OTHER_NAMES.get(node.name)
     hint = other if other and kind is not NULL else c.meant(node.name, table)
     c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint)
 
@@ -211,14 +238,36 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
 #: What methods are called elsewhere.
 _OTHER_NAMES = {
     **dict.fromkeys(("append", "add"), "write `push`"),
-    **dict.fromkeys(("map", "filter", "forEach", "reduce", "find", "some", "every"), "write a `for` loop"),
+    **dict.fromkeys(("forEach", "each"), "write a `for` loop: `for x in xs { … }`"),
+    **dict.fromkeys(("any",), "write `some`"),
+    **dict.fromkeys(("all",), "write `every`"),
+    **dict.fromkeys(("flatMap",), "write `map(…).flat()`"),
+    **dict.fromkeys(("sorted", "orderBy", "toSorted"), "write `sortBy(x => …)`"),
+    **dict.fromkeys(("findIndex",), "write `indexOf`, or a loop over positions: `for i in xs.length`"),
+    **dict.fromkeys(("fold", "foldl", "inject"), "write `reduce((all, x) => …, start)`"),
+    **dict.fromkeys(("distinct", "uniq"), "write `unique`"),
     **dict.fromkeys(("toUpperCase", "toUpper", "uppercase"), "write `upper`"),
     **dict.fromkeys(("toLowerCase", "toLower", "lowercase"), "write `lower`"),
     **dict.fromkeys(("strip",), "write `trim`"),
     **dict.fromkeys(("contains", "has"), "write `includes`"),
     **dict.fromkeys(("substring", "substr"), "write `slice`"),
-    **dict.fromkeys(("size", "count"), "write `length`"),
+    **dict.fromkeys(("size",), "write `length`"),
     **dict.fromkeys(("concat", "extend"), "write `+`"),
+}
+
+
+#: The same, of maps.
+_MAP_NAMES = {
+    **dict.fromkeys(("set", "put", "add"), "write `m[key] = value`"),
+    **dict.fromkeys(("delete", "pop", "del"), "write `remove`"),
+    **dict.fromkeys(("items",), "write `for key, value in m`, or `entries`"),
+    **dict.fromkeys(("forEach", "each"), "write `for key, value in m { … }`"),
+    **dict.fromkeys(("includes", "contains", "containsKey", "hasKey", "hasOwnProperty"), "write `has`"),
+    **dict.fromkeys(("setdefault", "getOrDefault"), "write `get(key, default)`"),
+    **dict.fromkeys(("size", "count"), "write `length`"),
+    **dict.fromkeys(
+        WITH_FUNCTION - {"count"}, "go through its `entries()`, each with `key` and `value`, or through its `values()`"
+    ),
 }
 
 
@@ -228,6 +277,10 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
     if node.name in table:
         hint = f"write `{c.text_of(node)}({'…' if table[node.name].required else ''})`"
         c.report("V0308", f"`{node.name}` is a method and must be called", where, hint)
+        return
+    if isinstance(kind, Map):
+        hint = f'a map has keys, not fields: `{c.object_text_of(node.object)}["{node.name}"]`'
+        c.report("V0306", f"`{general(type_)}` has no field `{node.name}`", where, hint)
         return
     fields = kind.fields if isinstance(kind, Object) else ("length",)
     own = [*AI_NAMES] if isinstance(type_, AI) else []

@@ -1,13 +1,33 @@
 """The built-in functions, and the methods of text, numbers, arrays and objects: their signatures.
 
-Types are written as in the language; `T` is the item of the array, `self` its own type. What they do is in `library`.
+Types are written as in the language; `T` is what is in the array or map, `self` its own type; what `U` is, and `K`,
+which is a number or a text, the arguments say. What they do is in `receivers`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from antiphon.lang.check.types import BOOLEAN, JSON, NULL, NUMBER, TEXT, Array, Type
+from antiphon.lang.check.types import (
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    Array,
+    Callable,
+    Field,
+    Map,
+    Object,
+    Simple,
+    Type,
+    Union,
+    base,
+    nullable,
+)
+
+#: The letters in signatures.
+T, U, K = Simple("T"), Simple("U"), Simple("K")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +102,40 @@ ARRAY_METHODS = {
     "includes": Method("Whether there is an equal item.", ("T",), 1, "boolean"),
     "indexOf": Method("Where the first equal item is, -1 if there is none.", ("T",), 1, "number"),
     "copy": Method("A copy that may be changed, to any depth."),
-    "sum": Method("The sum of the numbers.", returns="number"),
-    "min": Method("The smallest item.", returns="T"),
-    "max": Method("The largest item.", returns="T"),
+    "map": Method("What a function makes of each item.", ("(T) => U",), 1, "U[]"),
+    "filter": Method("The items for which a function gives true.", ("(T) => boolean",), 1, "T[]"),
+    "find": Method("The first item for which a function gives true, or null.", ("(T) => boolean",), 1, "T | null"),
+    "some": Method("Whether a function gives true for any item.", ("(T) => boolean",), 1, "boolean"),
+    "every": Method("Whether it gives true for all items.", ("(T) => boolean",), 1, "boolean"),
+    "count": Method("For how many items it gives true.", ("(T) => boolean",), 1, "number"),
+    "reduce": Method(
+        "One value of all items: a function of it and each item, and its first value.", ("(U, T) => U", "U"), 2, "U"
+    ),
+    "sortBy": Method("A new array, in the order of what a function gives for each item.", ("(T) => K",), 1, "T[]"),
+    "groupBy": Method(
+        "A map of arrays: the items by the text a function gives for each.", ("(T) => text",), 1, "{ [text]: T[] }"
+    ),
+    "unique": Method("Each of the items once.", returns="T[]"),
+    "flat": Method("The items of the arrays in it, as one array.", returns="U[]"),
+    "zip": Method(
+        "Pairs with the items of another array, as far as both go.", ("U[]",), 1, "{ first: T, second: U }[]"
+    ),
+    "sum": Method(
+        "The sum of the numbers, or of what a function gives for each item.", ("(T) => number",), 0, "number"
+    ),
+    "min": Method("The smallest item, or that for which a function gives the least.", ("(T) => K",), 0, "T"),
+    "max": Method("The largest item, or that for which it gives the most.", ("(T) => K",), 0, "T"),
+}
+MAP_METHODS = {
+    **_EVERYWHERE,
+    **_COUNTED,
+    "has": Method("Whether there is that key.", ("text",), 1, "boolean"),
+    "get": Method("The value of a key; where there is none, the default or null.", ("text", "T"), 1, "T | null"),
+    "keys": Method("The keys, in the order in which they came.", returns="text[]"),
+    "values": Method("The values, in the order of the keys.", returns="T[]"),
+    "entries": Method("Objects with `key` and `value`.", returns="{ key: text, value: T }[]"),
+    "remove": Method("Take a key away, and give its value.", ("text",), 1, "T", mutates=True),
+    "copy": Method("A copy that may be changed, to any depth."),
 }
 OBJECT_METHODS = {
     **_EVERYWHERE,
@@ -125,6 +176,20 @@ _TYPES: dict[str, Type] = {
     "null": NULL,
     "text[]": Array(TEXT),
     "json[]": Array(JSON),
+    "T": T,
+    "U": U,
+    "T[]": Array(T),
+    "U[]": Array(U),
+    "T | null": Union((T, NULL)),
+    "(T) => U": Callable((T,), 1, U),
+    "(T) => K": Callable((T,), 1, K),
+    "(T) => text": Callable((T,), 1, TEXT),
+    "(T) => number": Callable((T,), 1, NUMBER),
+    "(T) => boolean": Callable((T,), 1, BOOLEAN),
+    "(U, T) => U": Callable((U, T), 2, U),
+    "{ [text]: T[] }": Map(Array(T)),
+    "{ first: T, second: U }[]": Array(Object({"first": Field(T), "second": Field(U)})),
+    "{ key: text, value: T }[]": Array(Object({"key": Field(TEXT), "value": Field(T)})),
 }
 
 
@@ -132,18 +197,40 @@ def signature_type(name: str, receiver: Type = JSON) -> Type:
     """What a type in a signature means for this receiver."""
     if name == "self":
         return receiver
-    if name == "T":
-        return receiver.item if isinstance(receiver, Array) else JSON
+    inner = receiver.item if isinstance(receiver, Array) else receiver.value if isinstance(receiver, Map) else JSON
+    return put(_TYPES[name], {T: inner})
+
+
+def written_type(name: str) -> Type:
+    """A type in a signature, with the letters in it."""
     return _TYPES[name]
+
+
+def put(type_: Type, known: dict[Type, Type]) -> Type:
+    """A type of a signature with what its letters stand for."""
+    if isinstance(type_, Simple):
+        return known.get(type_, type_)
+    if isinstance(type_, Array):
+        return Array(put(type_.item, known))
+    if isinstance(type_, Map):
+        return Map(put(type_.value, known))
+    if isinstance(type_, Object):
+        return Object({name: Field(put(each.type, known)) for name, each in type_.fields.items()})
+    if isinstance(type_, Union):
+        first = put(type_.options[0], known)
+        return nullable(first) if first != JSON else JSON
+    if isinstance(type_, Callable):
+        return Callable(tuple(put(each, known) for each in type_.parameters), type_.required, put(type_.returns, known))
+    return type_
 
 
 def methods_of(type_: Type) -> dict[str, Method] | None:
     """The methods of a type; `None` for `json`, of which nothing is known."""
-    from antiphon.lang.check.types import Object, base
-
     kind = base(type_)
     if isinstance(kind, Array):
         return ARRAY_METHODS
+    if isinstance(kind, Map):
+        return MAP_METHODS
     if isinstance(kind, Object):
         return OBJECT_METHODS
     known: dict[Type, dict[str, Method]] = {TEXT: TEXT_METHODS, NUMBER: NUMBER_METHODS, BOOLEAN: BOOLEAN_METHODS}

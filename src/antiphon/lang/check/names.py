@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.narrowing import narrowed_type
 from antiphon.lang.check.state import Checker, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, MODEL, NAMED, TOOL, Callable, Type
+from antiphon.lang.check.types import JSON, MODEL, NAMED, TOOL, Callable, Simple, Type, is_data
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.nodes import Hole, Index, Member, Name, Node, Slice
+from antiphon.lang.syntax.nodes import Hole, Index, Lambda, Member, Name, Node, Slice
 
 
 def name(c: Checker, node: Name, _: Type | None) -> Type:
@@ -21,7 +22,9 @@ def name(c: Checker, node: Name, _: Type | None) -> Type:
         return JSON
     type_ = symbol.type
     if type(type_) is Callable:
-        return _function_value(c, node, symbol)
+        if symbol.kind == "builtin" and BUILTINS[symbol.name].in_tests:
+            c.report("V0208", f"`{symbol.name}` is only for tests, and can only be called", node)
+        return type_
     return narrowed_type(c, node, type_) if c.narrowed else type_
 
 
@@ -31,8 +34,14 @@ def resolve(c: Checker, node: Name) -> Symbol | None:
     if symbol is None:
         _unknown(c, node)
     else:
-        symbol.used = True
+        _note_use(c, symbol)
     return symbol
+
+
+def _note_use(c: Checker, symbol: Symbol) -> None:
+    symbol.used = True
+    if symbol.owner is not c.frame.node:
+        symbol.is_captured = True
 
 
 def tool_value(c: Checker, node: Name) -> Type | None:
@@ -53,7 +62,7 @@ def model_name(c: Checker, node: Name) -> None:
         models = (each for each in c.scope.all_names() if _is_model(c.scope.find(each)))
         _unknown(c, node, c.meant(node.name, models) or "declare it: `model " + node.name + ' = { name: "…" }`')
         return
-    symbol.used = True
+    _note_use(c, symbol)
     if not _is_model(symbol) and symbol.type != JSON:
         hint = "a model is declared with `model name = { … }`; without one, the last that was declared is asked"
         c.report("V0315", f"`{node.name}` is not a model", node, hint, declared_here(symbol))
@@ -71,22 +80,15 @@ def check_hole(c: Checker, hole: Hole) -> None:
 
 
 def check_has_text(c: Checker, node: Node, type_: Type) -> None:
-    """Only values can be turned into text: models and tools cannot."""
+    """Only values can be turned into text: models, tools and functions cannot."""
     if type_ is MODEL or type_ is TOOL:
         c.report("V0301", f"a {shown(type_)} cannot be made text", node)
+    elif type(type_) is not Simple and not is_data(type_):
+        c.report("V0342", f"a function has no text, found `{shown(type_)}`", node, "call it: `${f(…)}`")
 
 
 def _is_model(symbol: Symbol | None) -> bool:
     return symbol is not None and symbol.kind != "type" and symbol.type == MODEL
-
-
-def _function_value(c: Checker, node: Name, symbol: Symbol) -> Type:
-    what = "tool" if symbol.kind == "tool" else "function"
-    hint = f"call it: `{node.name}(…)`"
-    if what == "tool":
-        hint += f", or give it to a model: `tools: [{node.name}]`"
-    c.report("V0204", f"the {what} `{node.name}` is used as a value", node, hint, declared_here(symbol))
-    return JSON
 
 
 def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
@@ -96,7 +98,10 @@ def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
         where = (Label(*later, "it is declared here"),)
         own = later[0] < node.start
         message = f"`{node.name}` is used {'in its own' if own else 'before its'} declaration"
-        c.report("V0202", message, node, "" if own else "move the declaration up", where)
+        hint = "" if own else "move the declaration up"
+        if own and isinstance(c.frame.node, Lambda):
+            hint = f"to call itself it needs its type, `{node.name}: (number) => number`; or declare a `function`"
+        c.report("V0202", message, node, hint, where)
         return
     if hint is None:
         hint = c.meant(node.name, c.scope.all_names())

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from antiphon.lang.check.effects import ANY, ITEMS, Effects, concurrent_effects, effects_of, effects_of_call
+from antiphon.lang.check.effects import (
+    ANY,
+    ITEMS,
+    Effects,
+    concurrent_effects,
+    effects_of,
+    effects_of_call,
+    unknown_effects,
+)
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import TEXT, TOOL_CALL, Type, may_be_null, without_null
@@ -16,8 +24,6 @@ _MOST_TERMS, _LONGEST = 50, 4
 _MOST_FACTS = 64
 #: Of a tool's call: where the one is null, the other is there.
 _EITHER = {"error": "result", "result": "error"}
-#: Counts the calls of what may change anything.
-_EVERYTHING = "?"
 
 
 def narrow(c: Checker, condition: Expr, holds: bool) -> None:
@@ -76,7 +82,17 @@ def run(c: Checker, node: Node) -> None:
 
 def called_unknown(c: Checker) -> None:
     """Something is called of which nothing is known."""
-    c.assignments[_EVERYTHING] = c.assignments.get(_EVERYTHING, 0) + 1
+    if c.narrowed:
+        _end(c, unknown_effects(c))
+
+
+def lasting(c: Checker) -> dict[Path, tuple[int, Type]]:
+    """What is known in a function that will be called some time: of what never changes."""
+    return {
+        path: known
+        for path, known in c.narrowed.items()
+        if path[0].kind == "const" or (path[0].is_constant and not path[1])
+    }
 
 
 def path_of(node: Expr) -> Path | None:
@@ -109,7 +125,6 @@ def _version(c: Checker, path: Path) -> int:
     total += sum(counts.get(step, 0) for step in steps if isinstance(step, Symbol))
     if symbol.kind == "const":
         return total
-    total += counts.get(_EVERYTHING, 0)
     if steps:
         total += counts.get(ANY, 0)
         total += sum(counts.get(step if isinstance(step, str) else ITEMS, 0) for step in steps)
@@ -135,8 +150,6 @@ def _end(c: Checker, effects: Effects) -> None:
         if path[0].name in effects.names and not path[0].is_constant:
             c.assignments[path[0]] = c.assignments.get(path[0], 0) + 1
     changed(c, effects.members)
-    if effects.is_open:
-        called_unknown(c)
 
 
 def _missing(node: Expr, holds: bool) -> Expr | None:

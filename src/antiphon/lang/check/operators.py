@@ -16,18 +16,21 @@ from antiphon.lang.check.types import (
     TEXT,
     Array,
     Literal,
+    Map,
     Object,
     Simple,
     Type,
     Union,
     base,
+    has_function,
+    is_data,
     join,
     may_be_null,
     plain,
     without_null,
 )
 from antiphon.lang.check.whole import check_whole
-from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Node, Range, Unary
+from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, Range, Unary
 
 
 def unary(c: Checker, node: Unary, _: Type | None) -> Type:
@@ -146,6 +149,10 @@ def _order(c: Checker, node: Binary, left: Type) -> Type:
 
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
+    for each, type_ in ((node.left, left), (node.right, right)):
+        if type(type_) is not Simple and NULL not in (left, right) and not is_data(type_) and has_function(type_):
+            c.report("V0342", "functions cannot be compared", each, "compare what they give, or their names")
+            return BOOLEAN
     if not _may_be_equal(left, right):
         literal = has_literals(left) or has_literals(right)
         show = shown if literal and operand(left) == operand(right) else general
@@ -167,6 +174,9 @@ def _coalesce(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
     if left is NULL:
         return right
+    if isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map):
+        # A key that is not there counts as null here.
+        return join(without_null(left), right)
     if may_be_null(left):
         return join(without_null(left), right)
     if plain(left) != JSON:
@@ -205,7 +215,7 @@ def _option_fits(left: Type, right: Type) -> bool:
         return True
     if isinstance(first, Array) and isinstance(second, Array):
         return True
-    return isinstance(first, Object) and isinstance(second, Object)
+    return isinstance(first, Object | Map) and isinstance(second, Object | Map)
 
 
 def _options(type_: Type) -> tuple[Type, ...]:

@@ -10,7 +10,7 @@ from antiphon.lang.check.names import declared_here
 from antiphon.lang.check.sharing import agree, constant_of, is_fresh, is_mutable
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Type, plain
+from antiphon.lang.check.types import JSON, Array, Type, plain
 from antiphon.lang.syntax.nodes import Call, Expr
 
 
@@ -22,7 +22,7 @@ def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type) -> None:
 
 def check_taken(c: Checker, node: Expr, symbol: Symbol) -> None:
     """What belongs to a constant does not change under the name of a variable either."""
-    if is_mutable(symbol.type) and constant_of(node) is not None:
+    if constant_of(node) is not None and is_mutable(symbol.type):
         c.taken.append((node, symbol))
 
 
@@ -50,7 +50,7 @@ def settle(c: Checker) -> None:
             c.report("V0402", message, node, hint, declared_here(constant))
 
 
-def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol, wanted: Type) -> None:
+def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol, wanted: Type | None) -> None:
     constant = constant_of(node)
     if constant is not None:
         if fate_of(parameter) == CHANGED:
@@ -59,6 +59,10 @@ def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol
             c.report("V0402", message, node, hint, declared_here(constant))
         return
     type_ = node.type or JSON
+    if wanted is None:
+        # Its items are what is handed over.
+        kind = plain(type_)
+        type_, wanted = kind.item if isinstance(kind, Array) else JSON, parameter.type
     if agree(type_, wanted) or is_fresh(node):
         return
     fate = fate_of(parameter)

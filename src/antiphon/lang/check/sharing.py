@@ -7,7 +7,21 @@ what is new, or never changes, fits wherever its values do. Between `json` and a
 from __future__ import annotations
 
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, PROMPT, TEXT, Array, Literal, Object, Simple, Type, Union, assignable, plain
+from antiphon.lang.check.types import (
+    JSON,
+    PROMPT,
+    TEXT,
+    Array,
+    Callable,
+    Literal,
+    Map,
+    Object,
+    Simple,
+    Type,
+    Union,
+    assignable,
+    plain,
+)
 from antiphon.lang.syntax import nodes as n
 
 #: Types that name each other in a long chain are compared so far.
@@ -23,7 +37,7 @@ def is_mutable(type_: Type | None) -> bool:
     kind = plain(type_)
     if isinstance(kind, Union):
         return any(map(is_mutable, kind.options))
-    return kind == JSON if isinstance(kind, Simple) else not isinstance(kind, Literal)
+    return kind == JSON if isinstance(kind, Simple) else not isinstance(kind, Literal | Callable)
 
 
 def agree(source: Type, target: Type) -> bool:
@@ -32,12 +46,14 @@ def agree(source: Type, target: Type) -> bool:
 
 
 def _agree(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:
+    if isinstance(source, Callable) and isinstance(target, Callable):
+        return _may_stand_for(source, target, seen)
     if source is target or source == JSON or not is_mutable(source):
         # What comes from json is looked at, and copied.
         return True
     if target == JSON:
-        # Whatever is put into it then, it stays an array, of anything.
-        return isinstance(source, Array) and source.item == JSON
+        # Whatever is put into it then, it stays an array or a map, of anything.
+        return (isinstance(source, Array) and source.item == JSON) or (isinstance(source, Map) and source.value == JSON)
     if isinstance(source, Union):
         return all(_agree(each, target, seen) for each in source.options)
     if isinstance(target, Union):
@@ -46,8 +62,15 @@ def _agree(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> boo
         return _same(source.item, target.item, seen)
     if isinstance(source, Object) and isinstance(target, Object):
         return _same_fields(source, target, seen)
-    # Other kinds say themselves what fits them.
-    return type(source) is not Object and type(source) is not Array
+    return isinstance(source, Map) and isinstance(target, Map) and _same(source.value, target.value, seen)
+
+
+def _may_stand_for(source: Callable, target: Callable, seen: dict[tuple[int, int], bool]) -> bool:
+    """Whether what one function is handed and gives may be shared as if it were the other."""
+    taken = zip(target.parameters, source.parameters, strict=False)
+    return all(_agree(plain(a), plain(b), seen) for a, b in taken) and _agree(
+        plain(source.returns), plain(target.returns), seen
+    )
 
 
 def _same(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:

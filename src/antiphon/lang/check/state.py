@@ -15,15 +15,19 @@ from antiphon.lang.check.types import (
     NUMBER,
     TEXT,
     Literal,
+    Map,
     Object,
     Simple,
     Type,
     Union,
     assignable,
     base,
+    is_data,
     may_be_null,
+    plain,
     show,
 )
+from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label, Severity
 from antiphon.lang.syntax.nodes import (
     Ask,
@@ -73,6 +77,14 @@ class Frame:
     #: In an `async for`: what is yielded, and what is wanted to be.
     yields: Type | None = None
     wanted: Type | None = None
+    #: In a function without a name: what is returned, where nobody says what that must be.
+    given: Type | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is called in messages."""
+        name = getattr(self.node, "name", "")
+        return f"`{name}`" if name else "the program" if self.node is None else "the function"
 
 
 @dataclass(slots=True, eq=False)
@@ -94,9 +106,12 @@ class Checker:
     #: What pieces of the program may change, by the ids of their nodes; and what may change at any time.
     effects: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]])
     concurrent: Any = None
+    anything: Any = None
     tools: list[Any] | None = None
     #: Values that can change: handed to functions, gone through, and taken from constants.
-    handed: list[tuple[Expr, Symbol, int, Type]] = field(default_factory=list[tuple[Expr, Symbol, int, Type]])
+    handed: list[tuple[Expr, Symbol, int, Type | None]] = field(
+        default_factory=list[tuple[Expr, Symbol, int, Type | None]]
+    )
     looped: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
     taken: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
     #: Warnings about unused variables, which a model may yet be shown.
@@ -280,6 +295,10 @@ class Checker:
             return ""
         if may_be_null(found) and not may_be_null(wanted):
             return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
+        if not is_data(found) and (isinstance(found, Signature) or isinstance(wanted, Signature)):
+            return function_hint(found, wanted)
+        if isinstance(plain(found), Object | Map) and isinstance(plain(wanted), Object | Map):
+            return _map_hint(found, wanted)
         name = _CONVERSIONS.get((base(found), base(wanted)))
         return f"write `{self.object_text_of(node)}.{name}()`" if name else ""
 
@@ -307,6 +326,24 @@ _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (TEXT, NUMBER): "toNumber",
 }
 _WARNED = frozenset(("let", "const", "function"))
+
+
+def function_hint(found: Type, wanted: Type) -> str:
+    """What to write where a function is, or is wanted, that does not fit."""
+    if not isinstance(wanted, Signature):
+        return "a function is no data: call it, `f(…)`" if is_data(wanted) else ""
+    if not isinstance(found, Signature) or len(found.parameters) == len(wanted.parameters):
+        return ""
+    names = ", ".join("abcdefgh"[: len(wanted.parameters)])
+    return f"it is called with {len(wanted.parameters)}: `({names}) => …`"
+
+
+def _map_hint(found: Type, wanted: Type) -> str:
+    if isinstance(plain(wanted), Map) and isinstance(plain(found), Object):
+        return "an object has the fields it has; write it where the map is declared, or put each value in by its key"
+    if isinstance(plain(wanted), Map):
+        return "a map can change, so its values must be of just this type: make another one in a loop"
+    return 'a map may have any keys: take out what is wanted, as in `{ name: m["name"] }`'
 
 
 def shown(type_: Type) -> str:

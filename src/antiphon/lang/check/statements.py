@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.iteration import is_private, item_type, note_loop
+from antiphon.lang.check.function_values import give
+from antiphon.lang.check.iteration import entry_type, is_private, item_type, note_loop
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import narrow, run
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     ERROR,
     JSON,
     NULL,
     TEXT,
     Callable,
+    Type,
     assignable,
     base,
     join,
@@ -33,6 +36,7 @@ from antiphon.lang.syntax.nodes import (
     For,
     If,
     Index,
+    Lambda,
     LoopMode,
     Member,
     Name,
@@ -52,7 +56,7 @@ from antiphon.lang.syntax.nodes import (
 )
 
 _LITERALS = ArrayLit | BoolLit | NullLit | NumberLit | ObjectLit | TextLit
-_WITHOUT_EFFECT = _LITERALS | Binary | Index | Member | Name | Range | Slice | Unary
+_WITHOUT_EFFECT = _LITERALS | Binary | Index | Lambda | Member | Name | Range | Slice | Unary
 
 
 def block(c: Checker, node: Block) -> bool:
@@ -71,6 +75,10 @@ def expression(c: Checker, node: ExprStatement) -> bool:
     is_last = c.scope is c.module and c.module.statements[-1] is node
     wanted = c.frame.returns if is_last else None
     type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
+    if isinstance(node.value, Name) and isinstance(type_, Callable) and len(c.diagnostics) == before:
+        c.report(
+            "V0204", f"`{node.value.name}` is named here, and not called", node, f"call it: `{node.value.name}(…)`"
+        )
     # The last value of a program is what the program gives, if it is data.
     is_result = is_last and assignable(type_, JSON)
     if isinstance(node.value, _WITHOUT_EFFECT) and not is_result and len(c.diagnostics) == before:
@@ -110,18 +118,28 @@ def if_(c: Checker, node: If) -> bool:
 
 def for_(c: Checker, node: For) -> bool:
     """`for x in …`."""
-    item = item_type(c, node.iterable, c.expr(node.iterable))
-    symbol = node.symbol = c.symbol(
-        node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
-    )
-    symbol.until, symbol.is_global = node.body.end, False
-    note_loop(c, node.iterable, symbol)
+    symbols = _loop_symbols(c, node, c.expr(node.iterable))
     run(c, node.body)
     c.frame.loops.append(False)
-    c.block(node.body, (symbol,))
+    c.block(node.body, symbols)
     c.frame.loops.pop()
     _check_mode(c, node.mode)
     return False
+
+
+def _loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
+    private = is_private(node.iterable)
+    if node.value is None:
+        item = item_type(c, node.iterable, type_)
+    else:
+        item, value = TEXT, entry_type(c, node.iterable, type_)
+        node.value.symbol = c.symbol(node.value.name, "loop", value, node.value.start, node.body.start, private=private)
+    node.symbol = c.symbol(node.name, "loop", item, node.name_start, node.body.start, private=private)
+    symbols = [node.symbol] if node.value is None or node.value.symbol is None else [node.symbol, node.value.symbol]
+    for each in symbols:
+        each.until, each.is_global = node.body.end, False
+        note_loop(c, node.iterable, each)
+    return symbols
 
 
 def while_(c: Checker, node: While) -> bool:
@@ -161,10 +179,13 @@ def return_(c: Checker, node: Return) -> bool:
         wanted = None
     if node.value is None:
         if wanted is not None and wanted != JSON and not may_be_null(wanted):
-            name = f"`{c.frame.node.name}`" if c.frame.node is not None else "the program"
-            c.report("V0502", f"{name} must return `{shown(wanted)}`", node, "write the value after `return`")
+            c.report("V0502", f"{c.frame.title} must return `{shown(wanted)}`", node, "write the value after `return`")
     elif wanted is None:
-        c.expr(node.value)
+        type_ = c.expr(node.value)
+        if isinstance(c.frame.node, Lambda):
+            give(c, type_)
+    elif isinstance(c.frame.node, Lambda):
+        c.want(node.value, wanted, "")
     else:
         c.want(node.value, wanted, f"{c.frame.node.name}()" if c.frame.node is not None else "returns")
     return True

@@ -33,6 +33,8 @@ class Symbol:
     #: Functions, other than the owner, in which it is assigned.
     assigned_in: list[Any] = field(default_factory=list[Any])
     used: bool = False
+    #: Whether a function other than the owner uses it.
+    is_captured: bool = False
     assigned: bool = False
     #: For functions and tools: the node. For imported names: the symbol in the other module.
     node: Any = None

@@ -21,6 +21,13 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Map:
+    """`{ [text]: T }`: any keys, values of one type."""
+
+    value: Type
+
+
+@dataclass(frozen=True, slots=True)
 class Literal:
     """A type with one value, in a union or of a constant."""
 
@@ -88,7 +95,7 @@ class Callable:
     unchecked: bool = False
 
 
-Type = Simple | Array | Literal | Union | Object | AI | Callable
+Type = Simple | Array | Map | Literal | Union | Object | AI | Callable
 
 TEXT = Simple("text")
 NUMBER = Simple("number")
@@ -142,13 +149,21 @@ def show(type_: Type, *, literals: bool = True) -> str:
             return type_.name
         case Array():
             inner = show(type_.item, literals=literals)
-            return f"({inner})[]" if isinstance(type_.item, Union) else f"{inner}[]" if type_.item != NEVER else "[]"
+            return (
+                f"({inner})[]"
+                if isinstance(type_.item, Union | Callable)
+                else f"{inner}[]"
+                if type_.item != NEVER
+                else "[]"
+            )
+        case Map():
+            return f"{{ [text]: {show(type_.value, literals=literals)} }}"
         case Literal():
             from antiphon._json import dumps
 
             return dumps(type_.value) if literals else show(base(type_))
         case Union():
-            return " | ".join(_some([show(each) for each in type_.options[: _MOST_SHOWN + 1]]))
+            return " | ".join(_some([_option(each) for each in type_.options[: _MOST_SHOWN + 1]]))
         case Object():
             if type_.name:
                 return type_.name
@@ -158,7 +173,20 @@ def show(type_: Type, *, literals: bool = True) -> str:
         case AI():
             return show(type_.inner, literals=literals)
         case Callable():
-            return f"function({', '.join(map(show, type_.parameters))})"
+            return _function(type_)
+
+
+def _option(type_: Type) -> str:
+    return f"({show(type_)})" if isinstance(type_, Callable) else show(type_)
+
+
+def _function(type_: Callable) -> str:
+    if type_.unchecked:
+        return "a function"
+    parameters = [show(each) for each in type_.parameters]
+    if type_.variadic:
+        parameters[-1] += ", …"
+    return f"({', '.join(parameters)}) => {show(type_.returns)}"
 
 
 def _some(parts: list[str]) -> list[str]:
@@ -191,6 +219,8 @@ def widen(type_: Type) -> Type:
         return base(type_)
     if isinstance(type_, Array):
         return Array(widen(type_.item))
+    if isinstance(type_, Map):
+        return Map(widen(type_.value))
     if isinstance(type_, AI):
         return AI(widen(type_.inner))
     if isinstance(type_, Object) and not type_.name:
@@ -237,7 +267,7 @@ def join(first: Type, second: Type) -> Type:
         return Array(join(first.item, second.item))
     if base(first) == base(second) and isinstance(base(first), Simple):
         return base(first)
-    return JSON
+    return JSON if is_data(first) and is_data(second) else Union((*_options(first), *_options(second)))
 
 
 #: Objects that have more fields between them have nothing in common.
@@ -285,9 +315,9 @@ def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
         # An AI result is taken out of its history where another type than json is wanted.
         return _assignable(source.inner, target, False, seen) and (not certain or target == JSON)
     if target == JSON:
-        return _is_data(source)
+        return is_data(source)
     if source == JSON:
-        return not certain and _is_data(target)
+        return not certain and is_data(target)
     if isinstance(source, Union):
         return all(_assignable(each, target, certain, seen) for each in source.options)
     if isinstance(target, Union):
@@ -295,9 +325,16 @@ def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
     if isinstance(source, Literal):
         return base(source) == base(target) and not isinstance(target, Literal)
     if isinstance(source, Array) and isinstance(target, Array):
-        return _assignable(source.item, target.item, certain, seen)
+        return _assignable(source.item, target.item, certain or not is_data(source.item), seen)
     if isinstance(source, Object) and isinstance(target, Object):
         return _fits(source, target, certain, seen)
+    if isinstance(source, Map) and isinstance(target, Map):
+        # A map can change: through a wider type, it would come to hold what the narrower one has not.
+        return _assignable(source.value, target.value, True, seen) and _assignable(
+            target.value, source.value, True, seen
+        )
+    if isinstance(source, Callable) and isinstance(target, Callable):
+        return _may_stand_for(source, target, certain, seen)
     return {source, target} == {TEXT, PROMPT} if isinstance(source, Simple) and isinstance(target, Simple) else False
 
 
@@ -320,13 +357,55 @@ def _field_fits(given: Field | None, wanted: Field, certain: bool, seen: _Seen) 
     return (wanted.optional or not given.optional) and _assignable(given.type, wanted.type, certain, seen)
 
 
-def _is_data(type_: Type) -> bool:
-    """Whether its values can be written as JSON."""
-    if isinstance(type_, Array):
-        return _is_data(type_.item)
-    if isinstance(type_, Union):
-        return all(map(_is_data, type_.options))
-    return not isinstance(type_, Callable) and type_ not in (MODEL, TOOL)
+def _may_stand_for(source: Callable, target: Callable, certain: bool, seen: _Seen) -> bool:
+    """Whether one function may be called as the other. Of functions they take or give nothing can be looked at."""
+    given = len(target.parameters)
+    if source.unchecked or target.unchecked:
+        taken = all(map(is_data, target.parameters)) and is_data(target.returns)
+        return source.unchecked and taken and (not certain or target.returns == JSON)
+    if given < source.required or (given > len(source.parameters) and not source.variadic):
+        return False
+    taken = [*source.parameters, *source.parameters[-1:] * (given - len(source.parameters))]
+    pairs = [*zip(target.parameters, taken, strict=False), (source.returns, target.returns)]
+    return all(_assignable(each, wanted, certain or not is_data(each), seen) for each, wanted in pairs)
+
+
+def is_data(type_: Type) -> bool:
+    """Whether its values can be written as JSON. Types may hold each other in a long chain: this does not recur."""
+    if isinstance(type_, Simple):
+        return type_ not in (MODEL, TOOL)
+    todo: list[Type] = [type_]
+    seen: set[int] = set()
+    while todo:
+        each = todo.pop()
+        if isinstance(each, Object):
+            if id(each) not in seen:
+                seen.add(id(each))
+                todo += (field.type for field in each.fields.values())
+        elif isinstance(each, Callable) or each in (MODEL, TOOL):
+            return False
+        elif not isinstance(each, Simple | Literal):
+            todo += _parts(each)
+    return True
+
+
+def _parts(type_: Array | Map | Union | AI) -> tuple[Type, ...]:
+    match type_:
+        case Array():
+            return (type_.item,)
+        case Map():
+            return (type_.value,)
+        case Union():
+            return type_.options
+        case AI():
+            return (type_.inner,)
+
+
+def has_function(type_: Type) -> bool:
+    """Whether a function is, or is among, the values of a type that is no data."""
+    if isinstance(type_, Array | Map | Union | AI):
+        return any(map(has_function, _parts(type_)))
+    return type_ not in (MODEL, TOOL) and not is_data(type_)
 
 
 def _options(type_: Type) -> tuple[Type, ...]:

@@ -6,8 +6,17 @@ from itertools import chain
 
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, NAMED, NULL, Array, Field, Literal, Object, Type, Union
-from antiphon.lang.syntax.nodes import ArrayType, LiteralType, ObjectType, TypeName, TypeNode, UnionType
+from antiphon.lang.check.types import JSON, NAMED, NULL, TEXT, Array, Callable, Field, Literal, Map, Object, Type, Union
+from antiphon.lang.syntax.nodes import (
+    ArrayType,
+    FunctionType,
+    LiteralType,
+    MapType,
+    ObjectType,
+    TypeName,
+    TypeNode,
+    UnionType,
+)
 
 #: More dimensions than this are nobody's intention.
 MOST_DIMENSIONS = 16
@@ -60,6 +69,11 @@ def _meaning(c: Checker, node: TypeNode, name: str) -> Type:
             return Literal(node.value)
         case UnionType():
             return _union([_read(c, each, name) for each in node.options])
+        case MapType():
+            return _map(c, node)
+        case FunctionType():
+            parameters = tuple(_read(c, each) for each in node.parameters)
+            return Callable(parameters, len(parameters), _read(c, node.returns))
         case ObjectType():
             found = Object({}, name)
             c.unfilled.append((found, node))
@@ -87,7 +101,9 @@ _OTHER_NAMES = {
     **dict.fromkeys(("string", "str"), "text"),
     **dict.fromkeys(("int", "integer", "float", "double"), "number"),
     "bool": "boolean",
-    **dict.fromkeys(("object", "any", "dict", "map", "unknown"), "json"),
+    **dict.fromkeys(("object", "any", "unknown"), "json"),
+    **dict.fromkeys(("dict", "map", "record"), "{ [text]: json }"),
+    "function": "(json) => json",
     **dict.fromkeys(("list", "array"), "json[]"),
     **dict.fromkeys(("void", "none", "nil", "undefined"), "null"),
 }
@@ -128,6 +144,12 @@ def _array(c: Checker, node: ArrayType) -> Type:
             c.report("V0317", f"more than {MOST_DIMENSIONS} dimensions are too many", node)
         type_ = each.type = Array(type_) if depth + i <= MOST_DIMENSIONS else JSON
     return type_
+
+
+def _map(c: Checker, node: MapType) -> Type:
+    if _read(c, node.key) != TEXT:
+        c.report("V0340", "the keys of a map are text", node.key, "write `{ [text]: … }`; `n.toString()` makes a key")
+    return Map(_read(c, node.value))
 
 
 def _dimensions(type_: Type) -> int:

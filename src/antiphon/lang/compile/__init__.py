@@ -1,8 +1,9 @@
 """A checked tree becomes Python's own: the code object of a module, and what its run must know besides.
 
-It runs nothing. What the code calls when it runs are names that `run` gives it. The top level is a function, `main`,
-whose variables are the module's globals: Python is quicker in functions. Variables of blocks are locals of the function
-they are in, under names of their own where they would hide one another.
+It runs nothing. What the code calls when it runs are names that `run` gives it. The top level is a function, `main`.
+Variables of it that functions use or others import are the module's globals, the rest its locals, as Python is quicker
+with those. Variables of blocks are locals of the function they are in, under names of their own where they would hide
+one another.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from antiphon.lang.compile import (
     asks,
     assignments,
     declarations,
+    function_values,
     functions,
     literals,
     members,
@@ -33,7 +35,7 @@ def compile_program(program: nodes.Program, source: Source, *, for_tests: bool =
     `for_tests` leaves out what the top level does: there are its declarations, but for those that ask a model.
     """
     code = Code(source)
-    tree = module(Compiler(source, code), program, for_tests)
+    tree = module(Compiler(source, code), program, for_tests=for_tests)
     try:
         code.main = compile(tree, source.name, "exec", dont_inherit=True)
     except (RecursionError, MemoryError, SyntaxError) as error:
@@ -44,7 +46,7 @@ def compile_program(program: nodes.Program, source: Source, *, for_tests: bool =
 
 def compile_piece(program: nodes.Program, source: Source, code: Code) -> None:
     """Compile a piece of a session into the code of the pieces before it."""
-    tree = module(Compiler(source, code), program)
+    tree = module(Compiler(source, code), program, whole=False)
     code.main = compile(tree, source.name, "exec", dont_inherit=True)
 
 
@@ -69,6 +71,7 @@ EXPRESSIONS.update(
         nodes.AskHuman: asks.ask_human,
         nodes.PyBlock: asks.python_block,
         nodes.AsyncFor: asks.async_for,
+        nodes.Lambda: function_values.lambda_,
     }
 )
 STATEMENTS.update(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Object, Type, assignable, base, plain
+from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Map, Object, Type, assignable, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at
@@ -68,6 +68,8 @@ def _store(
     known = isinstance(type_, Object) if isinstance(target, n.Member) else isinstance(type_, Array)
     if known and isinstance(target, n.Index):
         known = base(type_of(target.index)) == NUMBER
+    if isinstance(target, n.Index) and isinstance(type_, Map) and type_of(target.index) == TEXT:
+        return [emit.assign_item(holder, key, value, place)]
     if known:
         key = whole(c, target.index, key, place) if isinstance(target, n.Index) else key
         return [emit.assign_item(holder, key, value, place)]

@@ -6,7 +6,7 @@ import ast
 
 from antiphon.lang.check.inputs import constant, is_required
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import Literal, Simple, Type, base, plain, widen
+from antiphon.lang.check.types import Literal, Simple, Type, base, is_data, plain, widen
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
 from antiphon.lang.compile.code import Given
@@ -27,7 +27,7 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
         value = _started(c, node.value, symbol.type)
     else:
         value = emit.constant(None, place) if node.value is None else _value(c, node.value, symbol, node.is_const)
-        if symbol.is_global:
+        if symbol.is_global and is_data(symbol.type):
             value = _input(c, symbol, value, place)
         value = _kept(value, symbol.type, node.is_const, place)
     return sealed(symbol.is_private and node.value is not None, [c.bind(symbol, value, place)], place)

@@ -78,33 +78,35 @@ def _function(c: Compiler, node: n.Function) -> list[ast.stmt]:
     if node.is_tool:
         c.code.tools.append(node)
         value = emit.runtime("tool", [emit.constant(len(c.code.tools) - 1, place), value], place)
-    if symbol.is_global and not node.is_tool and name == symbol.python:
+    if c.is_global(symbol) and not node.is_tool and name == symbol.python:
         c.top.append(definition)
         return []
     if node.is_tool or name != symbol.python:
         out.append(c.bind(symbol, value, place))
-        if name != symbol.python and not symbol.is_global:
+        if name != symbol.python and not c.is_global(symbol):
             c.scope.taken.add(name)
     return out
 
 
 def _definition(c: Compiler, node: n.Function, symbol: Symbol, name: str, place: Place) -> ast.stmt:
     asked, c.asked = c.asked, False
-    with _function_scope(c, node) as scope:
+    with function_scope(c, node) as scope:
         if isinstance(symbol.type, Signature):
             scope.returns = symbol.type.returns
         prologue, names, defaults = _parameters(c, node.parameters)
+        prologue = [*c.before, *prologue]
+        c.before = []
         body = [*prologue, *suite(c, node.body)]
         if c.asked:
-            body = _with_history(c, body, place)
-        body = [*_outer_names(c, place), *body]
+            body = with_history(c, body, place)
+        body = [*outer_names(c, place), *body]
         remember(c, name, place)
     c.asked = asked
     return emit.function(name, emit.arguments(names, defaults, place), body, place)
 
 
 @contextmanager
-def _function_scope(c: Compiler, node: n.Function | n.AsyncFor | n.Test) -> Generator[FunctionScope]:
+def function_scope(c: Compiler, node: n.Function | n.AsyncFor | n.Test | n.Lambda) -> Generator[FunctionScope]:
     """A Python function is compiled; after it, the one around it goes on."""
     outer, before = c.scope, c.before
     c.scope, c.before = FunctionScope(node, outer, set()), []
@@ -112,7 +114,7 @@ def _function_scope(c: Compiler, node: n.Function | n.AsyncFor | n.Test) -> Gene
     c.scope, c.before = outer, before
 
 
-def _outer_names(c: Compiler, place: Place) -> list[ast.stmt]:
+def outer_names(c: Compiler, place: Place) -> list[ast.stmt]:
     """What this function assigns outside of itself."""
     out = assigned_globals(c, place)
     outside = sorted(c.scope.outside)
@@ -142,7 +144,7 @@ def _parameters(c: Compiler, parameters: list[n.Parameter]) -> tuple[list[ast.st
     return prologue, names, defaults
 
 
-def _with_history(c: Compiler, body: list[ast.stmt], place: Place) -> list[ast.stmt]:
+def with_history(c: Compiler, body: list[ast.stmt], place: Place) -> list[ast.stmt]:
     """A function's body whose history is gone when it returns."""
     mark = c.temporary()
     leave = emit.expression(emit.runtime("leave", [emit.name(mark, place)], place), place)
@@ -156,7 +158,7 @@ def async_body(c: Compiler, node: n.AsyncFor) -> str:
     """The body of an `async for`, as a function that gives what was yielded; it is defined before the statement."""
     place, name = c.place(node), f"_vasync{len(c.code.scopes)}"
     c.asked = True
-    with _function_scope(c, node) as scope:
+    with function_scope(c, node) as scope:
         scope.collects = c.temporary()
         scope.yields = node.type.item if isinstance(node.type, Array) else None
         parameter = "_vunused"
@@ -165,7 +167,7 @@ def async_body(c: Compiler, node: n.AsyncFor) -> str:
             parameter = node.symbol.python
         statements = suite(c, node.body)
         body = [
-            *_outer_names(c, place),
+            *outer_names(c, place),
             emit.assign(scope.collects, at(ast.List([], ast.Load()), place), place),
             *statements,
             at(ast.Return(emit.name(scope.collects, place)), place),
@@ -178,9 +180,9 @@ def async_body(c: Compiler, node: n.AsyncFor) -> str:
 def test(c: Compiler, node: n.Test) -> list[ast.stmt]:
     """`test "what it shows" { … }`, as a function of its own."""
     place, name = c.place(node), f"_vtest{len(c.code.tests)}"
-    with _function_scope(c, node):
+    with function_scope(c, node):
         body = suite(c, node.body)
-        body = [*_outer_names(c, place), *body]
+        body = [*outer_names(c, place), *body]
         remember(c, name, place)
     c.top.append(emit.function(name, emit.arguments((), (), place), body, place))
     c.code.tests.append((node.name, name, node.start))

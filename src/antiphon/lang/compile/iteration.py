@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, Array
+from antiphon.lang.check.types import AI, JSON, Array, Map
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
@@ -22,6 +23,33 @@ def iterable(c: Compiler, node: n.Expr) -> ast.expr:
         # An answer declared as an array is one; of any other the checker has complained.
         value = emit.call("_vunwrap", [value], c.place(node))
     return emit.call("_viter", [value], c.place(node))
+
+
+def entries(c: Compiler, node: n.For) -> ast.expr:
+    """The keys and values that a `for` with two names goes through.
+
+    Where the loop could change what it goes through, it goes through those that were there when it began.
+    """
+    place, type_ = c.place(node.iterable), type_of(node.iterable)
+    value = c.expr(node.iterable)
+    if isinstance(type_, Map):
+        value = emit.method(value, "items", [], place)
+    else:
+        if goes_into_json(node.iterable, JSON):
+            # What is in it is json here.
+            value = emit.call("_vcopy", [value], place)
+        value = emit.call("_ventries", [value], place)
+    return emit.call("_vlist", [value], place) if any(map(_may_change, n.walk(node.body))) else value
+
+
+def _may_change(node: n.Node) -> bool:
+    if isinstance(node, n.Assign):
+        return not isinstance(node.target, n.Name)
+    if not isinstance(node, n.Call):
+        return isinstance(node, n.PyBlock)
+    if isinstance(node.callee, n.Member):
+        return node.callee.name == "remove"
+    return not (isinstance(node.callee, n.Name) and node.callee.symbol and node.callee.symbol.kind == "builtin")
 
 
 def _span(c: Compiler, node: n.Range) -> ast.expr:

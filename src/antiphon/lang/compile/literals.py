@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, NUMBER, TEXT, Array, Object, base
+from antiphon.lang.check.types import AI, NUMBER, TEXT, TOOL, Array, Map, Object, base
+from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import at
 from antiphon.lang.compile.guards import class_of
@@ -56,6 +57,11 @@ def name(c: Compiler, node: n.Name) -> ast.expr:
     symbol, place = node.symbol, c.place(node)
     if symbol is None:
         return emit.constant(None, place)
+    if isinstance(symbol.type, Signature) and node.type is not TOOL:
+        from antiphon.lang.compile.function_values import function_name
+
+        value = function_name(c, node, symbol)
+        return emit.call("_vwait", [value], place) if symbol.is_async else value
     python = f"_vb_{symbol.name}" if symbol.kind == "builtin" else symbol.python
     value = emit.name(python, place)
     return emit.call("_vwait", [value], place) if symbol.is_async else value
@@ -69,6 +75,9 @@ def array(c: Compiler, node: n.ArrayLit) -> ast.expr:
 
 def object_(c: Compiler, node: n.ObjectLit) -> ast.expr:
     """`{ key: value }`."""
+    if isinstance(node.type, Map):
+        keys: list[ast.expr | None] = [emit.constant(entry.key, c.place(entry)) for entry in node.entries]
+        return at(ast.Dict(keys, [c.cast(entry.value, node.type.value) for entry in node.entries]), c.place(node))
     fields = node.type.fields if isinstance(node.type, Object) else {}
     keys = [emit.constant(entry.key, c.place(entry)) for entry in node.entries]
     values = [c.cast(entry.value, fields[entry.key].type if entry.key in fields else None) for entry in node.entries]

@@ -6,13 +6,16 @@ import ast
 from typing import Any, TypeGuard, cast
 
 from antiphon.lang.check.aliases import parameter_of
+from antiphon.lang.check.generic_methods import WITH_FUNCTION, is_generic
+from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of, signature_type
 from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, NUMBER, TEXT, Array, Object, Simple, Type, base, nullable
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, NUMBER, TEXT, Array, Map, Object, Simple, Type, base, nullable
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.function_values import array_method, method_arguments
 from antiphon.lang.compile.guards import is_a
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
@@ -29,10 +32,10 @@ def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, lenient: b
     while True:
         kind = here.__class__
         if kind is n.Call:
-            if type(here.callee) is not n.Member:
+            if type(here.callee) is n.Name:
                 break
             steps.append(here)
-            here = here.callee.object
+            here = here.callee.object if type(here.callee) is n.Member else here.callee
         elif kind in (n.Member, n.Index, n.Slice):
             steps.append(here)
             here = here.object
@@ -55,7 +58,7 @@ def _step(c: Compiler, node: Any, value: ast.expr, lenient: bool) -> ast.expr:
     place = c.place(node)
     kind = node.__class__
     if kind is n.Call:
-        return _method(c, node, value, place)
+        return (_method if type(node.callee) is n.Member else _call_value)(c, node, value, place)
     if kind is n.Member:
         return _member(c, node, value, lenient, place)
     if kind is n.Index:
@@ -76,7 +79,7 @@ def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: 
         if kind.fields[name].optional:
             return emit.method(value, "get", [key], place)
         return emit.item(value, key, place)
-    if name == "length" and (kind == TEXT or isinstance(kind, Array | Object)):
+    if name == "length" and (kind == TEXT or isinstance(kind, Array | Object | Map)):
         return emit.call("_vpylen", [value], place)
     if lenient:
         return emit.call("_voptional", [value, key], place)
@@ -87,6 +90,8 @@ def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: 
 
 def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Place) -> ast.expr:
     key, type_ = c.expr(node.index), type_of(node.object)
+    if isinstance(type_, Map) and base(type_of(node.index)) == TEXT and not isinstance(type_of(node.index), AI):
+        return emit.method(value, "get", [key], place) if lenient else emit.item(value, key, place)
     sequence = isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
     if sequence and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
         return emit.item(value, whole(c, node.index, key, place), place)
@@ -126,12 +131,21 @@ def _is_whole(c: Compiler, node: n.Expr) -> bool:
 def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
     callee = cast(n.Member, node.callee)
     type_, name = type_of(callee.object), callee.name
+    if (function := field_function(type_, name)) is not None:
+        value = emit.call("_vunwrap", [value], place) if isinstance(type_, AI) else value
+        called = emit.item(value, emit.constant(name, place), place)
+        return emit.call_of(called, _arguments(c, node, function), place)
     known = methods_of(type_)
+    if known is None and name in WITH_FUNCTION and is_generic(name, node):
+        arguments = method_arguments(c, node, name)
+        return emit.call("_vcall", [value, emit.constant(name, place), *arguments], place)
     if known is None or name not in known:
         return _dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
     if isinstance(type_, AI):
         value, type_ = emit.call("_vunwrap", [value], place), type_.inner
     kind = base(type_)
+    if isinstance(kind, Array) and name in WITH_FUNCTION and is_generic(name, node):
+        return array_method(c, node, name, value, place)
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     direct = _direct_method(kind, name, value, arguments, place)
@@ -193,24 +207,38 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         return emit.constant(None, place)
     if symbol.kind == "builtin" and symbol.name == "assert" and _is_comparison(node.arguments[0]):
         return _assertion(c, node, place)
-    signature = _signature(symbol)
+    signature = type_of(callee)
+    signature = signature if isinstance(signature, Signature) else None
+    arguments = _arguments(c, node, signature, symbol)
+    value = _call_symbol(c, symbol, arguments, place)
+    if symbol.kind == "import" and signature is not None:
+        # What a function of Python is annotated with is a promise, not a fact.
+        value = c.fitted(value, JSON, signature.returns, place)
+    return value
+
+
+def _call_value(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
+    """A call of a function that some expression gives."""
+    type_ = type_of(node.callee)
+    if not isinstance(type_, Signature):
+        return emit.runtime("call", [value, *_arguments(c, node, None)], place)
+    return emit.call_of(value, _arguments(c, node, type_), place)
+
+
+def _arguments(c: Compiler, node: n.Call, signature: Signature | None, symbol: Symbol | None = None) -> list[ast.expr]:
     wanted: list[Type | None] = []
     if signature is not None and not signature.unchecked:
         wanted = list(signature.parameters)
         if signature.variadic:
             wanted += [signature.parameters[-1]] * (len(node.arguments) - len(wanted))
     wanted += [None] * (len(node.arguments) - len(wanted))
-    # What is built in keeps nothing, and Python gets copies.
-    lends = symbol.kind in ("builtin", "import")
-    arguments = [
-        c.lend(each, type_) if lends else c.cast(each, type_, parameter_of(symbol, at))
-        for at, (each, type_) in enumerate(zip(node.arguments, wanted, strict=False))
+    if symbol is not None and symbol.kind in ("builtin", "import"):
+        # What is built in keeps nothing, and Python gets copies.
+        return [c.lend(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    pairs = enumerate(zip(node.arguments, wanted, strict=False))
+    return [
+        c.cast(each, type_, parameter_of(symbol, at) if symbol is not None else None) for at, (each, type_) in pairs
     ]
-    value = _call_symbol(c, symbol, arguments, place)
-    if symbol.kind == "import" and signature is not None:
-        # What a function of Python is annotated with is a promise, not a fact.
-        value = c.fitted(value, JSON, signature.returns, place)
-    return value
 
 
 def _is_comparison(node: n.Expr) -> bool:
@@ -232,6 +260,8 @@ def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: 
         c.asked = c.asked or symbol.name == "note"
         return emit.call(f"_vb_{symbol.name}", arguments, place)
     function = emit.name(symbol.python, place)
+    if symbol.is_async:
+        function = emit.call("_vwait", [function], place)
     if symbol.kind in ("tool", "import"):
         # What is not of the language is reached through the run: its calls are effects.
         return emit.runtime("call", [function, *arguments], place)
@@ -247,9 +277,7 @@ def _receiver(kind: Type) -> str:
         return "array"
     if isinstance(kind, Object):
         return "object"
+    if isinstance(kind, Map):
+        return "map"
     assert isinstance(kind, Simple)
     return kind.name
-
-
-def _signature(symbol: Symbol) -> Signature | None:
-    return symbol.type if isinstance(symbol.type, Signature) else None

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import is_data
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import ImportedName
 from antiphon.lang.compile.emit import at
@@ -13,12 +15,14 @@ from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
 
-def module(c: Compiler, program: n.Program, for_tests: bool = False) -> ast.Module:
-    """The whole module: functions, then `main`."""
+def module(c: Compiler, program: n.Program, *, for_tests: bool = False, whole: bool = True) -> ast.Module:
+    """The module: functions, then `main`. What is not the whole of it may be followed by more that uses its names."""
     place = c.between(0, 0)
     c.declarations_only = for_tests
     for statement in program.statements:
         for symbol in declared(statement):
+            if whole and _is_own(symbol):
+                c.own.add(symbol)
             c.declare(symbol, statement.end)
             c.code.names[symbol.name] = symbol
     said = next((each for each in program.statements if isinstance(each, n.Returns)), None)
@@ -27,13 +31,28 @@ def module(c: Compiler, program: n.Program, for_tests: bool = False) -> ast.Modu
     body += hoisted(c, program.statements)
     body += all_statements(c, program.statements)
     last = program.statements[-1] if program.statements else None
-    if isinstance(last, n.ExprStatement) and body and isinstance(body[-1], ast.Expr):
+    if isinstance(last, n.ExprStatement) and body and isinstance(body[-1], ast.Expr) and is_data(type_of(last.value)):
         value = c.fitted(body[-1].value, type_of(last.value), c.scope.returns, c.place(last.value))
         body[-1] = at(ast.Return(value), c.place(last))
+    if c.own:
+        body = [_kept(c, body, program)]
     body = [*assigned_globals(c, place), *(body or [at(ast.Pass(), place)])]
     main = emit.function(MAIN, emit.arguments((), (), place), body, place)
     remember(c, MAIN, place)
     return ast.Module([*c.top, main], [])
+
+
+def _is_own(symbol: Symbol) -> bool:
+    """Whether nothing but the top level uses a variable: then it is quicker as a local one."""
+    return symbol.kind in ("let", "const") and not (symbol.exported or symbol.is_captured or symbol.assigned_in)
+
+
+def _kept(c: Compiler, body: list[ast.stmt], program: n.Program) -> ast.stmt:
+    """The top level, after which its own variables are found among the module's, however it ended."""
+    place = c.between(program.end, program.end)
+    spaces = [emit.call("_vglobals", [], place), emit.call("_vlocals", [], place)]
+    keep = emit.call("_vkeep", spaces, place)
+    return at(ast.Try(body, [], [], [emit.expression(keep, place)]), place)
 
 
 def _imports(c: Compiler, program: n.Program) -> list[ast.stmt]:

@@ -32,6 +32,9 @@ class FunctionScope:
         self.returns: Type | None = None
         self.collects = ""
         self.yields: Type | None = None
+        #: How many loops we are in, and the variables that each of their rounds has anew.
+        self.loops = 0
+        self.looped: set[str] = set()
 
     def named(self, name: str) -> str:
         """A Python name for a variable that hides no other."""

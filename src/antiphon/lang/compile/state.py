@@ -9,6 +9,7 @@ from typing import Any
 
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, Type, assignable
+from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import Code, Variable
 from antiphon.lang.compile.copies import must_copy
@@ -36,6 +37,8 @@ class Compiler:
         self.before: list[ast.stmt] = []
         #: Definitions of functions declared at the top level, which stand before `main`.
         self.top: list[ast.stmt] = []
+        #: The variables of the top level that are locals of `main`.
+        self.own: set[Symbol] = set()
         #: Whether what the top level does is left out, and what asks a model with it.
         self.declarations_only = False
         #: Whether the function that is being compiled asks a model, or changes what models are shown.
@@ -83,6 +86,9 @@ class Compiler:
             wanted = wanted.inner
         if wanted == JSON:
             return value
+        if isinstance(given, Signature) and isinstance(wanted, Signature):
+            types = [emit.name(self.code.type_name(each), place) for each in (given, wanted)]
+            return emit.call("_vadapted", [value, *types], place)
         return emit.call("_vas", [value, emit.name(self.code.type_name(wanted), place)], place)
 
     # Places
@@ -122,16 +128,22 @@ class Compiler:
         if symbol.python:
             # Declared by an earlier piece of the same session.
             pass
-        elif symbol.is_global:
+        elif self.is_global(symbol):
             symbol.python = python_name(symbol.name)
             self.scope.taken.add(symbol.python)
         else:
             symbol.python = self.scope.named(symbol.name)
+        if self.scope.loops:
+            self.scope.looped.add(symbol.python)
         if symbol.kind in ("let", "const", "parameter", "loop", "caught"):
             seen = max(since, symbol.since)
             self.scope.variables.append(
                 Variable(symbol.python, symbol.name, symbol.type, seen, symbol.until, symbol.is_private)
             )
+
+    def is_global(self, symbol: Symbol) -> bool:
+        """Whether a variable is one of the module's globals. Those that only the top level uses are its locals."""
+        return symbol.is_global and symbol not in self.own
 
     def bind(self, symbol: Symbol, value: ast.expr, place: Place) -> ast.stmt:
         """Assign to a variable."""
@@ -140,7 +152,7 @@ class Compiler:
 
     def touch(self, symbol: Symbol) -> None:
         """Note that this function assigns a variable of an outer one."""
-        if symbol.is_global:
+        if self.is_global(symbol):
             self.scope.globals.add(symbol.python)
         elif symbol.python not in self.scope.taken:
             self.scope.outside.add(symbol.python)

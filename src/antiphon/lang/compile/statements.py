@@ -8,7 +8,7 @@ from antiphon.lang.check.types import JSON, NUMBER, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import block, suite
-from antiphon.lang.compile.iteration import iterable
+from antiphon.lang.compile.iteration import entries, iterable
 from antiphon.lang.compile.literals import as_text
 from antiphon.lang.compile.operators import condition
 from antiphon.lang.compile.state import Compiler, type_of
@@ -31,13 +31,21 @@ def if_(c: Compiler, node: n.If) -> list[ast.stmt]:
 def for_(c: Compiler, node: n.For) -> list[ast.stmt]:
     """`for name in iterable { … }`."""
     place = c.place(node)
-    items = iterable(c, node.iterable)
+    items = iterable(c, node.iterable) if node.value is None else entries(c, node)
     if node.symbol is None:
         return []
+    c.scope.loops += 1
     c.declare(node.symbol, node.name_start)
+    c.scope.loops -= 1
     if isinstance(node.iterable, n.Range) or base(type_of(node.iterable)) == NUMBER:
         c.counters.add(node.symbol)
     target = emit.target(node.symbol.python, c.between(node.name_start, node.name_start + len(node.name)))
+    if node.value is not None and node.value.symbol is not None:
+        c.scope.loops += 1
+        c.declare(node.value.symbol, node.value.start)
+        c.scope.loops -= 1
+        value = emit.target(node.value.symbol.python, c.place(node.value))
+        target = at(ast.Tuple([target, value], ast.Store()), place)
     loop = at(ast.For(target, items, _loop_body(c, node), []), place)
     return _with_mode(c, node.mode, loop, place)
 
@@ -50,7 +58,9 @@ def while_(c: Compiler, node: n.While) -> list[ast.stmt]:
 
 
 def _loop_body(c: Compiler, node: n.For | n.While) -> list[ast.stmt]:
+    c.scope.loops += 1
     body = suite(c, node.body)
+    c.scope.loops -= 1
     if node.mode is None or node.mode.kind != "forget":
         return body
     c.asked = True

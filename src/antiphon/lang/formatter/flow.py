@@ -13,6 +13,8 @@ _CHAIN = 3
 
 def flowing(pieces: list[Piece], by: int = 2) -> list[Doc]:
     """Pieces one after another; lines that it is broken into begin further to the right."""
+    if len(pieces) == 1:
+        return [pieces[0].doc]
     powers = [piece.power for piece in pieces]
     known = [power for power in powers if power is not None]
     if not known:
@@ -81,5 +83,5 @@ def _plain(pieces: list[Piece]) -> list[Doc]:
         elif before.kind == "//":
             out += [indent([HARD]), piece.doc]
         else:
-            out += [" ", piece.doc] if spaced(before, piece) else [piece.doc]
+            out += [" ", piece.doc] if spaced(before.kind, piece.kind) else [piece.doc]
     return out

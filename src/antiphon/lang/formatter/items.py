@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Group, IfBroken, Line, Suffix, group, indent
-from antiphon.lang.formatter.pieces import Piece, follows_value
+from antiphon.lang.formatter.pieces import Piece
 from antiphon.lang.formatter.roles import Roles
 
 
@@ -31,9 +31,8 @@ class _Item:
 
 def bracket(opener: Piece, before: list[Piece], inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
     """A whole bracket as one piece; what stands before it says what it is."""
-    kind = {"{": "object", "(": "paren", "[": "array"}[opener.kind]
-    if kind != "object" and follows_value(before):
-        kind = {"paren": "call", "array": "index"}[kind]
+    real = (piece.kind for piece in reversed(before) if not piece.is_comment)
+    kind = roles.bracket_kind(opener.kind, opener.start, next(real, ""), next(real, ""))
     if kind == "index":
         for piece in inner:
             piece.kind = "slice" if piece.kind == ":" else piece.kind
@@ -126,15 +125,17 @@ def _tail(comments: list[Piece], follow_items: bool) -> list[Doc]:
 
 
 def _hugging(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], closer: Piece) -> list[Doc] | None:
-    """The bracket with only its last item broken, where that item is itself a bracket."""
+    """The bracket with only its last item broken, where that item is itself a bracket, or a function with a block."""
     if kind != "call" and not (kind == "array" and len(items) == 1):
         return None
     if tail or not items or any(item.has_comments for item in items):
         return None
-    last = items[-1].body
-    if len(last) != 1 or last[0].kind not in ("object", "array") or not isinstance(last[0].doc, Group):
+    *head, last = items[-1].body
+    is_function = len(head) > 1 and last.kind == "block" and head[-1].kind == "=>"
+    if not (is_function or (not head and last.kind in ("object", "array"))) or not isinstance(last.doc, Group):
         return None
     heads: list[Doc] = [part for item in items[:-1] for part in (*flowing(item.body), ", ")]
+    heads += [*flowing(head), " "] if is_function else []
     if group(heads).hard:
         return None
-    return [opener.doc, *heads, Group(last[0].doc.parts, True, last[0].doc.hugging), closer.doc]
+    return [opener.doc, *heads, Group(last.doc.parts, True, last.doc.hugging), closer.doc]

@@ -86,6 +86,8 @@ def printed(parts: list[Doc]) -> str:
     while tasks:
         margin, broken, doc = tasks.pop()
         match doc:
+            case str(text):
+                pass
             case Indent(inner, by):
                 tasks += [(margin + by, broken, part) for part in reversed(inner)]
                 continue
@@ -103,8 +105,6 @@ def printed(parts: list[Doc]) -> str:
                 pass
             case IfBroken(text):
                 text = text if broken else ""
-            case str(text):
-                pass
         if text:
             out.append(" " * waiting + text if waiting and text != "\n" else text)
             column = column + len(text) if "\n" not in text else len(text) - text.rindex("\n") - 1
@@ -135,7 +135,10 @@ def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
         match doc:
             case str():
                 if "\n" in doc:
-                    return room >= doc.index("\n")
+                    if room < doc.index("\n"):
+                        return False
+                    # What follows on the last line of a text over several needs room there.
+                    room = WIDTH + doc.rindex("\n") + 1
                 room -= len(doc)
             case Suffix():
                 pass

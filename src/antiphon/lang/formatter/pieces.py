@@ -7,16 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from antiphon.lang.formatter.layout import HARD, Doc, group, indent
-from antiphon.lang.syntax.lexer import tokenize
-from antiphon.lang.syntax.tokens import RESERVED, Tokens
+from antiphon.lang.syntax.tokens import Tokens
 
 #: How tightly the operators bind after which a line may be broken.
-_POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
+POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
     ("==", "!=", "<", "<=", ">", ">="), 5
 )
-_VALUES = frozenset(
-    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
-)
+COMMENTS = frozenset(("//", "/*"))
 _TIGHT_BEFORE = frozenset((",", ".", "..", "?", ":", "slice", "call", "index"))
 _TIGHT_AFTER = frozenset((".", "..", "slice", "@", "unary"))
 
@@ -33,7 +30,7 @@ class Piece:
     @property
     def is_comment(self) -> bool:
         """Whether it is a comment."""
-        return self.kind in ("//", "/*")
+        return self.kind in COMMENTS
 
     @property
     def text(self) -> str:
@@ -44,7 +41,7 @@ class Piece:
     @property
     def power(self) -> int | None:
         """How tightly it binds, if it is an operator after which a line may be broken."""
-        return _POWERS.get(self.kind)
+        return POWERS.get(self.kind)
 
     def on_its_line(self) -> list[Doc]:
         """A comment that begins a line: one with a `*` at the head of each line moves as a whole."""
@@ -54,40 +51,57 @@ class Piece:
         return [first, *(part for line in others for part in (HARD, f" {line}"))]
 
 
-def spaced(before: Piece, after: Piece) -> bool:
-    """Whether a space stands between two pieces on a line."""
-    if before.kind in _TIGHT_AFTER:
-        return before.kind == after.kind == "unary"
-    return after.kind not in _TIGHT_BEFORE
+def spaced(before: str, after: str) -> bool:
+    """Whether a space stands between two pieces of these kinds on a line."""
+    if before in _TIGHT_AFTER:
+        return before == after == "unary"
+    return after not in _TIGHT_BEFORE
 
 
-def follows_value(before: list[Piece]) -> bool:
-    """Whether a bracket after these pieces is a call or an index: whether it follows on something that is a value."""
-    real = (piece.kind for piece in reversed(before) if not piece.is_comment)
-    last = next(real, "")
-    return last in _VALUES or (last in RESERVED and next(real, "") == ".")
+class Pieces:
+    """All pieces of a text that has no errors, the last of kind `end`: parallel lists, as most are only looked at."""
+
+    def __init__(self, text: str, tokens: Tokens) -> None:
+        self.text = text
+        self.kinds: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        #: Line ends that count for a piece though they do not stand just before it.
+        self._more: dict[int, int] = {}
+        for start, end, kind in _merged(text, tokens) if tokens.comments else _spans(tokens):
+            self.kinds.append(kind)
+            self.starts.append(start)
+            self.ends.append(end)
+
+    def lines(self, at: int) -> int:
+        """How many line ends stand before a piece."""
+        return self.text.count("\n", self.ends[at - 1] if at else 0, self.starts[at]) + self._more.get(at, 0)
+
+    def skip(self, at: int) -> None:
+        """Leave a piece out: the line ends before it stand before the next."""
+        self._more[at + 1] = self.lines(at)
+
+    def doc(self, at: int) -> Doc:
+        """What is printed of a piece."""
+        kind, text = self.kinds[at], self.text[self.starts[at] : self.ends[at]]
+        if kind in COMMENTS:
+            return "\n".join(line.rstrip() for line in text.split("\n"))
+        return _python(text) if kind == "py" else text
+
+    def piece(self, at: int) -> Piece:
+        """A piece that can be laid out."""
+        return Piece(self.kinds[at], self.doc(at), self.starts[at], self.lines(at))
 
 
-def pieces_of(text: str) -> list[Piece]:
-    """All pieces of a text that has no errors, and one of kind `end`."""
-    tokens = tokenize(text)
-    spans = sorted([*_spans(tokens), *((start, end, "") for start, end in tokens.comments)])
-    out: list[Piece] = []
+def _merged(text: str, tokens: Tokens) -> Iterator[tuple[int, int, str]]:
+    """Tokens and comments in their order."""
+    comments = ((start, end, text[start : start + 2]) for start, end in tokens.comments)
     after = 0
-    for start, end, kind in spans:
+    for span in sorted([*_spans(tokens), *comments]):
         # A comment in the hole of a string is a part of the string.
-        if start < after:
-            continue
-        lines = text.count("\n", after, start)
-        after = end
-        if not kind:
-            comment = "\n".join(line.rstrip() for line in text[start:end].split("\n"))
-            out.append(Piece(comment[:2], comment, start, lines))
-        elif kind == "py":
-            out.append(Piece(kind, _python(text[start:end]), start, lines))
-        else:
-            out.append(Piece(kind, text[start:end], start, lines))
-    return out
+        if span[0] >= after:
+            after = span[1]
+            yield span
 
 
 def _spans(tokens: Tokens) -> Iterator[tuple[int, int, str]]:

@@ -7,7 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.tokens import RESERVED
 
+_VALUES = frozenset(
+    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
+)
 _COMPOUND = (n.Block, n.If, n.For, n.While, n.Try, n.Function, n.Test)
 
 
@@ -22,6 +26,8 @@ class Roles:
     patterns: set[int] = field(default_factory=set[int])
     fields: set[int] = field(default_factory=set[int])
     operators: set[int] = field(default_factory=set[int])
+    #: The brackets of the keys of maps.
+    keys: set[int] = field(default_factory=set[int])
     #: Each `if` that follows an `else`.
     _others: set[int] = field(default_factory=set[int])
 
@@ -33,6 +39,21 @@ class Roles:
             _RULES[type(node)](roles, node)
         return roles
 
+    def kind_of(self, kind: str, start: int) -> str:
+        """What an operator's sign or word is here: a `-` may stand before its operand, a word be a key or a member."""
+        if kind == "|" or start in self.operators:
+            return kind
+        return "unary" if kind == "-" else "name"
+
+    def bracket_kind(self, kind: str, start: int, last: str, last_but_one: str) -> str:
+        """What a bracket is: one that follows on a value is a call or an index."""
+        if kind == "{":
+            return "object"
+        follows_value = last in _VALUES or (last in RESERVED and last_but_one == ".")
+        if follows_value and start not in self.keys:
+            return "call" if kind == "(" else "index"
+        return "paren" if kind == "(" or start in self.keys else "array"
+
     def note_block(self, node: n.Block) -> None:
         """What begins in a block."""
         self.blocks[node.start] = _starts(node.statements)
@@ -40,6 +61,11 @@ class Roles:
     def note_body(self, node: n.AsyncFor | n.For | n.While | n.Test) -> None:
         """Whether the one block of a statement is short."""
         self._note_short(node.body)
+
+    def note_lambda(self, node: n.Lambda) -> None:
+        """The same, of a function without a name whose body is a block."""
+        if isinstance(node.body, n.Block):
+            self._note_short(node.body)
 
     def note_function(self, node: n.Function) -> None:
         """The same, of what has no lines that describe it before its block."""
@@ -65,6 +91,10 @@ class Roles:
         """Where a field begins."""
         self.fields.add(node.start)
 
+    def note_map(self, node: n.MapType) -> None:
+        """That a bracket holds the key of a map."""
+        self.keys.add(node.key_start)
+
     def note_nothing(self, _: n.Node) -> None:
         """Its tokens say all."""
 
@@ -76,6 +106,8 @@ class Roles:
 _RULES: dict[type, Callable[[Roles, Any], None]] = {
     n.Block: Roles.note_block,
     n.Function: Roles.note_function,
+    n.Lambda: Roles.note_lambda,
+    n.MapType: Roles.note_map,
     n.If: Roles.note_if,
     n.Binary: Roles.note_operator,
     n.Pattern: Roles.note_pattern,
@@ -121,11 +153,13 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.LiteralType,
             n.UnionType,
             n.ObjectType,
+            n.FunctionType,
             n.Program,
             n.Hole,
             n.Parameter,
             n.ImportName,
             n.LoopMode,
+            n.ForValue,
         ),
         Roles.note_nothing,
     ),

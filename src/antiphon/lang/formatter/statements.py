@@ -6,10 +6,13 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.items import bracket
-from antiphon.lang.formatter.layout import HARD, LINE, Doc, Group, Suffix, group, indent, printed
-from antiphon.lang.formatter.pieces import Piece, pieces_of
+from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Suffix, group, indent, printed
+from antiphon.lang.formatter.lines import one_line
+from antiphon.lang.formatter.pieces import COMMENTS, POWERS, Piece, Pieces
 from antiphon.lang.formatter.roles import Roles
+from antiphon.lang.syntax.collector import without_collector
 from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.lang.syntax.lexer import tokenize
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import PAIRS
@@ -17,17 +20,24 @@ from antiphon.lang.syntax.tokens import PAIRS
 
 def format_source(source: Source) -> str:
     """The program in the style of the language; `ProgramErrors` if its syntax is wrong."""
-    program, diagnostics = parse(source)
+    with without_collector():
+        return _formatted(source)
+
+
+def _formatted(source: Source) -> str:
+    tokens = tokenize(source.text)
+    program, diagnostics = parse(source, tokens)
     if any(each.severity == "error" for each in diagnostics):
         raise ProgramErrors((source, each) for each in diagnostics)
     text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if text != source.text:
-        program, _ = parse(Source(source.name, text))
-    pieces = pieces_of(text)
+        tokens = tokenize(text)
+        program, _ = parse(Source(source.name, text), tokens)
+    pieces = Pieces(text, tokens)
     body = printed(_Formatter(pieces, Roles.of(program)).program())
     head = ""
     if text.startswith("#!"):
-        gap = "\n" if pieces[0].lines > 1 and body else ""
+        gap = "\n" if pieces.lines(0) > 1 and body else ""
         head = text.partition("\n")[0].rstrip() + "\n" + gap
     return f"{head}{body}\n" if body else head
 
@@ -35,10 +45,12 @@ def format_source(source: Source) -> str:
 class _Formatter:
     """Reads the pieces from the first to the last, and makes of them what can be printed."""
 
-    def __init__(self, pieces: list[Piece], roles: Roles) -> None:
+    def __init__(self, pieces: Pieces, roles: Roles) -> None:
         self._pieces = pieces
         self._roles = roles
         self._at = 0
+        #: How much fits on a line of the block that is being read.
+        self._room = WIDTH
 
     def program(self) -> list[Doc]:
         """The whole file."""
@@ -51,86 +63,96 @@ class _Formatter:
         beside: list[Doc] = []
         lines: list[Doc] = []
         goes_on = False
-        while (piece := self._pieces[self._at]).kind not in ("}", "end"):
-            if piece.kind == ";":
+        while (kind := self._pieces.kinds[self._at]) not in ("}", "end"):
+            if kind == ";":
+                self._pieces.skip(self._at)
                 self._at += 1
-                self._pieces[self._at].lines += piece.lines
                 continue
-            if piece.is_comment and piece.lines == 0 and self._at:
-                (lines or beside).append(Suffix(f" {piece.text}"))
+            before = self._pieces.lines(self._at)
+            if kind in COMMENTS and before == 0 and self._at:
+                (lines or beside).append(Suffix(f" {self._pieces.doc(self._at)}"))
                 self._at += 1
                 continue
             if lines:
-                lines += [" "] if goes_on else [HARD, HARD] if piece.lines > 1 else [HARD]
-            goes_on = piece.is_comment and not self._ends_line(self._at)
-            lines += self._comment() if piece.is_comment else self._statement(starts)
+                lines += [" "] if goes_on else [HARD, HARD] if before > 1 else [HARD]
+            lines += self._comment() if kind in COMMENTS else self._statement(starts, 0 if goes_on else self._room)
+            goes_on = kind in COMMENTS and not self._ends_line(self._at)
         return beside, lines
 
     def _ends_line(self, at: int) -> bool:
-        """Whether nothing but comments follows a comment on its line."""
+        """Whether nothing but comments follows on its line."""
         while True:
-            at += 1
-            piece = self._pieces[at]
-            if piece.lines or piece.kind in ("}", "end"):
+            kind = self._pieces.kinds[at]
+            if kind in ("}", "end") or self._pieces.lines(at):
                 return True
-            if not piece.is_comment and piece.kind != ";":
+            if kind not in COMMENTS and kind != ";":
                 return False
+            at += 1
 
     def _comment(self) -> list[Doc]:
         self._at += 1
-        return self._pieces[self._at - 1].on_its_line()
+        return self._pieces.piece(self._at - 1).on_its_line()
 
-    def _statement(self, starts: frozenset[int]) -> list[Doc]:
-        """The statement that begins here, without the comments after it."""
+    def _statement(self, starts: frozenset[int], room: int) -> list[Doc]:
+        """The statement that begins here, without the comments after it. There is room for so much on its line."""
         pieces: list[Piece] = []
         kept, after = 0, self._at
-        while True:
-            piece = self._pieces[self._at]
-            if piece.kind in ("}", "end", ";") or (pieces and piece.start in starts):
-                break
-            pieces.append(self._piece(pieces))
-            if not piece.is_comment:
+        kinds, places = self._pieces.kinds, self._pieces.starts
+        while (kind := kinds[self._at]) not in ("}", "end", ";") and not (pieces and places[self._at] in starts):
+            line = None
+            if not pieces or pieces[-1].kind == "block":
+                line = one_line(self._pieces, self._at, room, starts, self._roles)
+            pieces.append(self._piece(pieces) if line is None else self._line(*line))
+            if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
         self._at = after
         return _statement(pieces[:kept])
 
+    def _line(self, text: str, after: int) -> Piece:
+        at, self._at = self._at, after
+        return Piece("line", text, self._pieces.starts[at], self._pieces.lines(at))
+
     def _piece(self, before: list[Piece]) -> Piece:
         """The next piece; if it opens a bracket, the whole of it."""
-        piece = self._pieces[self._at]
+        piece = self._pieces.piece(self._at)
         self._at += 1
         if piece.kind == "{" and piece.start in self._roles.blocks:
             return self._block(piece)
         if piece.kind in PAIRS:
             inner: list[Piece] = []
-            while self._pieces[self._at].kind != PAIRS[piece.kind]:
+            # Where the lines of a block in a bracket begin is not known yet.
+            self._room -= WIDTH
+            while self._pieces.kinds[self._at] != PAIRS[piece.kind]:
                 inner.append(self._piece(inner))
+            self._room += WIDTH
             self._at += 1
-            return bracket(piece, before, inner, self._pieces[self._at - 1], self._roles)
-        if piece.power and piece.start not in self._roles.operators:
-            # A sign before its operand, or a word that is a key or a member here.
-            piece.kind = "unary" if piece.kind == "-" else "name"
+            return bracket(piece, before, inner, self._pieces.piece(self._at - 1), self._roles)
+        if piece.kind in POWERS:
+            piece.kind = self._roles.kind_of(piece.kind, piece.start)
         return piece
 
     def _block(self, opener: Piece) -> Piece:
         first = self._at
+        self._room -= 2
         beside, lines = self._lines(self._roles.blocks[opener.start])
+        self._room += 2
         self._at += 1
-        inside = self._pieces[first : self._at]
         doc: Doc = "{}"
-        if opener.start in self._roles.short and not any(map(_is_apart, inside)):
+        if opener.start in self._roles.short and not any(map(self._is_apart, range(first, self._at))):
             doc = group(["{", indent([LINE, *lines]), LINE, "}"])
         elif beside or lines:
             doc = group(["{", *beside, *([indent([HARD, *lines])] if lines else []), HARD, "}"])
         return Piece("block", doc, opener.start, opener.lines)
 
-
-def _is_apart(piece: Piece) -> bool:
-    """Whether a piece is a reason not to put a block on one line."""
-    return piece.is_comment or piece.lines > 0
+    def _is_apart(self, at: int) -> bool:
+        """Whether a piece is a reason not to put a block on one line."""
+        return self._pieces.kinds[at] in COMMENTS or self._pieces.lines(at) > 0
 
 
 def _statement(pieces: list[Piece]) -> list[Doc]:
     """A statement: what stands before, between and after its blocks, and the blocks."""
+    if len(pieces) == 1:
+        return flowing(pieces, 2)
     out: list[Doc] = []
     part: list[Piece] = []
     for piece in pieces:

@@ -132,6 +132,10 @@ class Module:
         effect = RunPython(f"{getattr(function, '__module__', '')}.{name}", described(given))
         return self.execution.perform(effect, lambda: from_python(called(*given), f"`{name}`"))
 
+    def function(self, function: Any, returns: Type) -> Callable[..., Any]:
+        """A tool, or a function that is not of the language, as a function; what it gives is looked at."""
+        return lambda *arguments: as_type(self.call(function, *arguments), returns)
+
     def python(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """`py(a) { … }`: values go in and come out as Python's own."""
         return self._python(function, arguments, is_harmless=False)

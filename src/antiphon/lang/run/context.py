@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from types import FrameType
+from types import FrameType, FunctionType, MethodType
 from typing import Any, cast
 
 from antiphon.lang.check.types import AI, show, widen
@@ -58,6 +58,8 @@ def _frame(frame: FrameType, code: Code) -> str:
 def _title(function: str) -> str:
     if function == "main":
         return "Variables:"
+    if function.startswith("_vfn"):
+        return "Variables of a function without a name:"
     of = function.removeprefix(MANGLED)
     return f"Variables of {of}:" if of != function or not of.startswith("_v") else "Variables of this round:"
 
@@ -83,7 +85,8 @@ def _is_hidden(value: Any) -> bool:
     from antiphon.lang.run.models import ModelValue
     from antiphon.lang.run.tooling import VibeTool
 
-    return isinstance(value, ModelValue | VibeTool)
+    # Functions are no data: there is nothing of them to show.
+    return isinstance(value, ModelValue | VibeTool | FunctionType | MethodType)
 
 
 def _type(variable: Variable) -> str:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple, NoReturn, cast
 
 from antiphon._suggestions import nearest
-from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Object, Type, Union, plain, show
+from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, Union, plain, show
 from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.run.errors import Frame, VibeError
 from antiphon.lang.run.library import misfit
@@ -95,7 +95,7 @@ def read_text(name: str, wanted: Type, text: str) -> Any:
     try:
         value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        how = " as JSON" if wanted == JSON or any(isinstance(each, Array | Object) for each in options) else ""
+        how = " as JSON" if wanted == JSON or any(isinstance(each, Array | Map | Object) for each in options) else ""
         raise Misread(f"`{name}`: {show(wanted)} is wanted{how}, not {_told(text)}") from None
     if isinstance(value, float) and not math.isfinite(value):
         raise Misread(f"`{name}`: {show(wanted)} is wanted, not {_told(text)}")

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any, cast
 
 from antiphon._suggestions import nearest
-from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Object, Simple, Type, Union, show
+from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union, show
 from antiphon.lang.run.errors import Thrown, VibeError
 from antiphon.lang.run.values import ErrorValue, FrozenDict, FrozenList, json_text, kind_of, text, thaw, unwrap
 from antiphon.results.plain import Whole
@@ -335,6 +335,14 @@ def iterate(value: Any) -> Any:
     raise VibeError("V0908", f"`for` cannot go through {kind_of(value)}", hints.get(value.__class__, ""))
 
 
+def entries(value: Any) -> Any:
+    """What `for key, value in …` goes through."""
+    value = unwrap(value)
+    if isinstance(value, dict):
+        return cast(dict[str, Any], value).items()
+    raise VibeError("V0908", f"`for key, value in …` goes through a map or an object, not {kind_of(value)}")
+
+
 def span(first: Any, last: Any) -> range:
     """`first..last`, both included."""
     return range(whole(first, "a range's end"), whole(last, "a range's end") + 1)
@@ -377,6 +385,8 @@ def _copied(value: Any, wanted: Type) -> Any:
         case Object():
             fields = wanted.fields
             return {key: _copied(each, fields[key].type) if key in fields else each for key, each in value.items()}
+        case Map(inner):
+            return {key: _copied(each, inner) for key, each in value.items()}
         case Union(options):
             fitting = next((each for each in options if not misfit(value, each, "")), None)
             return value if fitting is None else _copied(value, fitting)
@@ -410,6 +420,10 @@ def misfit(value: Any, wanted: Type, path: str) -> str:
         case Object():
             if isinstance(value, dict):
                 return _misfit_fields(cast(dict[str, Any], value), wanted, path)
+        case Map(inner):
+            if isinstance(value, dict):
+                pairs = cast(dict[Any, Any], value).items()
+                return next((fault for key, each in pairs if (fault := _misfit_entry(key, each, inner, path))), "")
         case AI(inner):
             return misfit(value, inner, path)
         case _:
@@ -420,6 +434,12 @@ def misfit(value: Any, wanted: Type, path: str) -> str:
 def _at(path: str) -> str:
     inside = path.lstrip(".")
     return f"`{inside}`: " if inside else ""
+
+
+def _misfit_entry(key: Any, value: Any, inner: Type, path: str) -> str:
+    if not isinstance(key, str):
+        return f"{_at(path)}the keys of a map are text, not {kind_of(key)}"
+    return misfit(value, inner, f"{path}[{json_text(key)}]")
 
 
 def _misfit_fields(value: dict[str, Any], wanted: Object, path: str) -> str:

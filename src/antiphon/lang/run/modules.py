@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from antiphon.lang.run.errors import ImportFailed, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
 from antiphon.lang.run.prelude import module_globals
+from antiphon.lang.syntax.collector import without_collector
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source
 
@@ -73,7 +72,7 @@ class Modules:
         self._inside = self._inside or Path(source.name).parent.resolve()
         self._loading.append(source.name)
         try:
-            with _without_collector():
+            with without_collector():
                 return self._add(source, for_tests)
         finally:
             self._loading.pop()
@@ -87,7 +86,7 @@ class Modules:
 
     def exports(self, path: str, importer: Source) -> Exports:
         """What a module gives to the one that imports it."""
-        if "\0" in path:
+        if not _can_name_a_file(path):
             return Exports(problem="there is no module with such a name")
         if path == "system/tools":
             return system_exports()
@@ -195,16 +194,17 @@ class Instances:
         return tools[name]
 
 
-@contextmanager
-def _without_collector() -> Generator[None]:
-    """Trees are many objects and no garbage: collecting in the meantime would take longer than compiling."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+#: What a path and one step of it may take, in bytes, on every system there is.
+_LONGEST, _LONGEST_STEP = 1000, 255
+
+
+def _can_name_a_file(path: str) -> bool:
     try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+        encoded = path.encode()
+    except UnicodeEncodeError:
+        return False
+    steps = encoded.split(b"/")
+    return b"\0" not in encoded and len(encoded) <= _LONGEST and all(len(each) <= _LONGEST_STEP for each in steps)
 
 
 def located(path: str, importer: Source) -> Path:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
-from antiphon.lang.run import library, receivers, values
+from antiphon.lang.run import function_values, library, receivers, values
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.threads import wait
@@ -15,6 +15,14 @@ from antiphon.lang.run.traces import CODE
 
 #: Stands for an argument that was left out.
 MISSING = object()
+
+
+def _keep(space: dict[str, Any], local: dict[str, Any]) -> None:
+    """Put the variables that only the top level used to the others, for those who look at them afterwards."""
+    code: Code = space[CODE]
+    names = (each.python for each in code.names.values())
+    space.update((name, local[name]) for name in names if name in local)
+
 
 _SHARED: dict[str, Any] = {
     "__builtins__": builtins,
@@ -49,6 +57,10 @@ _SHARED: dict[str, Any] = {
     "_vsetitem": library.set_item,
     "_vsetmember": library.set_member,
     "_viter": library.iterate,
+    "_ventries": library.entries,
+    "_vpositions": function_values.positions,
+    "_vround": function_values.this_round,
+    "_vadapted": function_values.adapted,
     "_vspan": library.span,
     "_vrange": library.span_array,
     "_vas": library.as_type,
@@ -59,6 +71,9 @@ _SHARED: dict[str, Any] = {
     "_vcaught": library.caught,
     "_vcall": receivers.call_method,
     "_vtext": values.text,
+    "_vglobals": globals,
+    "_vlocals": locals,
+    "_vkeep": _keep,
     "_vfreeze": values.freeze,
     "_vunwrap": values.unwrap,
     "_vplain": values.plain,
@@ -71,6 +86,7 @@ for _kind, _functions in (
     ("number", receivers.NUMBER_FUNCTIONS),
     ("array", receivers.ARRAY_FUNCTIONS),
     ("object", receivers.OBJECT_FUNCTIONS),
+    ("map", receivers.MAP_FUNCTIONS),
     ("boolean", receivers.BOOLEAN_FUNCTIONS),
 ):
     _SHARED.update((f"_vm_{_kind}_{name}", function) for name, function in _functions.items())

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.code import Code, Given
+from antiphon.lang.run.depth import allow_deep_calls
 from antiphon.lang.run.errors import Stopped, VibeError
 from antiphon.lang.run.execution import Execution, is_waiting
 from antiphon.lang.run.host import Host, PromptShown
@@ -98,6 +99,7 @@ class Program:
         inputs: dict[str, Any] | None = None,
     ) -> Report:
         """Run it, and tell how it went; errors of the program, and Ctrl-C, are part of the answer."""
+        allow_deep_calls()
         host = host or default_host()
         execution = Execution(host, inputs, arguments, Path(self.source.name).name)
         instances = Instances(self.modules, execution, servers)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any, cast
 
 from antiphon._suggestions import nearest
@@ -17,9 +16,10 @@ from antiphon.lang.check.methods import (
     Method,
     signature_type,
 )
+from antiphon.lang.run import array_functions
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.library import add, as_type, equal, greater, less, part, whole
-from antiphon.lang.run.values import kind_of, text, thaw, unwrap
+from antiphon.lang.run.library import as_type, equal, less, part, whole
+from antiphon.lang.run.values import json_text, kind_of, text, thaw, unwrap
 
 
 def _split(value: str, separator: str | None = None) -> list[str]:
@@ -159,31 +159,16 @@ def _index_of(items: list[Any], wanted: Any) -> int:
     return next((at for at, item in enumerate(items) if equal(item, wanted)), -1)
 
 
-def _sum(items: list[Any]) -> Any:
-    total: Any = 0
-    for item in items:
-        total = add(total, item) if not isinstance(unwrap(item), str) else _no_sum(item)
-    return total
-
-
-def _no_sum(item: Any) -> Any:
-    raise VibeError("V0902", f"`.sum()` adds numbers, not {kind_of(item)}")
-
-
-def _extreme(items: list[Any], better: Callable[[Any, Any], bool]) -> Any:
-    if not items:
-        raise VibeError("V0903", "the array is empty: it has no smallest or largest item")
-    best = items[0]
-    for item in items[1:]:
-        if better(item, best):
-            best = item
-    return best
-
-
 def _take(fields: dict[str, Any], name: str) -> Any:
     if name not in fields:
         raise VibeError("V0907", f"the object has no field `{name}`")
     return fields.pop(name)
+
+
+def _take_key(values: dict[str, Any], key: str) -> Any:
+    if key not in values:
+        raise VibeError("V0907", f"the map has no key {json_text(key)}", "`has(key)` says whether it is there")
+    return values.pop(key)
 
 
 _SHARED: dict[str, Callable[..., Any]] = {"toString": text, "len": len, "copy": thaw}
@@ -225,9 +210,7 @@ ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "slice": part,
     "includes": _includes,
     "indexOf": _index_of,
-    "sum": _sum,
-    "min": partial(_extreme, better=less),
-    "max": partial(_extreme, better=greater),
+    **array_functions.FUNCTIONS,
 }
 OBJECT_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_SHARED,
@@ -238,6 +221,7 @@ OBJECT_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "get": dict[str, Any].get,
     "remove": _take,
 }
+MAP_FUNCTIONS: dict[str, Callable[..., Any]] = {**OBJECT_FUNCTIONS, "remove": _take_key}
 BOOLEAN_FUNCTIONS: dict[str, Callable[..., Any]] = {"toString": text}
 
 
@@ -254,10 +238,20 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
     if not signature.required <= len(arguments) <= len(signature.parameters):
         raise VibeError("V0912", f"`{name}` expects {_wanted(signature)}, got {len(arguments)}")
     given = [
-        each if kind in ("T", "json") else as_type(each, signature_type(kind))
+        _function(each, name)
+        if "=>" in kind
+        else each
+        if kind in ("T", "U", "json")
+        else as_type(each, signature_type(kind))
         for each, kind in zip(arguments, signature.parameters, strict=False)
     ]
     return functions[name](value, *given)
+
+
+def _function(value: Any, name: str) -> Any:
+    if not callable(value):
+        raise VibeError("V0902", f"`{name}` wants a function, not {kind_of(value)}")
+    return value
 
 
 def _of(value: Any) -> tuple[dict[str, Method], dict[str, Callable[..., Any]]]:

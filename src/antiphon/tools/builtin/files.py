@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import BinaryIO
 
 from antiphon.conversation import ToolResult
 from antiphon.results import Location, Result, file_content
-from antiphon.tools.builtin.changes import old_text, overwritten, replaced
+from antiphon.tools.builtin.changes import before_writing, old_text, overwritten, replaced
 from antiphon.tools.builtin.search import search_tools
 from antiphon.tools.builtin.texts import Cut, binary_kind, count_lines, edited, lines_from
 from antiphon.tools.faces import counted, shown
@@ -103,7 +104,7 @@ def _writer(roots: Roots) -> Tool:
             text = f"{done} {place.shown}: {counted(count_lines(data), 'line')}, {len(data):,} bytes"
             return shown(text, overwritten(place.shown, old, data))
 
-    return as_tool(write_file, destructive=True, concurrent=False)
+    return as_tool(write_file, destructive=True, concurrent=False, before=partial(before_writing, roots))
 
 
 def _editor(roots: Roots) -> Tool:

@@ -7,6 +7,7 @@ import logging
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, cast
 
+from antiphon._extras import lacking
 from antiphon.errors import ConfigurationError
 from antiphon.tools.mcp.config import McpServer
 from antiphon.tools.mcp.transport import LastWords, endpoint
@@ -36,8 +37,8 @@ def required() -> None:
     """Import the library, or say how to get it."""
     try:
         import mcp  # pyright: ignore[reportUnusedImport]  # noqa: F401
-    except ImportError:
-        raise ConfigurationError("MCP needs the `mcp` library: pip install 'antiphon[mcp]'") from None
+    except ImportError as error:
+        raise ConfigurationError(lacking("MCP needs", "mcp", error)) from None
     # Without a handler of the program's own, the library's tracebacks would land in the middle of its output.
     logging.getLogger("mcp").addHandler(_SILENT)
 

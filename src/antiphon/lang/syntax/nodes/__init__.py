@@ -36,6 +36,7 @@ from antiphon.lang.syntax.nodes.expressions import (
     Expr,
     Hole,
     Index,
+    Lambda,
     Member,
     Name,
     NullLit,
@@ -56,6 +57,7 @@ from antiphon.lang.syntax.nodes.statements import (
     Continue,
     ExprStatement,
     For,
+    ForValue,
     If,
     LoopMode,
     Program,
@@ -69,7 +71,9 @@ from antiphon.lang.syntax.nodes.statements import (
 from antiphon.lang.syntax.nodes.tree import Node, children, require_all, walk
 from antiphon.lang.syntax.nodes.written_types import (
     ArrayType,
+    FunctionType,
     LiteralType,
+    MapType,
     ObjectType,
     TypeExpr,
     TypeField,
@@ -99,16 +103,20 @@ __all__ = [
     "Expr",
     "ExprStatement",
     "For",
+    "ForValue",
     "Function",
+    "FunctionType",
     "Hole",
     "If",
     "Import",
     "ImportName",
     "Index",
     "Input",
+    "Lambda",
     "Let",
     "LiteralType",
     "LoopMode",
+    "MapType",
     "Member",
     "ModelDecl",
     "Name",
@@ -148,4 +156,4 @@ __all__ = [
 ]
 
 #: Nodes that stand only inside others.
-Part = Program | Hole | Entry | TypeField | Pattern | PatternField | Parameter | ImportName | LoopMode
+Part = Program | Hole | Entry | TypeField | Pattern | PatternField | Parameter | ImportName | LoopMode | ForValue

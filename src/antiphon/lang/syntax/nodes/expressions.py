@@ -10,6 +10,7 @@ from antiphon.lang.syntax.nodes.tree import Node
 if TYPE_CHECKING:
     from antiphon.lang.check.symbols import Symbol
     from antiphon.lang.check.types import Type
+    from antiphon.lang.syntax.nodes.declarations import Parameter
     from antiphon.lang.syntax.nodes.statements import Block
 
 Context = Literal["default", "local", "none"]
@@ -211,6 +212,15 @@ class AsyncFor(Node):
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class Lambda(Node):
+    """`x => x * 2`, `(a, b: number) => { … }`: a function without a name."""
+
+    parameters: list[Parameter]
+    body: Expr | Block
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class BadExpr(Node):
     """Stands where no expression could be read; there is a diagnostic of it already."""
 
@@ -236,6 +246,7 @@ Expr = (
     | AskHuman
     | PyBlock
     | AsyncFor
+    | Lambda
     | BadExpr
 )
 

@@ -58,14 +58,24 @@ class LoopMode(Node):
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class ForValue(Node):
+    """The second name of `for key, value in map`."""
+
+    name: str
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class For(Node):
-    """`for name in iterable { … } mode`."""
+    """`for name in iterable { … } mode`, `for name, value in map { … }`."""
 
     name: str
     iterable: Expr
     body: Block
     mode: LoopMode | None = None
     name_start: int = field(default=0, compare=False)
+    #: The second name, of the value beside a key.
+    value: ForValue | None = None
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, cast, get_args
 
 
@@ -29,12 +30,23 @@ class Node:
 
 def children(node: Node) -> Iterator[Node]:
     """The nodes that a node is made of, in the order of the text."""
-    for name in type(node).__slots__:
+    for name in _parts_of(type(node)):
         value: Any = getattr(node, name)
         if isinstance(value, Node):
             yield value
         elif isinstance(value, list):
             yield from (each for each in cast("list[Any]", value) if isinstance(each, Node))
+
+
+#: What is no node, in the annotations of the fields.
+_PLAIN = frozenset(("int", "str", "bool", "float", "Type", "Symbol", "Context", "None"))
+
+
+@cache
+def _parts_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node that can hold nodes."""
+    annotations = kind.__annotations__
+    return tuple(name for name in kind.__slots__ if not _PLAIN.issuperset(annotations[name].split(" | ")))
 
 
 def walk(root: Node, parts: Callable[[Node], Iterable[Node]] = children) -> Iterator[Node]:

@@ -67,4 +67,23 @@ class ObjectType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-TypeNode = TypeName | ArrayType | LiteralType | UnionType | ObjectType
+@dataclass(slots=True, eq=False, repr=False)
+class MapType(TypeExpr):
+    """`{ [text]: number }`; the bracket of the key stands at `key_start`."""
+
+    key: TypeNode
+    value: TypeNode
+    key_start: int = field(default=0, compare=False)
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class FunctionType(TypeExpr):
+    """`(number, text) => boolean`."""
+
+    parameters: list[TypeNode]
+    returns: TypeNode
+    type: Type | None = field(default=None, compare=False, repr=False)
+
+
+TypeNode = TypeName | ArrayType | LiteralType | UnionType | ObjectType | MapType | FunctionType

@@ -1,0 +1,157 @@
+"""Methods of arrays whose arguments say what they give: those that take functions, `zip` and `flat`."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.calls import check_arguments
+from antiphon.lang.check.function_values import check_lambda, wrong_arity
+from antiphon.lang.check.iteration import is_private
+from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, signature_type, written_type
+from antiphon.lang.check.narrowing import called, called_unknown
+from antiphon.lang.check.operators import operand
+from antiphon.lang.check.state import Checker, function_hint, general, shown
+from antiphon.lang.check.types import (
+    JSON,
+    NEVER,
+    NUMBER,
+    TEXT,
+    Array,
+    Callable,
+    Type,
+    assignable,
+    may_be_null,
+    plain,
+    widen,
+)
+from antiphon.lang.syntax.nodes import Call, Expr, Function, Lambda, Member, Name
+
+#: Methods that take a function.
+WITH_FUNCTION = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
+#: Those that call it with each item, and with its position if it takes that too.
+WITH_POSITION = WITH_FUNCTION - {"reduce"}
+
+
+def is_generic(name: str, call: Call) -> bool:
+    """Whether what a method of an array gives depends on its arguments, or on what is in its items."""
+    return name in ("zip", "flat") or (name in WITH_FUNCTION and bool(call.arguments or ARRAY_METHODS[name].required))
+
+
+def generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted: Type | None) -> Type:
+    """The type of what a method of an array gives; `wanted` is what the place of the call wants."""
+    method, given = ARRAY_METHODS[node.name], call.arguments
+    where = node.name_start, node.name_start + len(node.name)
+    if not method.required <= len(given) <= len(method.parameters):
+        types = tuple(signature_type(each, receiver) for each in method.parameters)
+        check_arguments(c, call, node.name, where, types, method.required)
+        return JSON
+    known: dict[Type, Type] = {T: receiver.item}
+    if node.name == "flat":
+        known[U] = _inside(c, receiver, where)
+    elif wanted is not None:
+        _learn(method, plain(wanted), known)
+    # What a function is called with may be said by another argument, so those come first.
+    for argument, kind in sorted(zip(given, method.parameters, strict=False), key=lambda pair: "=>" in pair[1]):
+        type_ = written_type(kind)
+        if isinstance(type_, Callable):
+            _check_function(c, argument, node, type_, known)
+        else:
+            _check_value(c, argument, node.name, type_, known)
+    return put(written_type(method.returns), known)
+
+
+def _learn(method: Method, wanted: Type, known: dict[Type, Type]) -> None:
+    """What the place of a call says of what its function is to give."""
+    if method.returns == "U[]" and isinstance(wanted, Array):
+        wanted = wanted.item
+    elif method.returns != "U" or may_be_null(wanted):
+        return
+    if wanted not in (JSON, NEVER):
+        known[U] = wanted
+
+
+def _inside(c: Checker, receiver: Array, where: tuple[int, int]) -> Type:
+    inner = operand(receiver.item)
+    if isinstance(inner, Array):
+        return inner.item
+    if inner not in (JSON, NEVER):
+        c.report("V0302", f"`flat` wants an array of arrays, found `{shown(receiver)}`", where)
+    return JSON
+
+
+def _check_value(c: Checker, argument: Expr, name: str, type_: Type, known: dict[Type, Type]) -> None:
+    """An argument that is no function, and may say what `U` is."""
+    if U in known:
+        c.want(argument, put(type_, known), name)
+        return
+    found = widen(plain(c.expr(argument)))
+    if type_ is U:
+        known[U] = found
+        return
+    inner = operand(found)
+    known[U] = inner.item if isinstance(inner, Array) else JSON
+    if not isinstance(inner, Array) and inner is not JSON:
+        c.report("V0301", f"`{name}` wants another array, found `{general(found)}`", argument)
+
+
+def _check_function(c: Checker, argument: Expr, node: Member, type_: Callable, known: dict[Type, Type]) -> None:
+    parameters = tuple(put(each, known) for each in type_.parameters)
+    returns = put(type_.returns, known)
+    wanted = None if returns in (U, K) else returns
+    gives = _given(c, argument, node, parameters, wanted)
+    if gives is None:
+        known.setdefault(U, JSON)
+    elif returns is U:
+        known[U] = gives
+    elif returns is K and operand(gives) not in (NUMBER, TEXT, JSON):
+        c.report("V0302", f"only numbers and texts have an order, found `{general(gives)}`", argument)
+    elif returns is K and may_be_null(gives):
+        c.report("V0302", "what may be null has no order", argument, "give a value for that case: `… ?? 0`")
+
+
+def _first_item(name: str) -> int:
+    """Which of its arguments is the first that is an item: `reduce` has what came of the others before it."""
+    return int(name == "reduce")
+
+
+def _note_function(c: Checker, argument: Expr, node: Member) -> None:
+    """A function that is there already gets the items."""
+    if isinstance(argument, Name) and argument.symbol is not None and isinstance(argument.symbol.node, Function):
+        called(c, argument.symbol)
+        c.handed.append((node.object, argument.symbol, _first_item(node.name), None))
+        return
+    called_unknown(c)
+
+
+def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...], wanted: Type | None) -> Type | None:
+    """What the function gives that is an argument; nothing if there is something wrong with it."""
+    places = (*parameters, NUMBER) if node.name in WITH_POSITION else parameters
+    if isinstance(argument, Lambda):
+        count = len(argument.parameters)
+        if count not in (len(parameters), len(places)):
+            wrong_arity(c, argument, len(parameters))
+        found = check_lambda(
+            c,
+            argument,
+            places[:count],
+            wanted,
+            now=True,
+            private=is_private(node.object),
+            items=node.object,
+            first_item=_first_item(node.name),
+        )
+        argument.type = found
+        return found.returns if count in (len(parameters), len(places)) else None
+    found = c.expr(argument)
+    _note_function(c, argument, node)
+    if isinstance(found, Callable):
+        called = places if found.required == len(places) else parameters
+        goal = Callable(called, len(called), wanted or (JSON if found.unchecked else found.returns))
+        if assignable(found, goal):
+            return goal.returns
+        c.mismatch(argument, found, goal, node.name)
+    else:
+        letters = "(a, b)" if len(parameters) == 2 else "x"
+        hint = (
+            function_hint(found, Callable(parameters, len(parameters), JSON)) or f"write `{node.name}({letters} => …)`"
+        )
+        c.report("V0341", f"`{node.name}` wants a function, found `{general(found)}`", argument, hint)
+    return None

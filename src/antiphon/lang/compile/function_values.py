@@ -1,0 +1,164 @@
+"""Functions as values, and the methods of arrays that take them, compiled.
+
+A function without a name is a Python function that is defined before the statement it stands in. `map` and `filter` of
+one that only computes are comprehensions of Python.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.check.generic_methods import WITH_POSITION
+from antiphon.lang.check.methods import ARRAY_METHODS, K, U, written_type
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import BOOLEAN, Array, Type
+from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.functions import function_scope, outer_names, remember, suite, with_history
+from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.syntax import nodes as n
+
+#: What a comprehension may be made of: it asks nobody, and calls nothing of which that is not known.
+_PLAIN = frozenset(
+    (
+        *(n.NumberLit, n.TextLit, n.Hole, n.BoolLit, n.NullLit, n.Name, n.ArrayLit, n.ObjectLit, n.Entry),
+        *(n.Unary, n.Binary, n.Member, n.Index, n.Slice, n.Call),
+    )
+)
+
+
+def lambda_(c: Compiler, node: n.Lambda) -> ast.expr:
+    """`(a, b) => …`."""
+    return _kept(c, _defined(c, node), node, c.place(node))
+
+
+def function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr:
+    """The name of a function, where it is a value: what is not of the language is reached through the run."""
+    place = c.place(node)
+    if symbol.kind == "builtin":
+        return emit.name(f"_vb_{symbol.name}", place)
+    value = emit.name(symbol.python, place)
+    signature = symbol.type
+    if symbol.kind in ("tool", "import") and isinstance(signature, Signature):
+        returns = emit.name(c.code.type_name(signature.returns), place)
+        return emit.runtime("function", [value, returns], place)
+    if isinstance(symbol.node, n.Function):
+        return _kept(c, value, symbol.node, place)
+    return value
+
+
+def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, place: Place) -> ast.expr:
+    """A method of an array that takes a function."""
+    first = node.arguments[0]
+    if name in ("map", "filter") and isinstance(first, n.Lambda) and _is_plain(first) and not _binds(value):
+        return _comprehension(c, first, name, value, place)
+    arguments = method_arguments(c, node, name)
+    return emit.call(f"_vm_array_{name}", [value, *arguments], place)
+
+
+def method_arguments(c: Compiler, node: n.Call, name: str) -> list[ast.expr]:
+    """The arguments of a method that takes a function, which it calls on the spot."""
+    out: list[ast.expr] = []
+    for argument, kind in zip(node.arguments, ARRAY_METHODS[name].parameters, strict=False):
+        type_, found = written_type(kind), type_of(argument)
+        if not isinstance(type_, Signature):
+            # What it is to be, the type of the whole call says.
+            out.append(c.cast(argument, node.type if type_ is U else None))
+            continue
+        value = _defined(c, argument) if isinstance(argument, n.Lambda) else c.expr(argument)
+        place = c.place(argument)
+        if isinstance(found, Signature):
+            value = _adapted(c, value, argument, found, type_, node.type)
+            if name in WITH_POSITION and found.required == len(type_.parameters) + 1:
+                value = emit.call("_vpositions", [value], place)
+        out.append(value)
+    return out
+
+
+def _adapted(
+    c: Compiler, value: ast.expr, argument: n.Expr, found: Signature, wanted: Signature, result: Type | None
+) -> ast.expr:
+    """A function that promises less than the method needs: what it gives is looked at."""
+    if isinstance(argument, n.Lambda):
+        return value
+    returns: Type | None = wanted.returns
+    if returns is U:
+        returns = result.item if isinstance(result, Array) and len(wanted.parameters) == 1 else result
+    if returns is K or returns is None:
+        return value
+    return c.fitted(value, found, Signature(found.parameters, found.required, returns), c.place(argument))
+
+
+def _defined(c: Compiler, node: n.Lambda) -> ast.expr:
+    """The name of the Python function that is made of one without a name."""
+    place, name = c.place(node), f"_vfn{c.temporary()[2:]}"
+    asked, c.asked = c.asked, False
+    signature = node.type
+    with function_scope(c, node) as scope:
+        scope.returns = signature.returns if isinstance(signature, Signature) else None
+        names = _parameters(c, node)
+        body = _body(c, node)
+        if c.asked:
+            body = with_history(c, body, place)
+        body = [*outer_names(c, place), *body]
+        remember(c, name, place)
+    c.asked = asked
+    c.before.append(emit.function(name, emit.arguments(names, (), place), body, place))
+    return emit.name(name, place)
+
+
+def _parameters(c: Compiler, node: n.Lambda) -> list[str]:
+    for each in node.parameters:
+        if each.symbol is not None:
+            c.declare(each.symbol, each.start)
+    return [each.symbol.python for each in node.parameters if each.symbol is not None]
+
+
+def _body(c: Compiler, node: n.Lambda) -> list[ast.stmt]:
+    if isinstance(node.body, n.Block):
+        return suite(c, node.body)
+    value = c.cast(node.body, c.scope.returns)
+    before, c.before = c.before, []
+    return [*before, at(ast.Return(value), c.place(node.body))]
+
+
+def _kept(c: Compiler, value: ast.expr, node: n.Lambda | n.Function, place: Place) -> ast.expr:
+    """A function that is kept: of a loop's variables it has those of this round."""
+    used = {each.symbol for each in n.walk(node) if isinstance(each, n.Name) and each.symbol is not None}
+    names = sorted({each.python for each in used if each.python in c.scope.looped and not each.assigned})
+    if not names:
+        return value
+    return emit.call("_vround", [value, *(emit.constant(each, place) for each in names)], place)
+
+
+def _comprehension(c: Compiler, node: n.Lambda, name: str, value: ast.expr, place: Place) -> ast.expr:
+    from antiphon.lang.compile.operators import condition
+
+    symbol = node.parameters[0].symbol
+    assert symbol is not None
+    assert not isinstance(node.body, n.Block)
+    c.declare(symbol, node.start)
+    where = c.place(node.parameters[0])
+    each = ast.comprehension(emit.target(symbol.python, where), value, [], 0)
+    signature = node.type
+    assert isinstance(signature, Signature)
+    if name == "map":
+        return at(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
+    each.ifs.append(condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body))
+    return at(ast.ListComp(emit.name(symbol.python, where), [each]), place)
+
+
+def _is_plain(node: n.Lambda) -> bool:
+    if isinstance(node.body, n.Block) or len(node.parameters) != 1:
+        return False
+    return all(type(each) in _PLAIN and not _calls_name(each) for each in n.walk(node.body))
+
+
+def _calls_name(node: n.Node) -> bool:
+    return isinstance(node, n.Call) and not isinstance(node.callee, n.Member)
+
+
+def _binds(value: ast.expr) -> bool:
+    """Whether names are bound in it, which Python allows nowhere in what a comprehension goes through."""
+    return any(isinstance(each, ast.NamedExpr) for each in ast.walk(value))

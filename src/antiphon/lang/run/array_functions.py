@@ -1,0 +1,148 @@
+"""What the methods of arrays do that take functions, and others that make new arrays of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.library import add, greater, less
+from antiphon.lang.run.values import kind_of, unwrap
+
+Function = Callable[..., Any]
+Items = list[Any]
+
+
+def _map(items: Items, function: Function) -> Items:
+    return [function(item) for item in items]
+
+
+def _filter(items: Items, test: Function) -> Items:
+    return [item for item in items if test(item)]
+
+
+def _find(items: Items, test: Function) -> Any:
+    return next((item for item in items if test(item)), None)
+
+
+def _some(items: Items, test: Function) -> bool:
+    return any(map(test, items))
+
+
+def _every(items: Items, test: Function) -> bool:
+    return all(map(test, items))
+
+
+def _count(items: Items, test: Function) -> int:
+    return sum(1 for item in items if test(item))
+
+
+def _reduce(items: Items, function: Function, start: Any) -> Any:
+    value = start
+    for item in items:
+        value = function(value, item)
+    return value
+
+
+def _sort_by(items: Items, function: Function) -> Items:
+    keys = [unwrap(function(item)) for item in items]
+    if not (all(map(_is_number, keys)) or all(isinstance(key, str) for key in keys)):
+        odd = next((key for key in keys if not _is_number(key) and not isinstance(key, str)), None)
+        what = (
+            f"{kind_of(odd)} has no order"
+            if odd is not None or None in keys
+            else "numbers and texts have no common order"
+        )
+        raise VibeError("V0902", f"`sortBy` wants a number or a text for each item: {what}")
+    return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _group_by(items: Items, function: Function) -> dict[str, Items]:
+    groups: dict[str, Items] = {}
+    for item in items:
+        key = unwrap(function(item))
+        if not isinstance(key, str):
+            raise VibeError("V0902", f"`groupBy` wants a text for each item, not {kind_of(key)}")
+        groups.setdefault(key, []).append(item)
+    return groups
+
+
+def _unique(items: Items) -> Items:
+    found: dict[Any, Any] = {}
+    for item in items:
+        found.setdefault(_identity(item), item)
+    return list(found.values())
+
+
+def _identity(value: Any) -> Any:
+    """The same for equal values, and for no others."""
+    value = unwrap(value)
+    if isinstance(value, bool):
+        return ("boolean", value)
+    if isinstance(value, list):
+        return ("array", *map(_identity, cast(Items, value)))
+    if isinstance(value, dict):
+        return ("object", frozenset((key, _identity(item)) for key, item in cast(dict[str, Any], value).items()))
+    return value if isinstance(value, str | int | float) or value is None else ("other", id(value))
+
+
+def _flat(items: Items) -> Items:
+    out: Items = []
+    for item in map(unwrap, items):
+        out += cast(Items, item) if isinstance(item, list) else [item]
+    return out
+
+
+def _zip(items: Items, others: Items) -> Items:
+    return [{"first": one, "second": two} for one, two in zip(items, others, strict=False)]
+
+
+def _sum(items: Items, function: Function | None = None) -> Any:
+    total: Any = 0
+    for item in items if function is None else map(function, items):
+        if not _is_number(unwrap(item)):
+            raise VibeError("V0902", f"`.sum()` adds numbers, not {kind_of(item)}")
+        total = add(total, item)
+    return total
+
+
+def _extreme(items: Items, function: Function | None, better: Function) -> Any:
+    if not items:
+        raise VibeError("V0903", "the array is empty: it has no smallest or largest item")
+    keys = items if function is None else [unwrap(function(item)) for item in items]
+    best = 0
+    for at in range(1, len(keys)):
+        if better(keys[at], keys[best]):
+            best = at
+    return items[best]
+
+
+def _min(items: Items, function: Function | None = None) -> Any:
+    return _extreme(items, function, less)
+
+
+def _max(items: Items, function: Function | None = None) -> Any:
+    return _extreme(items, function, greater)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "map": _map,
+    "filter": _filter,
+    "find": _find,
+    "some": _some,
+    "every": _every,
+    "count": _count,
+    "reduce": _reduce,
+    "sortBy": _sort_by,
+    "groupBy": _group_by,
+    "unique": _unique,
+    "flat": _flat,
+    "zip": _zip,
+    "sum": _sum,
+    "min": _min,
+    "max": _max,
+}

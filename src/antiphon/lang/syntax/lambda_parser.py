@@ -1,0 +1,66 @@
+"""Reading functions without a name: `x => x * 2`, `(a, b: number) => { … }`."""
+
+from __future__ import annotations
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.block_parser import read_function_body
+from antiphon.lang.syntax.cursor import MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.type_parser import read_type
+
+
+def begins_lambda(c: Cursor) -> bool:
+    """Whether the `(` here opens the parameters of a function: nothing else begins so."""
+    kinds, at = c.kinds, c.at + 1
+    if kinds[at] == ")":
+        return kinds[at + 1] == "=>"
+    follows = kinds[at + 1]
+    return kinds[at] == "name" and (follows in (",", ":") or (follows == ")" and kinds[at + 2] == "=>"))
+
+
+def read_lambda(c: Cursor) -> n.Lambda:
+    """`(a, b: number) => body`."""
+    start = c.starts[c.at]
+    parameters = c.listed(")", _read_parameter)
+    if c.kinds[c.at] == ":":
+        hint = "leave it out: what a function without a name gives is found from its body"
+        c.report("V0140", "the result of a function without a name has no type of its own", c.at, hint)
+        c.at += 1
+        read_type(c)
+    arrow = c.expect("=>", "`=>` and what the function gives", "a function without a name is `(a, b) => …`")
+    return _with_body(c, start, parameters, arrow)
+
+
+def read_arrow(c: Cursor, left: n.Expr, start: int, arrow: int) -> n.Expr:
+    """`x => body`, of which the arrow is taken already."""
+    if type(left) is not n.Name or left.start != start:
+        hint = "write `x => …` or `(a, b) => …`"
+        if isinstance(left, n.ObjectLit):
+            hint = "take the whole, and its fields by name: `x => x.name`"
+        c.report("V0140", "before `=>` stand the names of parameters", arrow, hint)
+        raise Unreadable
+    return _with_body(c, start, [n.Parameter(left.start, left.end, left.name)], arrow)
+
+
+def _with_body(c: Cursor, start: int, parameters: list[n.Parameter], arrow: int) -> n.Lambda:
+    from antiphon.lang.syntax.expression_parser import read_expression
+
+    if c.depth >= MAX_DEPTH:
+        c.too_deep(arrow)
+    c.depth += 1
+    body = read_function_body(c) if c.kinds[c.at] == "{" else read_expression(c)
+    c.depth -= 1
+    return n.Lambda(start, body.end, parameters, body)
+
+
+def _read_parameter(c: Cursor) -> n.Parameter:
+    at = c.name("the name of a parameter")
+    node = n.Parameter(c.starts[at], c.ends[at], c.values[at])
+    if c.kinds[c.at] == ":":
+        c.at += 1
+        node.declared = read_type(c)
+    if c.kinds[c.at] == "=":
+        hint = "declare a `function` with a name, or work it out in the body: `x ?? …`"
+        c.report("V0140", "a parameter of a function without a name has no default", c.at, hint)
+        raise Unreadable
+    node.end = c.ends[c.at - 1]
+    return node
