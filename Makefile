@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 help: ## What there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /: /' | sort
 
-demo: $(VENV)/.ready ## The main jobs: a scripted team in a repository, and tools on the embedded model
+demo: $(VENV)/.ready ## What it does, in two minutes and without a key
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready-test browser lint ## Everything that must hold before a change lands

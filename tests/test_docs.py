@@ -1,40 +1,46 @@
-"""Every Python block of the README and the guides runs, against the fake in place of the providers.
+"""Every block of the README and the guides is tested, every Python block runs, and every link leads somewhere.
 
-So does every command in a block of `text` under `<!-- commands -->`, in a terminal and one after the other, in a git
-repository `/home/me/cloned` with the files that the page shows under `<!-- file: NAME -->`; what somebody types is what
-follows `[y]es, [n]o: `. With UPDATE_GOLDEN set, what they print is written instead of compared.
+What `tests/pages.py` says of blocks and their notes holds here. The commands are in `test_docs_commands.py`, programs
+of the language in `test_language_docs.py`; guides to teams and to many machines have files of their own.
 """
 
+from __future__ import annotations
+
+import configparser
+import json
 import os
 import re
-import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
-from antiphon.fakes import Answer, Call, Fake, Received
-from tests.cli.terminal import Terminal
+from antiphon import errors
+from antiphon.cli import cli
+from antiphon.cli.scripted import offered, spoken
+from antiphon.fakes import Answer, Call, Fake, Received, Step
+from tests.pages import MARK, PAGES, ROOT, Block, blocks, census
 
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
-_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_FILE = re.compile(r"^<!-- file: (\S+) -->\n(?:<!-- .*? -->\n)*```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_COMMANDS = re.compile(r"^<!-- commands -->\n```text\n\$ antiphon (.*?)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_TYPED = "[y]es, [n]o: "
-_LINK = re.compile(r"\]\((?!https?:|#)([^)#]+)")
+_TOOK = re.compile(r"\b\d+ ms\b")
+_LINK = re.compile(r"(?<!`)\]\((?!https?:)([^)\s#]*)(#[^)\s]+)?\)")
 
 
-def blocks() -> Iterator[Any]:
+def test_every_block_is_tested_or_says_why_not():
+    assert census().get("", []) == []
+
+
+# Python
+
+
+def _python() -> Iterator[Any]:
     for page in PAGES:
-        if page.name in ("scale.md", "team.md"):
-            # They need a database and a repository: `test_scale_docs.py` and `test_team_docs.py` have them.
-            continue
-        text = page.read_text(encoding="utf-8")
-        for match in _BLOCK.finditer(text):
-            line = text.count("\n", 0, match.start()) + 2
-            yield pytest.param(page, line, match[1], id=f"{page.name}:{line}")
+        # They need a database and a repository: `test_scale_docs.py` and `test_team_docs.py` have them.
+        for block in blocks(page) if page.name not in ("scale.md", "team.md") else ():
+            if block.way == "python":
+                yield pytest.param(block, id=block.name)
 
 
 def obliging(received: Received) -> Answer | Call:
@@ -49,34 +55,49 @@ def obliging(received: Received) -> Answer | Call:
     return Answer("Here is an answer.", reasoning="Let me think.")
 
 
-@pytest.fixture(scope="module")
-def provider() -> Iterator[Fake]:
-    def forever() -> Iterator[Any]:
+class Provider:
+    """Says what a block notes; what it notes nothing of is obliged."""
+
+    def __init__(self) -> None:
+        self.answers: list[Any] = []
+
+    def steps(self) -> Iterator[Any]:
         while True:
-            yield obliging
+            yield self._say
 
-    with Fake(forever()) as fake:
-        yield fake
+    def _say(self, received: Received) -> Step:
+        return spoken(self.answers.pop(0), offered(received.body)) if self.answers else obliging(received)
 
 
-@pytest.mark.parametrize(("page", "line", "code"), list(blocks()))
+@pytest.fixture(scope="module")
+def playing() -> Iterator[tuple[Provider, Fake]]:
+    provider = Provider()
+    with Fake(provider.steps()) as fake:
+        yield provider, fake
+
+
+@pytest.mark.parametrize("block", list(_python()))
 def test_the_code_of_the_documentation_runs(
-    page: Path,
-    line: int,
-    code: str,
-    provider: Fake,
+    block: Block,
+    playing: tuple[Provider, Fake],
     antiphon_fake: Fake,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ):
+    provider, fake = playing
+    provider.answers = block.note("answers", [])
     for name, key, url in (
-        ("ANTHROPIC", "ANTHROPIC_API_KEY", provider.url),
-        ("OPENAI", "OPENAI_API_KEY", f"{provider.url}/v1"),
-        ("GOOGLE_GEMINI", "GEMINI_API_KEY", provider.url),
+        ("ANTHROPIC", "ANTHROPIC_API_KEY", fake.url),
+        ("OPENAI", "OPENAI_API_KEY", f"{fake.url}/v1"),
+        ("GOOGLE_GEMINI", "GEMINI_API_KEY", fake.url),
     ):
         monkeypatch.setenv(f"{name}_BASE_URL", url)
         monkeypatch.setenv(key, "any")
     monkeypatch.chdir(tmp_path)
+    for other in blocks(block.page):
+        if "file" in other.notes:
+            Path(other.notes["file"]).write_text(other.body, encoding="utf-8")
     # What an example registers is gone when it is over.
     import antiphon.render  # noqa: F401
     from antiphon.providers import catalog
@@ -90,54 +111,106 @@ def test_the_code_of_the_documentation_runs(
         # Whatever is added beside them is taken out below; these come back as they were.
         monkeypatch.setitem(PROVIDERS, name, PROVIDERS[name])
     known = set(PROVIDERS)
+    if "local" in block.notes:
+        # The embedded model, which is not here, is played too.
+        monkeypatch.setitem(PROVIDERS, "local", PROVIDERS["anthropic"])
     names: dict[str, Any] = {"__name__": "example"}
-    exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+    exec(compile("\n" * (block.line - 1) + block.body, str(block.page), "exec", dont_inherit=True), names)
     for name, test in names.items():
         if name.startswith("test_"):
             test(antiphon_fake)
     for name in set(PROVIDERS) - known:
         del PROVIDERS[name]
+    assert provider.answers == [], "there are answers that nobody asked for"
+    if (shown := _last_of(block)) is not block:
+        _compare(shown, capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("page", [each for each in PAGES if _COMMANDS.search(each.read_text(encoding="utf-8"))])
-def test_the_commands_of_the_documentation_print_what_is_shown(page: Path, tmp_path: Path):
-    text = page.read_text(encoding="utf-8")
-    place = tmp_path / "home" / "me" / "cloned"
-    (place / ".git").mkdir(parents=True)
-    for name, content in _FILE.findall(text):
-        (place / name).write_text(content, encoding="utf-8")
-    env = {"PATH": os.environ["PATH"], "HOME": str(place.parent), "TERM": "xterm", "LANG": "C.UTF-8"}
-    for match in _COMMANDS.finditer(text):
-        printed = typed_in(place, env, match[1], match[2]).replace(f"{tmp_path}/home", "/home")
-        if os.environ.get("UPDATE_GOLDEN"):
-            text = text.replace(match[0], f"<!-- commands -->\n```text\n$ antiphon {match[1]}\n{printed}```")
-        else:
-            assert printed == match[2]
+def _compare(shown: Block, printed: str) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
-        page.write_text(text, encoding="utf-8")
+        text = shown.page.read_text(encoding="utf-8")
+        assert shown.before
+        above = f"{shown.before.body}```\n{shown.between}```text\n"
+        shown.page.write_text(text.replace(f"{above}{shown.body}", f"{above}{printed}"), encoding="utf-8")
+    else:
+        assert _TOOK.sub("1 ms", printed) == _TOOK.sub("1 ms", shown.body)
 
 
-def typed_in(place: Path, env: dict[str, str], command: str, shown: str) -> str:
-    with Terminal(*shlex.split(command), env=env, cwd=place) as terminal:
-        _, asked, answer = shown.partition(_TYPED)
-        if asked:
-            terminal.expect(_TYPED)
-            terminal.send(answer.partition("\n")[0] + "\n")
-        terminal.ends()
-        return terminal.seen
+# What stands in blocks besides
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def _of_way(*ways: str) -> list[Any]:
+    found = (block for page in PAGES for block in blocks(page) if block.way in ways)
+    return [pytest.param(block, id=block.name) for block in found]
+
+
+@pytest.mark.parametrize("block", _of_way("data", "file"))
+def test_data_is_what_its_language_says(block: Block):
+    match block.language:
+        case "json":
+            json.loads(block.body)
+        case "toml":
+            tomllib.loads(block.body)
+        case "ini":
+            configparser.RawConfigParser(delimiters=("=",), strict=True).read_string(block.body)
+
+
+@pytest.mark.parametrize("block", _of_way("synopsis"))
+def test_a_synopsis_names_options_that_there_are(block: Block):
+    for line in block.body.splitlines():
+        name = line.split()[1]
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None, name
+        taken = {option for parameter in command.params for option in parameter.opts}
+        assert set(re.findall(r"--[\w-]+", line)) <= taken, line
+
+
+@pytest.mark.parametrize("block", _of_way("tree"))
+def test_the_tree_of_errors_is_the_one_of_the_classes(block: Block):
+    above: list[tuple[int, type]] = []
+    for line in block.body.splitlines():
+        (name,) = re.findall(r"^[│├└─ ]*(\w+)", line)
+        depth, one = line.index(name), getattr(errors, name)
+        above = [(at, each) for at, each in above if at < depth]
+        assert not above or one.__bases__ == (above[-1][1],), name
+        above.append((depth, one))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_what_a_model_said_is_marked(page: Path):
+    """By a line that the reader sees: behind the block, or above all that it holds for."""
+    text = page.read_text(encoding="utf-8")
+    for block in blocks(page):
+        if [each for each in block.note("answers", []) if not (isinstance(each, dict) and "human" in each)]:
+            read = text[: text.index(block.body)] + _last_of(block).behind
+            assert MARK in read, f"{block.name}: {MARK} says nowhere that a model said this"
+
+
+def _last_of(block: Block) -> Block:
+    """The last of the blocks that show what comes of this one."""
+    for each in blocks(block.page):
+        if each.before is block and each.way == "output":
+            block = each
+    return block
+
+
+# Links
+
+
+def _anchors(page: Path) -> set[str]:
+    """What headings are called in links, as GitHub and the site do."""
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    heads = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    plain = (re.sub(r"[`*]|\[|\]\([^)]*\)", "", head).lower() for head in heads)
+    return {re.sub(r"[^\w\- ]", "", head).strip().replace(" ", "-") for head in plain}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("*.md"), ROOT / "bench" / "README.md"], ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path):
-    for target in _LINK.findall(page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
-
-
-def test_the_four_apis_are_what_the_page_of_examples_shows(capsys: pytest.CaptureFixture[str]):
-    names: dict[str, Any] = {"__name__": "demo"}
-    path = ROOT / "examples" / "four_apis.py"
-    exec(compile(path.read_text(encoding="utf-8"), str(path), "exec"), names)
-    names["main"]()
-    shown = capsys.readouterr().out.split("\n\n4 requests")[0].strip()
-    page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
-    assert shown in page
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target, anchor in _LINK.findall(text):
+        file = (page.parent / target).resolve() if target else page
+        assert file.exists(), target
+        assert "docs" not in page.parts or ROOT / "docs" in file.parents, f"{target} is not on the site"
+        if anchor and file.suffix == ".md":
+            assert anchor[1:] in _anchors(file), f"{target}{anchor}"

@@ -1,12 +1,12 @@
-"""Every example of the language runs from its recording, is clean, and does what its page shows."""
+"""Every example of the language has a recording, is clean, and is on the page of examples."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
-import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
-from antiphon.fakes import load_script
+from antiphon.cli.scripted import offered, spoken
+from antiphon.fakes import Fake, Received, Step, load_script
+from tests.pages import blocks
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
+PAGE = EXAMPLES.parent / "docs" / "examples.md"
 PROGRAMS = sorted(path.stem for path in EXAMPLES.glob("*.vibe"))
 
 
@@ -36,18 +39,10 @@ def test_every_example_has_a_recording():
     assert [case.name for case in make.CASES] == PROGRAMS
 
 
-@pytest.mark.parametrize("case", make.CASES, ids=lambda case: case.name)
-def test_an_example_runs_from_its_recording(case: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-    monkeypatch.delenv("ANTHROPIC_BASE_URL", raising=False)
-    shown = make.run(case, tmp_path, replay=str(case.file("jsonl")))
-    assert shown == case.file("out").read_text(encoding="utf-8")
-
-
 def test_a_recording_is_made_the_same_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (case,) = (case for case in make.CASES if case.name == "notes")
+    (case,) = (case for case in make.CASES if case.name == "organise")
     for ending in ("answers.json", "jsonl"):
-        (tmp_path / f"notes.{ending}").write_bytes(case.file(ending).read_bytes())
+        (tmp_path / f"organise.{ending}").write_bytes(case.file(ending).read_bytes())
     monkeypatch.setattr(make.Case, "file", lambda self, ending: tmp_path / f"{self.name}.{ending}")
     kept = case.file("jsonl").read_text(encoding="utf-8")
     make.make(case)
@@ -70,36 +65,78 @@ def test_the_examples_are_clean(command: list[str]):
 
 
 def test_the_page_of_the_examples_shows_them_all():
-    page = (EXAMPLES / "README.md").read_text(encoding="utf-8")
-    assert re.findall(r"^## \[(\w+)\.vibe\]\(\1\.vibe\)$", page, re.MULTILINE) == PROGRAMS
-    for name in PROGRAMS:
-        section = page.partition(f"## [{name}.vibe]")[2].partition("\n## ")[0]
-        shown = (EXAMPLES / "recordings" / f"{name}.out").read_text(encoding="utf-8").rstrip("\n")
-        assert "On the embedded model" in section or f"\n{shown}\n```" in section, name
+    # Its commands are run by `test_docs_commands.py`, which also compares the programs.
+    shown = [block.notes["source"] for block in blocks(PAGE) if block.way == "source"]
+    assert sorted(name for name in shown if name.endswith(".vibe")) == [f"examples/{name}.vibe" for name in PROGRAMS]
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in PROGRAMS if f"/{name}.jsonl" not in page] == []
 
 
-def test_what_the_demonstration_runs_is_allowed_in_a_new_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.fixture
+def demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """The demonstration, with a home of its own."""
+    monkeypatch.syspath_prepend(EXAMPLES)
     spec = importlib.util.spec_from_file_location("demo", EXAMPLES / "demo.py")
     assert spec is not None
     assert spec.loader is not None
-    demo = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(demo)
-    clone = tmp_path / "clone"
-    shutil.copytree(EXAMPLES, clone / "examples")
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.com")
-    for arguments in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "Add examples")):
-        subprocess.run(["git", *arguments], cwd=clone, check=True)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    monkeypatch.chdir(clone)
-    for _, (command, *arguments) in demo.STEPS:
-        if command == "trust":
-            assert CliRunner().invoke(cli, ["trust", *arguments]).exit_code == 0
-        elif command == "run":
-            shown = CliRunner().invoke(cli, ["run", arguments[0], "--show", "prompt", "--model", "openai/gpt-5"])
-            assert "is not trusted" not in shown.output
-            assert shown.exit_code == 0, shown.output
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "HOME", tmp_path)
+    return module
+
+
+def test_what_the_demonstration_runs_is_allowed_once_it_has_shown_it(demo: Any, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(demo.HOME / "config"))
+    monkeypatch.chdir(demo._checkout())
+    shown = CliRunner().invoke(cli, demo.TRUST[1:])
+    assert shown.exit_code == 0
+    assert "examples/notes.vibe\n  runs Python" in shown.output
+    for program in demo.PROGRAMS:
+        before = program[1 : program.index("--model")]
+        shown = CliRunner().invoke(cli, [*before, "--show", "prompt", "--model", "openai/gpt-5"])
+        assert shown.exit_code == 0, shown.output
+
+
+def test_the_demonstration_kills_a_program_and_goes_on_with_it(
+    demo: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
+    killed = threading.Event()
+
+    def late(received: Received) -> Step:
+        killed.wait(60)
+        return _triaged(received)
+
+    class Stage(demo.Stage):
+        def show(self, *words: str, **settings: Any) -> None:
+            killed.set()
+            super().show(*words, **settings)
+
+    place = demo._checkout()
+    with Fake([_triaged, late, _triaged, _triaged]) as fake:
+        variables = {"ANTHROPIC_API_KEY": "any", "ANTHROPIC_BASE_URL": fake.base_url("anthropic")}
+        variables |= {"XDG_CONFIG_HOME": str(demo.HOME / "config")}
+        monkeypatch.setattr(demo, "TRIAGE", (*demo.TRIAGE[:-1], "anthropic/claude-sonnet-5", "--yes"))
+        stage = Stage(place, demo.HOME / "demo.db", variables)
+        stage.run(*demo.TRUST)
+        demo.kill_and_resume(stage)
+        mails = [re.findall(r"From: (\w+)", str(each.body)) for each in fake.requests]
+    # Whether the second was under way when it was killed, is chance.
+    assert mails in ([["Maria"], ["Sven"], ["Sven"], ["Aiko"]], [["Maria"], ["Sven"], ["Aiko"]])
+    shown = capfd.readouterr().out
+    assert shown.index("(kill -9") < shown.index("$ antiphon runs resume last") < shown.index("Ada  ")
+    assert "■" not in shown
+
+
+def _triaged(received: Received) -> Step:
+    record = {"sender": "Ada", "request": "Help.", "topic": "bug", "when": "today"}
+    return spoken(record, offered(received.body))
+
+
+def test_the_demonstration_ends_where_nobody_sits(demo: Any, capfd: pytest.CaptureFixture[str]):
+    demo.look_at_the_page(demo.Stage(demo.ROOT, demo.ROOT / "build" / "demo" / "demo.db", {}))
+    shown = capfd.readouterr().out
+    assert "$ ANTIPHON_LOGS=build/demo/demo.db antiphon serve --open\n" in shown
+    assert "Enter" not in shown
 
 
 def test_the_demonstration_of_a_team_runs_from_a_failing_test_to_a_merge(monkeypatch: pytest.MonkeyPatch):
@@ -110,9 +147,9 @@ def test_the_demonstration_of_a_team_runs_from_a_failing_test_to_a_merge(monkeyp
     shown = done.stdout
     assert "FAILED tests/test_prices.py::test_no_cent_is_lost" in shown
     assert "task 1: failed" in shown
-    page = (EXAMPLES / "README.md").read_text(encoding="utf-8").partition("## [team/demo.py]")[2]
-    (status,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    assert status in shown
+    (block,) = (each for each in blocks(PAGE) if "python examples/team/demo.py" in each.body)
+    for line in block.body.splitlines():
+        assert line in ("…", "$ python examples/team/demo.py") or line in shown, line
     script = load_script(EXAMPLES / "team" / "script.json")
     assert isinstance(script, dict)
     assert f"in all  {sum(map(len, script.values()))} requests" in shown

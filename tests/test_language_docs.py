@@ -45,9 +45,10 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 _NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->", re.DOTALL)
 _BLOCK = re.compile(
-    r"(?P<notes>(?:^<!-- (?:answers|inputs|file|checked|fails).*? -->\n)*)"
+    r"(?P<notes>(?:^<!-- (?:answers|inputs|file|checked|fails|source).*? -->\n)*)"
     r"^```(?P<language>vibe|python)\n(?P<code>.*?)^```\n"
-    r"(?:\n```text\n(?P<output>.*?)^```\n)?"
+    # What begins with a `$` are commands, which are tested with the others.
+    r"(?:\n```text\n(?!\$ )(?P<output>.*?)^```\n)?"
     r"(?:\n(?:[^`\n]+\n\n)?<!-- sent -->\n```text\n(?P<sent>.*?)^```\n)?",
     re.MULTILINE | re.DOTALL,
 )
@@ -78,7 +79,7 @@ def _examples(page: Path) -> list[Example]:
         notes = dict(_NOTE.findall(match["notes"]))
         if "file" in notes:
             files[notes["file"]] = match["code"]
-        if match["language"] == "vibe":
+        if match["language"] == "vibe" and "source" not in notes:
             line = text.count("\n", 0, match.start("code")) + 1
             found.append(
                 Example(page, line, match[0], match["code"], notes, match["output"],

@@ -1,11 +1,16 @@
-"""Makes the pictures of the guides: `python docs/img/make.py`."""
+"""Makes the pictures of the guides: `python -m docs.img.make`, from the root."""
 
 from __future__ import annotations
 
 import io
+import os
 import re
+import shlex
+import tempfile
 from pathlib import Path
+from typing import Any
 
+import pyte
 from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
@@ -13,7 +18,9 @@ from rich.text import Text
 from antiphon import results
 from antiphon.lang import VibeLexer
 from antiphon.render import print_result
+from antiphon.render.style import code_theme
 from antiphon.results import Result
+from tests.shell import Shell
 
 HERE = Path(__file__).parent
 EXAMPLES = [
@@ -50,18 +57,43 @@ def results_picture() -> None:
 
 
 def run_picture() -> None:
-    """`run.svg`: a program, and what it prints on the embedded model as the page of examples has it."""
-    examples = HERE.parent.parent / "examples"
-    program = (examples / "mail_triage.vibe").read_text(encoding="utf-8")
-    page = (examples / "README.md").read_text(encoding="utf-8")
-    found = re.search(r"run examples/mail_triage\.vibe\n```\n.*?```text\n(.*?)```", page, re.DOTALL)
-    assert found is not None
-    console = _console(92)
-    console.print(Text("$ cat examples/mail_triage.vibe", "bold green"))
-    console.print(Syntax(program.partition("\n\n")[2].rstrip(), VibeLexer(), background_color="default"))
-    console.print(Text("\n$ antiphon run examples/mail_triage.vibe", "bold green"))
-    console.print(Text(found[1].rstrip()))
+    """`run.svg`: a program, and what a terminal shows of its run on the embedded model, from the recording."""
+    root = HERE.parent.parent
+    program = (root / "examples" / "mail_triage.vibe").read_text(encoding="utf-8")
+    console = _console(100)
+    console.print(_typed("cat examples/mail_triage.vibe"))
+    console.print(Syntax(program.partition("\n\n")[2].rstrip(), VibeLexer(), theme=code_theme()))
+    console.print()
+    console.print(_typed("antiphon run examples/mail_triage.vibe"))
+    recording = ("--model", "local/0.5b", "--replay", "examples/recordings/mail_triage.jsonl")
+    with Shell() as shell, tempfile.TemporaryDirectory() as home:
+        variables = {"PATH": os.environ["PATH"], "HOME": home, "TERM": "xterm-256color", "LANG": "C.UTF-8"}
+        shell.type("antiphon trust --yes", root, variables)
+        line = shlex.join(["antiphon", "run", "--max-parallel", "1", "examples/mail_triage.vibe", *recording])
+        shell.type(line, root, variables)
+        console.print(_seen(shell.obeyed))
     _write(console, "run.svg")
+
+
+def _typed(command: str) -> Text:
+    return Text.assemble(("$ ", "dim"), (command, "bold"))
+
+
+def _seen(data: str) -> Text:
+    """What is on a screen in the end, in its colours; how long a replay took is nobody's business."""
+    screen = pyte.Screen(200, 200)
+    pyte.Stream(screen).feed(data)
+    lines = (
+        Text.assemble(*((cell.data, _style(cell)) for _, cell in sorted(screen.buffer[y].items())))
+        for y in range(screen.cursor.y)
+    )
+    shown = Text("\n").join(lines)
+    return Text("\n").join(line[: len(re.sub(r" +\d+m?s *$", "", line.plain))] for line in shown.split("\n"))
+
+
+def _style(cell: Any) -> str:
+    colour = cell.fg if cell.fg in ("red", "green", "blue", "magenta", "cyan") else ""
+    return f"{'bold ' * cell.bold}{colour}".strip()
 
 
 def _console(width: int) -> Console:

@@ -1,10 +1,10 @@
-"""Makes the recordings of the examples. Nothing here needs a network or a key.
+"""Makes the recordings of the examples. Nothing here needs a key.
 
     python examples/recordings/make.py [NAME...]
 
-Each example is run in a folder of its own against the built-in fake, which plays `NAME.answers.json` (in the form of
-`answers` in tests). `NAME.jsonl` keeps what went over the wire, and `NAME.out` what the person at the terminal saw. The
-tests replay every recording; run this again when a prompt of an example changes.
+Each example is run in a folder of its own, and `NAME.jsonl` keeps what went over the line. Those that the embedded
+model is good enough for are answered by it; for the others the built-in fake plays `NAME.answers.json` (in the form
+of `answers` in tests). The tests replay every recording; run this again when a prompt of an example changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -30,8 +29,8 @@ from antiphon.lang.run import Host, load
 from antiphon.session import Question
 
 HERE = Path(__file__).parent
-MODEL = "anthropic/claude-sonnet-5"
-_COMMITS = ("Add a dark theme", "Load the start page lazily", "Export orders as CSV", "Read 1,5 as a number, not as 15")
+EMBEDDED = "local/0.5b"
+SCRIPTED = "anthropic/claude-sonnet-5"
 
 
 def _data(place: Path) -> None:
@@ -44,19 +43,12 @@ def _project(place: Path) -> None:
     shutil.copytree(HERE / "project", place, dirs_exist_ok=True)
 
 
-def _repository(place: Path) -> None:
-    """A git repository with a few commits."""
-    git = ("git", "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "commit.gpgsign=false")
-    subprocess.run([*git, "init", "--quiet"], cwd=place, check=True)
-    for subject in _COMMITS:
-        subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", subject], cwd=place, check=True)
-
-
 @dataclass(frozen=True)
 class Case:
     """How an example is run: the folder it finds, its arguments, and what stands on its standard input."""
 
     name: str
+    model: str = EMBEDDED
     prepare: Callable[[Path], None] = _data
     arguments: tuple[str, ...] = ()
     stdin: str = ""
@@ -73,21 +65,22 @@ class Case:
 
 
 CASES = [
-    Case("changelog", _repository, arguments=("4",)),
-    Case("chat", _project),
-    Case("code_review", _project, arguments=("-",), stdin="project/change.diff"),
+    Case("changelog", arguments=("-",), stdin="commits.txt"),
+    Case("chat", SCRIPTED, _project),
+    Case("code_review", SCRIPTED, _project, arguments=("-",), stdin="project/change.diff"),
     Case("extract"),
     Case("mail_triage"),
     Case("notes"),
-    Case("organise"),
-    Case("research", _project),
+    Case("organise", SCRIPTED),
+    Case("research", SCRIPTED, _project),
 ]
 
 
 def run(case: Case, place: Path, **settings: Any) -> str:
     """Run an example in an empty folder; gives what a person at the terminal would see."""
     case.prepare(place)
-    people = [each["human"] for each in case.answers() if isinstance(each, dict) and "human" in each]
+    answers = case.answers() if case.model == SCRIPTED else []
+    people = [each["human"] for each in answers if isinstance(each, dict) and "human" in each]
     seen: list[str] = []
 
     def human(question: Question) -> str:
@@ -95,25 +88,37 @@ def run(case: Case, place: Path, **settings: Any) -> str:
         seen.append(f"{question.text} {answer}".rstrip())
         return answer
 
-    host = Host(write=seen.append, people=human, default_model=lambda: MODEL, **settings)
+    host = Host(write=seen.append, people=human, default_model=lambda: case.model, **settings)
     text = (HERE / case.stdin).read_text(encoding="utf-8") if case.stdin else ""
     with contextlib.chdir(place), mock.patch("sys.stdin", io.StringIO(text)):
         load(case.program).run(host, arguments=case.arguments)
     return "\n".join(seen) + "\n"
 
 
-def make(case: Case) -> None:
-    """Run an example against the fake, and keep what was said."""
+def make(case: Case) -> str:
+    """Run an example, and keep what was said; gives what a person at the terminal would see."""
+    with tempfile.TemporaryDirectory() as place:
+        return _play(case, Path(place)) if case.model == SCRIPTED else run(case, Path(place), record=_new(case))
+
+
+def _new(case: Case) -> str:
+    """Where the recording goes, which is not added to."""
+    case.file("jsonl").unlink(missing_ok=True)
+    return str(case.file("jsonl"))
+
+
+def _play(case: Case, place: Path) -> str:
+    """Run an example against the fake."""
     steps = [_step(each) for each in case.answers() if not (isinstance(each, dict) and "human" in each)]
     recording = case.file("jsonl")
-    with Fake(steps) as fake, tempfile.TemporaryDirectory() as place:
+    with Fake(steps) as fake:
         settings = {"ANTHROPIC_BASE_URL": fake.base_url("anthropic"), "ANTHROPIC_API_KEY": "none"}
         with mock.patch.dict(os.environ, settings):
             # One round at a time, so that the answers go where they belong.
-            out = run(case, Path(place), record=str(recording), max_parallel=1)
+            out = run(case, place, record=_new(case), max_parallel=1)
     assert len(fake.requests) == len(steps), f"{len(steps) - len(fake.requests)} answers are left"
     recording.write_text(_with_steady_ids(recording.read_text(encoding="utf-8")), encoding="utf-8")
-    case.file("out").write_text(out, encoding="utf-8")
+    return out
 
 
 def _step(answer: Any) -> Step:
@@ -136,5 +141,4 @@ def _with_steady_ids(text: str) -> str:
 if __name__ == "__main__":
     for case in CASES:
         if case.name in sys.argv[1:] or not sys.argv[1:]:
-            make(case)
-            print(f"--- {case.name}\n{case.file('out').read_text(encoding='utf-8')}")
+            print(f"--- {case.name}\n{make(case)}")

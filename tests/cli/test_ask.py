@@ -313,7 +313,7 @@ def test_what_waits_is_not_given_up_because_its_tools_are_not_chosen(fake: Fake,
     fake.play(call("write_file", path="a.txt", content="x"), "Written.")
     ask("Write.", "--tools", "all")
     env = os.environ | {"TERM": "xterm-256color", "LANG": "C.UTF-8", "COLUMNS": "", "HOME": str(tmp_path)}
-    with Terminal("chat", "--resume", "last", env=env, cwd=tmp_path) as terminal:
+    with Terminal("chat", "--tools", "none", "--resume", "last", env=env, cwd=tmp_path) as terminal:
         terminal.expect("what is open needs `write_file`")
         terminal.expect("gpt-5")
         terminal.send("/tools all\n")

@@ -98,8 +98,8 @@ def test_tools_are_changed_in_mid_conversation(fake: Fake) -> None:
     fake.play("A.", "B.")
     shown = chat("/tools", "a", "/tools read", "b", "/tools some")
     assert "tools: none\n" in shown
-    assert "tools: read (read_file" in shown
-    assert "tools are none, read, all, not 'some'" in shown
+    assert "tools: read\n" in shown
+    assert "`/tools` takes none, read, all, or `on NAME` and `off NAME`, not 'some'" in shown
     assert "tools" not in fake.requests[0].body
     assert "read_file" in str(fake.requests[1].body["tools"])
 

@@ -14,6 +14,7 @@ from antiphon._printable import printable
 from antiphon.cli.colours import faint
 from antiphon.cli.completing import MODEL
 from antiphon.cli.configured import configuration
+from antiphon.cli.talk.choosing import chosen, tool_options
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
 from antiphon.render.echo import unseen
@@ -39,7 +40,6 @@ class _Wanted:
     returns: Any
     as_json: bool
     stream: bool | None
-    tools: str
     #: A run that is gone on with, in place of a question.
     run: str = ""
 
@@ -52,13 +52,7 @@ class _Wanted:
     "--json", "as_json", is_flag=True, help="Print one object: value, tool calls, usage, cost, model, outcome, id."
 )
 @click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
-@click.option(
-    "--tools",
-    type=click.Choice(["none", "read", "all"]),
-    default="none",
-    show_default=True,
-    help="What the model may use: to read this directory, or also to write, to run commands, and MCP servers.",
-)
+@tool_options("none, or those of the conversation that is continued")
 @click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Send this file along: text or an image.")
 @click.option("--stream/--no-stream", default=None, help="Print the answer as it comes. [default: in a terminal]")
 @click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with what was asked last.")
@@ -73,7 +67,9 @@ def ask(
     returns: str | None,
     as_json: bool,
     system: str | None,
-    tools: str,
+    tools: str | None,
+    own: tuple[str, ...],
+    mcp: tuple[str, ...],
     files: tuple[str, ...],
     stream: bool | None,
     go_on: bool,
@@ -97,10 +93,13 @@ def ask(
     try:
         wanted = None if returns is None else wanted_type(returns)
         limits = Limits(turns=max_turns or Limits().turns, cost=max_cost)
-        about = {"tools": tools, "returns": returns, "yes": yes}
-        journal = tools != "none" and not no_journal
-        wishes = Wishes("ask", model, system, go_on, None, yes, not no_log, limits, journal, about)
-        code = _asked(wishes, _Wanted(*question(prompt, files), wanted, as_json, stream, tools))
+        about = {"returns": returns, "yes": yes}
+        only, more = chosen(tools, own, mcp)
+        journal = bool(only or more or (go_on and only is None)) and not no_journal
+        wishes = Wishes(
+            "ask", model, system, go_on, None, yes, not no_log, limits, journal, about, tools=only, more=more
+        )
+        code = _asked(wishes, _Wanted(*question(prompt, files), wanted, as_json, stream))
     except KeyboardInterrupt:
         tell("interrupted")
         code = _INTERRUPTED
@@ -125,28 +124,31 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
     """Go on with what was asked, here; gives the exit code. `place` is the journal, if it is not the user's own."""
     from antiphon.cli.talk.question import wanted_type
     from antiphon.talks.opening import Wishes
+    from antiphon.talks.toolbox import Chosen
 
     about = entry.begun_as
     returns = None if about.get("returns") is None else wanted_type(about["returns"])
-    conversation, tools = about.get("conversation") or None, about.get("tools", "none")
-    kept = {name: about.get(name) for name in ("tools", "returns", "yes")}
+    conversation = about.get("conversation") or None
+    kept = {name: about.get(name) for name in ("returns", "yes")}
     wishes = Wishes(
         entry.kind, about.get("model"), None, False, conversation, bool(about.get("yes")), True, None, True, kept,
-        place,
+        place, tools=Chosen.read(about),
     )  # fmt: skip
-    return _asked(wishes, _Wanted("", [], returns, as_json, None, tools, entry.id))
+    return _asked(wishes, _Wanted("", [], returns, as_json, None, entry.id))
 
 
 def _asked(wishes: Wishes, wanted: _Wanted) -> int:
-    from antiphon.talks.opening import open_talk
+    from antiphon.talks.opening import choose_tools, open_talk
     from antiphon.talks.toolbox import Toolbox
 
     with ExitStack() as stack:
         opened = open_talk(wishes, configuration(), stack, tell)
         talk, person = opened.talk, _person(stack)
-        talk.session.tools = Toolbox(configuration(), stack, tell).tools(wanted.tools)
+        used = choose_tools(wishes, opened, Toolbox(configuration(), stack, tell))
+        wishes.about.update(used.to_json())
         if is_terminal(sys.stderr):
-            click.echo(faint(printable(f"model: {talk.session.model.name} ({opened.why})")) + "\n", err=True)
+            told = f"model: {talk.session.model.name} ({opened.why})" + (f"; tools: {used}" if used else "")
+            click.echo(faint(printable(told)) + "\n", err=True)
         return _answered(talk, wanted, person, opened.journal)
 
 
@@ -188,8 +190,7 @@ def _without_answer(error: AntiphonError, talk: Talk, wanted: _Wanted, kept: Tal
     if isinstance(error, NoAnswer) and not isinstance(error, ReturnError):
         said = f"{error.run.outcome}: {said}"
     if isinstance(error, Waiting) and talk.id:
-        tools = f" --tools {wanted.tools}" if wanted.tools != "none" else ""
-        said = f"{said} (`antiphon chat{tools} --resume {talk.id}` asks you, and goes on)"
+        said = f"{said} (`antiphon chat --resume {talk.id}` asks you, and goes on)"
     if isinstance(error, Waiting) and kept is not None and kept.running is not None:
         said = f"{said}; run {kept.running.id}: `antiphon runs show {kept.running.id}` says how to go on"
     tell(said)

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from antiphon.cli.completing import CONVERSATION, MODEL
+from antiphon.cli.talk.choosing import chosen, tool_options
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.chatting import Chatting
+    from antiphon.config.trust import Project
+    from antiphon.conversation import UserPart
     from antiphon.talks.opening import Opened, Wishes
+    from antiphon.talks.toolbox import Chosen
 
 
 @click.command()
 @click.option("-m", "--model", type=MODEL, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
-@click.option(
-    "--tools",
-    type=click.Choice(["none", "read", "all"]),
-    default="none",
-    show_default=True,
-    help="What the model may use: to read this directory, or also to write, to run commands, and MCP servers.",
-)
+@tool_options("read in a repository that you trust, or those of the conversation that is gone on with; else none")
 @click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
+@click.option("--no-instructions", is_flag=True, help="Leave out what AGENTS.md and ANTIPHON.md of the project say.")
 @click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with the last chat.")
 @click.option(
     "--resume",
@@ -37,8 +36,11 @@ if TYPE_CHECKING:
 @click.option("--no-journal", is_flag=True, help="Do not write down what is done for an answer while it comes.")
 def chat(
     model: str | None,
-    tools: str,
+    tools: str | None,
+    own: tuple[str, ...],
+    mcp: tuple[str, ...],
     system: str | None,
+    no_instructions: bool,
     go_on: bool,
     resume: str | None,
     yes: bool,
@@ -54,33 +56,41 @@ def chat(
         raise click.UsageError("`--continue` is the last chat, `--resume` another; give one of them")
     from antiphon.talks.opening import Wishes
 
-    about = {"tools": tools, "yes": yes}
-    wishes = Wishes("chat", model, system, go_on, resume, yes, not no_log, journal=not no_journal, about=about)
+    only, more = chosen(tools, own, mcp)
+    wishes = Wishes(
+        "chat", model, system, go_on, resume, yes, not no_log,
+        journal=not no_journal, about={"yes": yes}, tools=only, more=more,
+    )  # fmt: skip
     with ExitStack() as stack:
-        _begin(wishes, about, stack)
+        _begin(wishes, stack, instructed=not no_instructions)
 
 
-def _begin(wishes: Wishes, about: dict[str, Any], stack: ExitStack) -> None:
+def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
     from antiphon.cli.configured import configuration
     from antiphon.cli.talk.chatting import Chatting
     from antiphon.cli.talk.commands import COMMANDS
+    from antiphon.cli.talk.offers import offers
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.screen import Screen
     from antiphon.render import Person, console
-    from antiphon.talks.opening import open_talk
+    from antiphon.talks.opening import choose_tools, open_talk
     from antiphon.talks.toolbox import Toolbox
 
     display = Screen(console(), None)
     opened = open_talk(wishes, configuration(), stack, display.note)
     saves = opened.store is not None and opened.store.saves
     history = opened.store.path.with_suffix(".history") if opened.store and saves else None
-    reader = Reader([*COMMANDS], history)
+    reader = Reader(lambda line: offers(line, [*COMMANDS]), history)
     # Lines that come from a file are messages; nobody is there who could be asked.
     display.person = Person(reader.line, display.console.print, sys.stdin) if reader.is_terminal else None
+    project = configuration().project
+    is_trusted = project.is_repository and project.state == "trusted"
     toolbox = Toolbox(configuration(), stack, display.note)
-    talk = Chatting(opened.talk, display, reader, toolbox, about)
-    _greet(talk, opened)
-    talk.use_tools(about["tools"])
+    used = choose_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
+    talk = Chatting(opened.talk, display, reader, toolbox, wishes.about)
+    talk.use_tools(used)
+    _instruct(opened, project, instructed)
+    _greet(talk, opened, _why(wishes, opened, used, project))
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
     if opened.talk.unfinished and not is_asked:
         display.note("the last answer was interrupted; /go goes on with it, and does nothing twice")
@@ -91,10 +101,35 @@ def _begin(wishes: Wishes, about: dict[str, Any], stack: ExitStack) -> None:
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
 
 
-def _greet(chat: Chatting, opened: Opened) -> None:
+def _instruct(opened: Opened, project: Project, instructed: bool) -> None:
+    """A new talk begins with the instructions of the project; one that goes on keeps those it had."""
+    from antiphon.talks.instructions import own_part, trusted_instructions, with_instructions
+
+    conversation = opened.talk.conversation
+    if not instructed:
+        conversation.system = own_part(conversation.system)
+    elif opened.entry is None:
+        conversation.system = with_instructions(conversation.system, trusted_instructions(project))
+
+
+def _why(wishes: Wishes, opened: Opened, used: Chosen, project: Project) -> str:
+    """Which tools there are, and why; where there are none, how to get them."""
+    if wishes.tools is None and opened.entry is not None:
+        return f"tools: {used}, as before"
+    if wishes.tools is not None or used.bundle == "read":
+        return f"tools: {used}" + ("" if wishes.tools is not None else " (you trust this repository)")
+    by_trust = ", and so does `antiphon trust` for every chat in this repository" if project.is_repository else ""
+    return f"tools: {used}; `--tools read` lets the model look at this directory{by_trust}"
+
+
+def _greet(chat: Chatting, opened: Opened, tools: str) -> None:
+    from antiphon.talks.instructions import told
+
     note, conversation = chat.display.note, chat.talk.conversation
-    note(f"model: {chat.talk.session.model.name} ({opened.why})")
-    note("/help lists commands, Ctrl-D leaves")
+    note(f"model: {chat.talk.session.model.name} ({opened.why}); {tools}")
+    for each in told(conversation.system):
+        note(f"with {each}")
+    note("/help lists commands, @ names a file, Ctrl-D leaves")
     if opened.entry is not None:
         turns = "1 turn" if len(conversation.turns) == 1 else f"{len(conversation.turns)} turns"
         note(f"going on with {opened.entry.id}, {turns}: {opened.entry.title or '(no text)'}")
@@ -111,9 +146,17 @@ def _recall(chat: Chatting) -> None:
     tail = Conversation()
     for turn in turns[last:]:
         if isinstance(turn, UserTurn):
-            tail.add_user(turn.parts)
+            tail.add_user([_folded(part) for part in turn.parts])
         else:
             tail.add_reply(turn.parts)
             tail.add_tool_results(turn.results)
     Show(chat.display.console).conversation(tail)
     chat.display.console.print()
+
+
+def _folded(part: UserPart) -> UserPart:
+    """A file that was sent along, by its name alone."""
+    from antiphon.conversation import Text
+    from antiphon.talks.mentions import headline
+
+    return Text(head) if isinstance(part, Text) and (head := headline(part.text)) else part

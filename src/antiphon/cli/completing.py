@@ -22,11 +22,15 @@ class _Name(click.ParamType[str]):
         self._names = names
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        return [CompletionItem(name) for name in self.names(incomplete)]
+
+    def names(self, incomplete: str) -> list[str]:
+        """What there is that begins so."""
         found: list[str] = []
         # Whoever presses the tabulator is not told of what is wrong with a file.
         with suppress(AntiphonError):
             found = [name for name in self._names(incomplete) if name.startswith(incomplete)]
-        return [CompletionItem(name) for name in sorted(dict.fromkeys(found))[:_MOST]]
+        return sorted(dict.fromkeys(found))[:_MOST]
 
 
 def _models(incomplete: str) -> Iterable[str]:
@@ -66,6 +70,23 @@ def _runs(incomplete: str) -> Iterable[str]:  # noqa: ARG001
         journal.close()
 
 
+def _servers(incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    from antiphon.config import load_configuration
+
+    return [server.name for server in load_configuration().mcp_servers()]
+
+
+class _File(click.ParamType[str]):
+    """A text for which a shell is offered its files."""
+
+    name = "text"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
+        return [CompletionItem(incomplete, type="file")]
+
+
+FILE = _File()
+SERVER = _Name(_servers)
 MODEL = _Name(_models)
 PROVIDER = _Name(_providers)
 CONVERSATION = _Name(_conversations)

@@ -33,8 +33,8 @@ def fake(port: int, host: str, script: str | None) -> None:
     except OSError as error:
         raise ConfigurationError(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
     url = f"http://{host}:{listener.getsockname()[1]}"
-    click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key will do. Ctrl-C stops.")
     server = uvicorn.Server(uvicorn.Config(app, lifespan="off", log_level="warning", timeout_graceful_shutdown=1))
     logging.getLogger("uvicorn.access").setLevel(logging.INFO)
     with suppress(KeyboardInterrupt):
+        click.echo(f"Anthropic  {url}\nOpenAI     {url}/v1\nGemini     {url}\nAny key will do. Ctrl-C stops.")
         server.run(sockets=[listener])

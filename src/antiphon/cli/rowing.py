@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
+from antiphon.cli.talk.printing import is_terminal
 from antiphon.render import console
 from antiphon.render.lines import StateLine, duration, fit
 from antiphon.render.moving import Moving
@@ -36,7 +37,8 @@ class Rowing:
         self._moving = Moving(self._page.console, self)
 
     def __enter__(self) -> Rowing:
-        if not self._page.is_plain:
+        # Where the rows themselves are seen, they tell how far it is, and would tear the bar.
+        if not self._page.is_plain and not is_terminal(sys.stdout):
             self._moving.start()
         return self
 

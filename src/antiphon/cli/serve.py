@@ -86,11 +86,11 @@ def serve(
         ssl_certfile=cert, ssl_keyfile=key, proxy_headers=False,
     )  # fmt: skip
     url = _link(hosts[0], scheme, port, token)
-    click.echo(f"The page: {url}\nWhoever has this link may look and answer. Ctrl-C stops.")
     if is_opened:
         # It waits for the answer of the page, which is served below.
         threading.Thread(target=_open, args=(url,), daemon=True).start()
     with suppress(KeyboardInterrupt):
+        click.echo(f"The page: {url}\nWhoever has this link may look and answer. Ctrl-C stops.")
         uvicorn.Server(config).run(sockets=[listener])
     journal.close()
 

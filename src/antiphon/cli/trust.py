@@ -16,12 +16,14 @@ from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
     from antiphon.config.trust import Project
+    from antiphon.talks.instructions import Instructions
 
 #: Trust was not given: nobody was there to give it, or they said no.
 _NOT_TRUSTED = 3
 _MOST_PROGRAMS = 500
 _STATES = {
     "nothing": "there is nothing to trust here",
+    "open": "nothing in it needs your trust; with it, a chat here can read its files by itself",
     "trusted": "trusted",
     "refused": "not trusted, as you decided; its files are ignored",
     "new": "not trusted; its files are ignored",
@@ -40,8 +42,9 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
     """Show what the files and programs of a project would do, and let them.
 
     It is one decision for a repository: its `antiphon.toml`, `.env`, MCP servers and programs, as they are now. When
-    one of them changes, it is asked again. Until then they are ignored. Exit code: 0 it is trusted, or there is nothing
-    to trust; 3 it is not; 2 a file has a mistake.
+    one of them changes, it is asked again. Until then they are ignored. In a trusted repository a chat can read, and
+    follows its AGENTS.md and ANTIPHON.md. Exit code: 0 it is trusted, or there is nothing to trust; 3 it is not; 2 a
+    file has a mistake.
     """
     from antiphon.config import trust as kept
 
@@ -64,7 +67,7 @@ def trust(yes: bool, revoke: bool, listed: bool, status: bool, as_json: bool, di
         kept.decide(project, True, programs)
         is_trusted = True
         click.echo("trusted", err=as_json)
-    elif not is_trusted and not status and not as_json and _has_human():
+    elif (not is_trusted or _is_open(project)) and not status and not as_json and _has_human():
         is_trusted = ask(project, programs)
     elif not is_trusted and not status and not as_json:
         click.echo("antiphon: nobody is here to decide; look at it, then `antiphon trust --yes`", err=True)
@@ -146,11 +149,16 @@ def _is_settled(project: Project, programs: dict[str, list[str]]) -> bool:
     return all(project.covers(name, said) for name, said in programs.items())
 
 
+def _is_open(project: Project) -> bool:
+    """Whether this is a repository with nothing in it that needs trust, of which nobody has said anything yet."""
+    return project.is_repository and project.state == "nothing" and project.trusted is None
+
+
 def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False) -> None:
     """All that leaves the machine, is started or is named, with marks where it is new."""
     state = project.state if project.state != "nothing" or not programs else "new"
     state = "new" if state == "trusted" and not _is_settled(project, programs) else state
-    lines = [f"{project.root}: {_STATES[state]}"]
+    lines = [f"{project.root}: {_STATES['open' if _is_open(project) and state == 'nothing' else state]}"]
     marks = project.trusted is not None
     for name, said in _facts(project).items():
         lines.append(f"{name}{' (new or changed)' if marks and name in project.news else ''}")
@@ -159,6 +167,8 @@ def _show(project: Project, programs: dict[str, list[str]], *, err: bool = False
     for name, said in programs.items():
         lines.append(f"{name}{' (new or changed)' if marks and not project.covers(name, said) else ''}")
         lines += [f"  {each}" for each in said]
+    for each in _instructions(project):
+        lines += [each.name, f"  tells models what to do in a chat: {each.size}"]
     for line in lines:
         click.echo(printable_line(line), err=err)
 
@@ -172,6 +182,12 @@ def _facts(project: Project) -> dict[str, list[str]]:
     return {name: facts(project.root / name, project.text(project.root / name), dotenv) for name in project.files}
 
 
+def _instructions(project: Project) -> list[Instructions]:
+    from antiphon.talks.instructions import find_instructions
+
+    return find_instructions(project) if project.is_repository else []
+
+
 def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bool) -> None:
     report = {
         "root": str(project.root),
@@ -179,6 +195,7 @@ def _print_json(project: Project, programs: dict[str, list[str]], is_trusted: bo
         "trusted": is_trusted,
         "files": _facts(project),
         "programs": programs,
+        "instructions": [each.name for each in _instructions(project)],
         "news": project.news,
     }
     echo_json(json.dumps(report, indent=2))

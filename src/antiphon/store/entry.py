@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from antiphon._json import loads
-from antiphon._shape import arr, string
+from antiphon._shape import arr, obj, string
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import MalformedJSONError
 from antiphon.store.search import Excerpt
 
 #: The columns that `Entry.read` takes, in its order.
-COLUMNS = "id, title, models, command, created, updated, turns, input_tokens, output_tokens, cost, parent, parent_turns"
+COLUMNS = (
+    "id, title, models, command, created, updated, turns, input_tokens, output_tokens, cost,"
+    " parent, parent_turns, tools"
+)
 
 _TITLE = 100
 # Crockford's: no letter that is taken for a digit. Its order is that of ASCII, so ids sort by time.
@@ -30,7 +34,7 @@ class Entry:
 
     `models` are those that took part, the one that spoke last at the end. Tokens and cost are sums of what is known,
     `None` if nothing is. A fork has the id of its `parent` and how many turns it took from there. `excerpt` is where a
-    search found it.
+    search found it. `tools` is how its tools were chosen last, where anybody said so.
     """
 
     id: str
@@ -46,11 +50,12 @@ class Entry:
     parent: str | None = None
     parent_turns: int | None = None
     excerpt: Excerpt | None = None
+    tools: Mapping[str, Any] | None = None
 
     @classmethod
     def read(cls, row: tuple[Any, ...], excerpt: Excerpt | None = None) -> Entry:
         """An entry from its row; what is damaged in it is left out, so that the others can be listed."""
-        id, title, models, command, created, updated, turns, read, written, cost, parent, parent_turns = row
+        id, title, models, command, created, updated, turns, read, written, cost, parent, parent_turns, tools = row
         return cls(
             string(id),
             string(title),
@@ -65,6 +70,7 @@ class Entry:
             string(parent) or None,
             _whole(parent_turns),
             excerpt,
+            chosen_tools(tools),
         )
 
     @property
@@ -108,6 +114,14 @@ def model_names(models: object) -> tuple[str, ...]:
     except MalformedJSONError:
         return ()
     return tuple(name for name in arr(names) if isinstance(name, str))
+
+
+def chosen_tools(stored: object) -> Mapping[str, Any] | None:
+    """How tools were chosen, from a row; nothing where it is damaged or was never said."""
+    try:
+        return obj(loads(stored)) or None if isinstance(stored, str) else None
+    except MalformedJSONError:
+        return None
 
 
 def id_at(ticks: int) -> str:

@@ -134,6 +134,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # The newest runs that are part of no other: PostgreSQL has another index for it.
         "CREATE INDEX runs_newest ON runs (parent, created, id)",
     ),
+    # Which tools a conversation was last had with, as they were chosen: whoever goes on with it has them again.
+    ("ALTER TABLE conversations ADD COLUMN tools TEXT",),
 )
 
 #: The migrations of runs, which are made in PostgreSQL too. Channels are of one machine, as the trees of a team are.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from os import PathLike
@@ -69,14 +69,16 @@ class Store:
         command: str,
         usage: Usage | None = None,
         cost: float | None = None,
+        tools: Mapping[str, Any] | None = None,
     ) -> str:
         """Save a conversation as a new one, or as the new state of the one with this `id`, and return its id.
 
         With `is_new`, the `id` may be one that there is none of yet.
 
         Only what changed since it was last saved or loaded is written. `usage` and `cost` are what was spent since
-        then; they add up. Where another process changed the saved conversation in the meantime, nothing is lost:
-        this one becomes a fork of it, with an id of its own. The id is empty where saving is off.
+        then; they add up. `tools` is how the tools are chosen now. Where another process changed the saved conversation
+        in the meantime, nothing is lost: this one becomes a fork of it, with an id of its own. The id is empty where
+        saving is off.
         """
         if not self.saves:
             return ""
@@ -94,6 +96,9 @@ class Store:
             rows.write_kept(connection, id, conversation.kept, written)
             revision = _describe(connection, id, conversation, model)
             _spend(connection, id, usage, cost)
+            if tools is not None:
+                sql = "UPDATE conversations SET tools = json_patch(coalesce(tools, '{}'), ?) WHERE id = ?"
+                connection.execute(sql, (dumps(dict(tools)), id))
         Written.note(conversation, self.path, id, revision)
         return id
 
@@ -108,8 +113,8 @@ class Store:
             id = _insert(connection, entry.command, parent=entry.id, parent_turns=count)
             rows.copy(connection, entry.id, id, count, indexed=self._database.indexed)
             connection.execute(
-                "UPDATE conversations SET title = ?, models = ?, turns = ? WHERE id = ?",
-                (entry.title, dumps(entry.models), count, id),
+                "UPDATE conversations SET title = ?, models = ?, turns = ?, tools = ? WHERE id = ?",
+                (entry.title, dumps(entry.models), count, entry.tools and dumps(dict(entry.tools)), id),
             )
         return id
 
@@ -215,7 +220,7 @@ def _insert(
     while not id or _revision(connection, id) is not None:
         id, ticks = id_at(ticks), ticks + 1
     connection.execute(
-        "INSERT INTO conversations VALUES (?, '', '[]', ?, ?, ?, 0, NULL, NULL, NULL, ?, ?, 0)",
+        "INSERT INTO conversations VALUES (?, '', '[]', ?, ?, ?, 0, NULL, NULL, NULL, ?, ?, 0, NULL)",
         (id, clean(command), now, now, parent, parent_turns),
     )
     return id

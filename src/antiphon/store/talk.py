@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -31,7 +31,8 @@ class Keeps(Protocol):
 class Talk:
     """A session whose conversation is saved as it grows; `id` is its name in the store, empty while it has none.
 
-    `tell` is given what people should know besides the answers, `journal` the id once there is one.
+    `tell` is given what people should know besides the answers, `journal` the id once there is one. `tools` says how
+    the tools are chosen, which is saved along.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Talk:
         tell: Callable[[str], None],
         id: str = "",
         journal: Keeps | None = None,
+        tools: Callable[[], Mapping[str, Any] | None] = lambda: None,
     ) -> None:
         self.session = session
         self.id = id
@@ -54,6 +56,7 @@ class Talk:
         self._tell = tell
         self._messages: list[_Message] = []
         self._journal = journal
+        self._tools = tools
         #: A run in the session's journal in which the conversation was left.
         self.unfinished = ""
 
@@ -202,6 +205,7 @@ class Talk:
                 command=self._command,
                 usage=spent.usage if spent else None,
                 cost=spent.cost if spent else None,
+                tools=self._tools(),
             )
         except StoreError as error:
             self._store = None

@@ -14,6 +14,8 @@ from antiphon.journal.postgres import is_url
 from antiphon.session import Limits, Session
 from antiphon.store import Entry, Store
 from antiphon.store.talk import Talk
+from antiphon.talks.instructions import with_own_part
+from antiphon.talks.toolbox import NOTHING, Chosen, Toolbox
 from antiphon.tools import ALLOW_ALL
 
 if TYPE_CHECKING:
@@ -35,11 +37,15 @@ class Wishes:
     limits: Limits | None = None
     #: Whether answers can be gone on with; what more must be known to do so is `about`.
     journal: bool = False
-    about: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    about: dict[str, Any] = field(default_factory=dict[str, Any])
     #: Where conversations and runs are kept, if that is not the user's own file.
     place: str | None = None
     #: Whether people are asked by way of the journal: whoever looks at it answers.
     has_inbox: bool = False
+    #: The tools to use and no others; without them it is those of before, or what a new talk has by itself. The files
+    #: and servers of `more` come to them.
+    tools: Chosen | None = None
+    more: Chosen = NOTHING
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,7 @@ def open_talk(wishes: Wishes, settings: Configuration, stack: ExitStack, tell: C
     entry = _entry(wishes, store) if store else None
     conversation = store.load(entry.id) if store and entry else Conversation()
     if wishes.system is not None:
-        conversation.system = wishes.system
+        conversation.system = with_own_part(conversation.system, wishes.system)
     journal = _journal(wishes, stack, tell, lambda: _now(talk))
     choice = default_model(settings, wishes.model, entry.models[-1] if entry and entry.models else None)
     try:
@@ -78,10 +84,40 @@ def open_talk(wishes: Wishes, settings: Configuration, stack: ExitStack, tell: C
         reason = f"`{choice.model}` comes from {_reason(choice.source, entry)}; `--model` names another"
         raise ConfigurationError(f"{error} ({reason})") from None
     kept = store if wishes.log else None
-    talk = Talk(session, kept, wishes.command, tell, entry.id if entry and kept else "", journal)
+    talk = Talk(
+        session, kept, wishes.command, tell, entry.id if entry and kept else "", journal, lambda: _tools(wishes.about)
+    )
     if journal is not None and talk.id:
         talk.unfinished = journal.unfinished(talk.id)
     return Opened(talk, _reason(choice.source, entry), entry, kept, journal)
+
+
+def choose_tools(wishes: Wishes, opened: Opened, toolbox: Toolbox, otherwise: str = "none") -> Chosen:
+    """Give a talk its tools, and say how they were chosen. Of those it had, the ones that are gone are told."""
+    is_kept = opened.entry is not None and wishes.tools is None
+    chosen = toolbox.still(_before(opened)) if is_kept else Chosen(otherwise)
+    chosen = (chosen if wishes.tools is None else wishes.tools).and_named(wishes.more)
+    session = opened.talk.session
+    session.tools = toolbox.tools(chosen)
+    there = {*chosen.off, *(tool.name for tool in session.tools), "read_result"}
+    specs = session.conversation.tools if is_kept else ()
+    if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:
+        toolbox.tell(f"tools of this conversation that are no longer to be had: {', '.join(lost)}")
+    return chosen
+
+
+def _before(opened: Opened) -> Chosen:
+    """What a conversation was had with; where nobody wrote that down, the built-in ones of those the model was told."""
+    if opened.entry is not None and opened.entry.tools is not None:
+        return Chosen.read(opened.entry.tools)
+    from antiphon.tools.builtin import all_tools
+
+    told = {spec.name for spec in opened.talk.conversation.tools}
+    return Chosen(on=tuple(tool.name for tool in all_tools() if tool.name in told))
+
+
+def _tools(about: Mapping[str, Any]) -> dict[str, Any] | None:
+    return {name: about[name] for name in Chosen().to_json() if name in about} or None
 
 
 def _journal(

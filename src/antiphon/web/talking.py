@@ -23,7 +23,7 @@ from antiphon.session import (
     Run,
     UsageChanged,
 )
-from antiphon.talks.toolbox import NAMES
+from antiphon.talks.toolbox import NAMES, Chosen
 from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ class Talking:
         """In a thread of its own: let it happen, to the end."""
         turn, spent, before = self._place(), None, self.talk.run
         try:
-            self.talk.session.tools = self._toolbox.tools(self.tools)
+            self.talk.session.tools = self._toolbox.tools(Chosen(self.tools))
             self._load()
             with closing(begin()) as events:
                 for event in events:

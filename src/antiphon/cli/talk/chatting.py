@@ -15,14 +15,15 @@ from antiphon.render.echo import unseen
 from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Asks, Event, NoAnswer, ReturnError
 from antiphon.store.talk import Talk
-from antiphon.talks.toolbox import Toolbox
+from antiphon.talks.mentions import read_mentions
+from antiphon.talks.toolbox import Chosen, Toolbox
 
 #: A Ctrl-C so soon after one that stopped an answer meant the answer, not the chat.
 _IMPATIENT_SECONDS = 2.0
 
 
 class Chatting:
-    """A talk at a terminal. `tools` is the name of those in use; `about` is told, for who goes on with it elsewhere."""
+    """A talk at a terminal. `tools` is how those in use were chosen; `about` is told, for who goes on with it."""
 
     def __init__(
         self, talk: Talk, display: Screen, reader: Reader, toolbox: Toolbox, about: dict[str, Any] | None = None
@@ -31,7 +32,7 @@ class Chatting:
         self.display = display
         self.reader = reader
         self.toolbox = toolbox
-        self.tools = "none"
+        self.tools = Chosen()
         self._about = {} if about is None else about
         self._loaded: Asks | None = None
         #: When an answer was last stopped.
@@ -89,8 +90,12 @@ class Chatting:
         return False
 
     def say(self, text: str) -> None:
-        """A message to the model, and its answer; whatever goes wrong is told, and the chat goes on."""
-        self._follow(lambda: self.talk.send(text))
+        """A message to the model, with the files it names, and its answer; whatever goes wrong is told."""
+        person, model = self.display.person, self.talk.session.model
+        said = read_mentions(text, person.agrees if person else lambda _: False, getattr(model, "target", None))
+        for note in said.notes:
+            self.display.note(note)
+        self._follow(lambda: self.talk.send(said.parts))
 
     def ask_again(self) -> None:
         """The last message once more, whatever came of it."""
@@ -130,10 +135,17 @@ class Chatting:
                 count("")
         self._loaded = model
 
-    def use_tools(self, name: str) -> None:
+    def use_tools(self, chosen: Chosen) -> None:
         """Let the model use these tools from now on."""
-        self.talk.session.tools = self.toolbox.tools(name)
-        self.tools = self._about["tools"] = name
+        self.talk.session.tools = self.toolbox.tools(chosen)
+        self.tools = chosen
+        self._about.update(chosen.to_json())
+        conversation = self.talk.conversation
+        provided = [spec for spec in conversation.tools if spec.is_provider_defined]
+        conversation.tools = [*provided, *(tool.spec for tool in self.talk.session.tools)]
+        if self.talk.id:
+            # Whoever goes on with it has the tools that were chosen last, though nothing was said with them.
+            self.talk.begin()
 
     def _take(self, said: str) -> None:
         try:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from antiphon._suggestions import nearest
 from antiphon.errors import OptionError
+from antiphon.render.lines import fit
+from antiphon.render.safe import is_utf8
+from antiphon.talks.instructions import own_part, told, with_own_part
 from antiphon.talks.toolbox import NAMES
 
 if TYPE_CHECKING:
     from antiphon.cli.talk.chatting import Chatting
+    from antiphon.tools import Tool
 
 
 class Leave(Exception):
@@ -61,13 +65,44 @@ def _model(chat: Chatting, name: str) -> None:
     chat.display.note(f"model: {session.model.name}")
 
 
-def _tools(chat: Chatting, name: str) -> None:
-    if name:
-        if name not in NAMES:
-            raise OptionError(f"tools are {', '.join(NAMES)}, not {name!r}")
-        chat.use_tools(name)
-    there = ", ".join(tool.name for tool in chat.talk.session.tools)
-    chat.display.note(f"tools: {chat.tools}" + (f" ({there})" if there else ""))
+def _tools(chat: Chatting, argument: str) -> None:
+    first, *names = argument.split() or [""]
+    if first in NAMES and not names:
+        chat.use_tools(replace(chat.tools, bundle=first, on=(), off=()))
+    elif first in ("on", "off") and names:
+        found = [name for pattern in names for name in chat.toolbox.matching(pattern)]
+        chat.use_tools(chat.tools.turned(found, first == "on"))
+    elif first:
+        raise OptionError(f"`/tools` takes {', '.join(NAMES)}, or `on NAME` and `off NAME`, not {argument!r}")
+    _list_tools(chat)
+
+
+def _list_tools(chat: Chatting) -> None:
+    """Every tool there is, with a mark before those in use."""
+    from antiphon.tools.builtin import all_tools
+
+    there = {tool.name: tool for tool in chat.talk.session.tools}
+    chat.display.note(f"tools: {chat.tools}", "")
+    for source, tools in [("", all_tools()), *chat.toolbox.sources()]:
+        if source:
+            chat.display.note(f"  {source}", "")
+        for tool in tools:
+            _list_tool(chat, tool, there.get(tool.name) is not None)
+    waiting = [name for name in chat.toolbox.configured if name not in dict(chat.toolbox.sources())]
+    if waiting:
+        chat.display.note(f"servers that are not started: {', '.join(waiting)}")
+    chat.display.note("/tools on NAME, /tools off NAME (a pattern such as git_* too), /tools none, read, all")
+
+
+def _list_tool(chat: Chatting, tool: Tool, is_used: bool) -> None:
+    from antiphon.render.lines import MARKS, one_line
+
+    encoding = chat.display.console.encoding
+    sign, plain, _ = MARKS["done"]
+    mark = (sign if is_utf8(encoding) else plain) if is_used else " "
+    about = one_line(tool.spec.description, encoding)
+    room = max(chat.display.console.width - 24, 20)
+    chat.display.note(f"  {mark} {tool.name:<18}  {fit(about, room)}".rstrip(), "" if is_used else "dim")
 
 
 def _undo(chat: Chatting, argument: str) -> None:
@@ -151,15 +186,19 @@ def _cost(chat: Chatting, _: str) -> None:
 
 
 def _system(chat: Chatting, argument: str) -> None:
+    conversation = chat.talk.conversation
     if argument:
-        chat.talk.conversation.system = "" if argument == '""' else argument
-    chat.display.note(f"system: {chat.talk.conversation.system or '(none)'}")
+        conversation.system = with_own_part(conversation.system, "" if argument == '""' else argument)
+    chat.display.note(f"system: {own_part(conversation.system) or '(none)'}")
+    for each in told(conversation.system):
+        chat.display.note(f"with {each}")
 
 
 def _help(chat: Chatting, _: str) -> None:
     width = max(len(command.usage) for command in COMMANDS.values())
     for command in COMMANDS.values():
         chat.display.note(f"{command.usage:<{width}}  {command.help}", "")
+    chat.display.note("@notes.md, @src/, @long.txt:100-200: a file, a listing, some lines go along. Tab completes.")
     chat.display.note('Several lines: end each with \\, or put them between """ and """.')
     chat.display.note("Ctrl-C stops an answer; twice at the prompt, or Ctrl-D, leaves.")
 
@@ -180,7 +219,7 @@ COMMANDS = {
     command.usage.split()[0]: command
     for command in (
         Command("/model [NAME]", "show the model and others that could be used, or go on with another", _model),
-        Command("/tools [NAME]", "show the tools, or use others: none, read, all", _tools),
+        Command("/tools [on|off NAME]", "show the tools and turn some on or off, or use none, read, all", _tools),
         Command("/undo [N]", "take back the last message, or the last N", _undo),
         Command("/retry", "ask the last message again", _retry),
         Command("/go", "go on with what was left open: calls, or a message without an answer", _go),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+Offers = Callable[[str], tuple[int, list[str]]]
 
 _QUOTES = '"""'
 _MORE = "... "
@@ -17,13 +19,18 @@ _PASTE_SECONDS = 0.03
 
 
 class Reader:
-    """Reads from standard input. `words` are completed with Tab; `history` is the file that messages are kept in."""
+    """Reads from standard input. `history` is the file that messages are kept in.
 
-    def __init__(self, words: Sequence[str] = (), history: Path | None = None) -> None:
+    What Tab offers is said by `offers`: of a line up to the cursor, where its last word begins, and what could stand
+    there.
+    """
+
+    def __init__(self, offers: Offers | None = None, history: Path | None = None) -> None:
         self.is_terminal = sys.stdin is not None and sys.stdin.isatty()
         self._readline: Any = _editing() if self.is_terminal else None
         self._history = history
-        self._words = words
+        self._offers = offers
+        self._offered: list[str] = []
         if sys.stdin is not None and hasattr(sys.stdin, "reconfigure"):
             # A byte that is no text must not end the chat.
             sys.stdin.reconfigure(errors="replace")  # type: ignore[union-attr]
@@ -122,9 +129,13 @@ class Reader:
                 os.close(os.open(self._history, os.O_WRONLY | os.O_CREAT, 0o600))
                 readline.append_history_file(1, self._history)
 
-    def _completed(self, text: str, state: int) -> str | None:
-        found = [word for word in self._words if text.startswith("/") and word.startswith(text)]
-        return f"{found[state]} " if state < len(found) else None
+    def _completed(self, _: str, state: int) -> str | None:
+        """What could be typed, for the editor, which knows only of the last word; a name may have blanks in it."""
+        if state == 0 and self._offers is not None:
+            readline = self._readline
+            begin, found = self._offers(readline.get_line_buffer()[: readline.get_endidx()])
+            self._offered = [each[max(readline.get_begidx() - begin, 0) :] for each in found]
+        return self._offered[state] if state < len(self._offered) else None
 
 
 def _editing() -> Any:

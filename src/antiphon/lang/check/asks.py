@@ -40,7 +40,7 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
         _check_names(c, node, node.wanted)
     # The model may call tools of the program.
     run(c, node)
-    return AI(node.wanted or JSON)
+    return wanted if wanted is not None and has_function(wanted) else AI(node.wanted or JSON)
 
 
 def _check_names(c: Checker, node: Ask, wanted: Object) -> None:
@@ -59,7 +59,7 @@ def ask_human(c: Checker, node: AskHuman, wanted: Type | None) -> Type:
     """`ask prompt`: text, or the type the place wants."""
     _check_prompt(c, node.prompt)
     node.wanted = _answer(c, node, wanted)
-    return node.wanted or TEXT
+    return wanted if wanted is not None and has_function(wanted) else node.wanted or TEXT
 
 
 def python_block(c: Checker, node: PyBlock, _: Type | None) -> Type:

@@ -80,7 +80,7 @@ def check_arguments(
     given = node.arguments
     variadic = callable_ is not None and callable_.variadic
     if len(given) < required or (len(given) > len(types) and not variadic):
-        message = f"`{name}` expects {_expected(required, len(types), variadic)}, got {len(given)}"
+        message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
     names = callable_.names if callable_ is not None else ()
     take = c.fit if is_declared else c.want
@@ -98,7 +98,8 @@ def _check_freely(c: Checker, node: Call) -> None:
         c.expr(each)
 
 
-def _expected(required: int, most: int, variadic: bool) -> str:
+def expected_arguments(required: int, most: int, variadic: bool = False) -> str:
+    """How many arguments are wanted, in words."""
     if variadic:
         return f"at least {required} argument{'s' * (required != 1)}"
     if required == most:

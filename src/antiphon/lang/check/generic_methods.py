@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.calls import check_arguments
+from antiphon.lang.check.calls import expected_arguments
 from antiphon.lang.check.function_values import check_lambda, wrong_arity
 from antiphon.lang.check.iteration import is_private
-from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, signature_type, written_type
+from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, written_type
 from antiphon.lang.check.narrowing import called, called_unknown
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.state import Checker, function_hint, general, shown
@@ -40,8 +40,11 @@ def generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted
     method, given = ARRAY_METHODS[node.name], call.arguments
     where = node.name_start, node.name_start + len(node.name)
     if not method.required <= len(given) <= len(method.parameters):
-        types = tuple(signature_type(each, receiver) for each in method.parameters)
-        check_arguments(c, call, node.name, where, types, method.required)
+        for each in given:
+            c.expr(each)
+        hint = "give the first value too: `reduce((all, x) => …, 0)`" if node.name == "reduce" else ""
+        wanted_count = expected_arguments(method.required, len(method.parameters))
+        c.report("V0310", f"`{node.name}` expects {wanted_count}, got {len(given)}", where, hint)
         return JSON
     known: dict[Type, Type] = {T: receiver.item}
     if node.name == "flat":
@@ -139,6 +142,9 @@ def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...
             first_item=_first_item(node.name),
         )
         argument.type = found
+        goal = Callable(places[:count], count, found.returns)
+        if count in (len(parameters), len(places)) and not assignable(found, goal):
+            c.mismatch(argument, found, goal, node.name)
         return found.returns if count in (len(parameters), len(places)) else None
     found = c.expr(argument)
     _note_function(c, argument, node)

@@ -32,7 +32,7 @@ from antiphon.lang.check.types import (
     plain,
 )
 from antiphon.lang.check.whole import check_whole
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Member, Name, NumberLit, Slice
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
@@ -113,7 +113,8 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
         return kind.item if isinstance(kind, Array) else TEXT
     if isinstance(kind, Map):
         if wanted is not TEXT and wanted is not JSON:
-            hint = f"write `{c.object_text_of(node.index)}.toString()`" if wanted is NUMBER else ""
+            is_name = wanted is NUMBER and not isinstance(node.index, NumberLit)
+            hint = f"write `{c.object_text_of(node.index)}.toString()`" if is_name else ""
             c.report("V0309", f"the keys of a map are text, found `{shown(wanted)}`", node.index, hint)
         return kind.value
     if isinstance(kind, Object):
@@ -216,6 +217,11 @@ def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver
         return generic_method(c, call, node, receiver, wanted)
     types = tuple(signature_type(each, receiver) for each in method.parameters)
     where = node.name_start, node.name_start + len(node.name)
+    if node.name == "sort" and len(call.arguments) == 1 and isinstance(call.arguments[0], Lambda):
+        c.expr(call.arguments[0])
+        hint = "write `sortBy(x => …)`, with what to sort by; `-x` turns the order of numbers around"
+        c.report("V0341", "`sort` takes no function", call.arguments[0], hint)
+        return receiver
     check_arguments(c, call, node.name, where, types, method.required)
     check_method(c, call, node, receiver)
     if isinstance(receiver, Map) and node.name == "get" and len(call.arguments) == 2:

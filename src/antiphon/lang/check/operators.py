@@ -15,6 +15,7 @@ from antiphon.lang.check.types import (
     PROMPT,
     TEXT,
     Array,
+    Callable,
     Literal,
     Map,
     Object,
@@ -240,4 +241,6 @@ def _test_hint(c: Checker, node: Node, seen: Type) -> str:
         return f"there is no truthiness; write `{text} != 0`"
     if isinstance(seen, Array):
         return f"there is no truthiness; write `{c.object_text_of(node)}.length > 0`"
+    if isinstance(seen, Callable):
+        return f"call it: `{text}({'…' if seen.parameters else ''})`"
     return "there is no truthiness; write what is to be compared"

@@ -22,6 +22,7 @@ from antiphon.lang.check.types import (
     Union,
     assignable,
     base,
+    has_function,
     is_data,
     may_be_null,
     plain,
@@ -295,6 +296,8 @@ class Checker:
             return ""
         if may_be_null(found) and not may_be_null(wanted):
             return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
+        if not is_data(found) and is_data(wanted) and not isinstance(found, Signature) and has_function(found):
+            return "there is a function in it, and that is no data"
         if not is_data(found) and (isinstance(found, Signature) or isinstance(wanted, Signature)):
             return function_hint(found, wanted)
         if isinstance(plain(found), Object | Map) and isinstance(plain(wanted), Object | Map):

@@ -55,10 +55,17 @@ def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> l
         held, index = c.temporary(), c.temporary()
         out += [emit.assign(held, holder, place), emit.assign(index, key, place)]
         holder, key = emit.name(held, place), emit.name(index, place)
-        read = emit.call("_vitem", [emit.name(held, place), emit.name(index, place)], place)
+        read = _read(target, held, index, place)
         both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
         value = c.fitted(operation(c, both, read), _result(both), place_type, place)
     return sealed(root is not None and root.is_private, out + _store(c, target, holder, key, value, place), place)
+
+
+def _read(target: n.Member | n.Index, held: str, index: str, place: Place) -> ast.expr:
+    holder, key = emit.name(held, place), emit.name(index, place)
+    if isinstance(type_of(target.object), Map):
+        return emit.item(holder, key, place)
+    return emit.call("_vitem", [holder, key], place)
 
 
 def _store(

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.check.generic_methods import WITH_POSITION
-from antiphon.lang.check.methods import ARRAY_METHODS, K, U, written_type
+from antiphon.lang.check.methods import ARRAY_METHODS, K, T, U, put, written_type
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import BOOLEAN, Array, Type
+from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, Array, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
@@ -48,16 +48,16 @@ def function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr:
     return value
 
 
-def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, place: Place) -> ast.expr:
+def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, item: Type, place: Place) -> ast.expr:
     """A method of an array that takes a function."""
     first = node.arguments[0]
     if name in ("map", "filter") and isinstance(first, n.Lambda) and _is_plain(first) and not _binds(value):
         return _comprehension(c, first, name, value, place)
-    arguments = method_arguments(c, node, name)
+    arguments = method_arguments(c, node, name, item)
     return emit.call(f"_vm_array_{name}", [value, *arguments], place)
 
 
-def method_arguments(c: Compiler, node: n.Call, name: str) -> list[ast.expr]:
+def method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -> list[ast.expr]:
     """The arguments of a method that takes a function, which it calls on the spot."""
     out: list[ast.expr] = []
     for argument, kind in zip(node.arguments, ARRAY_METHODS[name].parameters, strict=False):
@@ -69,7 +69,7 @@ def method_arguments(c: Compiler, node: n.Call, name: str) -> list[ast.expr]:
         value = _defined(c, argument) if isinstance(argument, n.Lambda) else c.expr(argument)
         place = c.place(argument)
         if isinstance(found, Signature):
-            value = _adapted(c, value, argument, found, type_, node.type)
+            value = _adapted(c, value, argument, found, type_, item, node.type)
             if name in WITH_POSITION and found.required == len(type_.parameters) + 1:
                 value = emit.call("_vpositions", [value], place)
         out.append(value)
@@ -77,17 +77,20 @@ def method_arguments(c: Compiler, node: n.Call, name: str) -> list[ast.expr]:
 
 
 def _adapted(
-    c: Compiler, value: ast.expr, argument: n.Expr, found: Signature, wanted: Signature, result: Type | None
+    c: Compiler, value: ast.expr, argument: n.Expr, found: Signature, wanted: Signature, item: Type, result: Type | None
 ) -> ast.expr:
-    """A function that promises less than the method needs: what it gives is looked at."""
+    """A function that promises less than the method needs: what goes in and comes out is looked at."""
+    made = result.item if isinstance(result, Array) and len(wanted.parameters) == 1 else result
+    known: dict[Type, Type] = {T: item, U: made or JSON, K: found.returns}
+    returns = put(wanted.returns, known)
     if isinstance(argument, n.Lambda):
-        return value
-    returns: Type | None = wanted.returns
-    if returns is U:
-        returns = result.item if isinstance(result, Array) and len(wanted.parameters) == 1 else result
-    if returns is K or returns is None:
-        return value
-    return c.fitted(value, found, Signature(found.parameters, found.required, returns), c.place(argument))
+        # What it gives fits already; what it takes may be declared.
+        returns = found.returns
+        if not any(each.declared for each in argument.parameters):
+            return value
+    called = (*wanted.parameters, NUMBER)[: max(found.required, len(wanted.parameters))]
+    goal = Signature(tuple(put(each, known) for each in called), len(called), returns)
+    return c.fitted(value, found, goal, c.place(argument))
 
 
 def _defined(c: Compiler, node: n.Lambda) -> ast.expr:
@@ -150,7 +153,7 @@ def _comprehension(c: Compiler, node: n.Lambda, name: str, value: ast.expr, plac
 
 
 def _is_plain(node: n.Lambda) -> bool:
-    if isinstance(node.body, n.Block) or len(node.parameters) != 1:
+    if isinstance(node.body, n.Block) or len(node.parameters) != 1 or node.parameters[0].declared is not None:
         return False
     return all(type(each) in _PLAIN and not _calls_name(each) for each in n.walk(node.body))
 

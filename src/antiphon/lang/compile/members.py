@@ -137,7 +137,7 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
         return emit.call_of(called, _arguments(c, node, function), place)
     known = methods_of(type_)
     if known is None and name in WITH_FUNCTION and is_generic(name, node):
-        arguments = method_arguments(c, node, name)
+        arguments = method_arguments(c, node, name, JSON)
         return emit.call("_vcall", [value, emit.constant(name, place), *arguments], place)
     if known is None or name not in known:
         return _dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
@@ -145,7 +145,7 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
         value, type_ = emit.call("_vunwrap", [value], place), type_.inner
     kind = base(type_)
     if isinstance(kind, Array) and name in WITH_FUNCTION and is_generic(name, node):
-        return array_method(c, node, name, value, place)
+        return array_method(c, node, name, value, kind.item, place)
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     direct = _direct_method(kind, name, value, arguments, place)

@@ -21,7 +21,7 @@ _ADVICE = {
     "new": "there are no classes: write the object itself, `{ … }`",
     "await": "leave it out: a program waits for each answer by itself",
     "async": "`async` stands before `let`, `const` and `for`",
-    "lambda": "declare a `function` with a name",
+    "lambda": "write `x => …`, or `(a, b) => …`",
     "private": "`private` stands before `let` and `const`",
     "delete": "assign `null`",
 }

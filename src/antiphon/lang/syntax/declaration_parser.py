@@ -123,7 +123,7 @@ def _read_pattern_field(c: Cursor) -> n.PatternField:
 
 
 def _is_nested_pattern(c: Cursor) -> bool:
-    if c.kinds[c.at] != "{":
+    if c.kinds[c.at] != "{" or c.kinds[c.at + 1] == "[":
         return False
     closer = c.partner(c.at)
     return closer < 0 or c.kinds[closer + 1] not in ("[", "|")

@@ -14,7 +14,9 @@ def begins_lambda(c: Cursor) -> bool:
     if kinds[at] == ")":
         return kinds[at + 1] == "=>"
     follows = kinds[at + 1]
-    return kinds[at] == "name" and (follows in (",", ":") or (follows == ")" and kinds[at + 2] == "=>"))
+    if kinds[at] != "name" or follows in (",", ":"):
+        return kinds[at] == "name"
+    return follows in (")", "=") and kinds[c.partner(c.at) + 1] == "=>"
 
 
 def read_lambda(c: Cursor) -> n.Lambda:
@@ -47,12 +49,19 @@ def _with_body(c: Cursor, start: int, parameters: list[n.Parameter], arrow: int)
     if c.depth >= MAX_DEPTH:
         c.too_deep(arrow)
     c.depth += 1
-    body = read_function_body(c) if c.kinds[c.at] == "{" else read_expression(c)
+    if c.kinds[c.at] == "{" and c.kinds[c.at + 2] == ":" and c.kinds[c.at + 1] in ("name", "text"):
+        hint = "write `x => ({ … })`: a brace after the arrow begins a block"
+        c.report("V0140", "an object that a function gives stands in parentheses", c.at, hint)
+        body = read_expression(c)
+    else:
+        body = read_function_body(c) if c.kinds[c.at] == "{" else read_expression(c)
     c.depth -= 1
     return n.Lambda(start, body.end, parameters, body)
 
 
 def _read_parameter(c: Cursor) -> n.Parameter:
+    from antiphon.lang.syntax.expression_parser import read_expression
+
     at = c.name("the name of a parameter")
     node = n.Parameter(c.starts[at], c.ends[at], c.values[at])
     if c.kinds[c.at] == ":":
@@ -61,6 +70,7 @@ def _read_parameter(c: Cursor) -> n.Parameter:
     if c.kinds[c.at] == "=":
         hint = "declare a `function` with a name, or work it out in the body: `x ?? …`"
         c.report("V0140", "a parameter of a function without a name has no default", c.at, hint)
-        raise Unreadable
+        c.at += 1
+        read_expression(c)
     node.end = c.ends[c.at - 1]
     return node

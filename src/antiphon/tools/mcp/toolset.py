@@ -37,6 +37,7 @@ class McpTools:
         self._servers = tuple(servers)
         self._prefix = prefix
         self._connections: list[Connection] = []
+        self._of: dict[str, list[Tool]] = {}
         names = [server.name for server in self._servers]
         for name in names:
             if names.count(name) > 1:
@@ -67,12 +68,18 @@ class McpTools:
         """
         listings = await asyncio.gather(*(self._listing(connection) for connection in self._connections))
         tools: dict[str, Tool] = {}
+        self._of = {server.name: [] for server in self._servers}
         for connection, listing in zip(self._connections, listings, strict=True):
             for described in listing:
                 wanted = f"{connection.server.name}_{described.name}" if self._prefix else described.name
                 name = legal_name(wanted, tools)
                 tools[name] = _tool(connection, described, name)
+                self._of[connection.server.name].append(tools[name])
         self.tools = list(tools.values())
+
+    def of(self, server: str) -> list[Tool]:
+        """The tools of one server."""
+        return self._of[server]
 
     async def _listing(self, connection: Connection) -> list[mcp_types.Tool]:
         name = connection.server.name

@@ -1,0 +1,58 @@
+"""A chat and an ask in this process, line by line, with a provider that is faked over HTTP."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from antiphon.cli import cli
+from antiphon.config.trust import decide, find_project
+from antiphon.fakes import Fake
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+    """The provider of the model in use; one is in an empty directory, of which nothing was decided."""
+    with Fake() as fake:
+        monkeypatch.setenv("OPENAI_API_KEY", "any")
+        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
+        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
+        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+        (tmp_path / "here").mkdir()
+        monkeypatch.chdir(tmp_path / "here")
+        yield fake
+
+
+def chat(*lines: str, arguments: tuple[str, ...] = ()) -> str:
+    """What a chat prints to which these lines are said."""
+    result = run("chat", *arguments, said="\n".join(lines))
+    assert result.exit_code == 0, result.output or repr(result.exception)
+    return result.stdout
+
+
+def run(*arguments: str, said: str = "") -> Result:
+    """A command with this on its standard input; errors of ours are results, as they are in a shell."""
+    return CliRunner().invoke(cli, [*arguments], input=said)
+
+
+def sent(fake: Fake, number: int = -1) -> str:
+    """All that a model was sent with a request, its tools apart."""
+    return json.dumps([fake.requests[number].body.get(each) for each in ("instructions", "input")])
+
+
+def tools_sent(fake: Fake, number: int = -1) -> list[str]:
+    """The names of the tools that a model was told of with a request."""
+    tools: list[dict[str, Any]] = fake.requests[number].body.get("tools", [])
+    return [tool["name"] for tool in tools]
+
+
+def trusted_repository(place: Path) -> Path:
+    """Make this directory a repository that the user trusts."""
+    (place / ".git").mkdir(exist_ok=True)
+    decide(find_project(place), True)
+    return place

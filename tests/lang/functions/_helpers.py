@@ -1,0 +1,2 @@
+def upper(word: str) -> str:
+    return word.upper()
