@@ -21,6 +21,7 @@ from antiphon.lang.check.types import (
     AI_MEMBERS,
     AI_NAMES,
     JSON,
+    NEVER,
     NULL,
     NUMBER,
     TEXT,
@@ -213,6 +214,9 @@ def field_function(type_: Type, name: str) -> Callable | None:
 
 
 def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type, wanted: Type | None) -> Type:
+    if isinstance(receiver, Array) and receiver.item is NEVER:
+        # What an empty array could hold is not said.
+        receiver = Array(JSON)
     if isinstance(receiver, Array) and is_generic(node.name, call):
         return generic_method(c, call, node, receiver, wanted)
     types = tuple(signature_type(each, receiver) for each in method.parameters)

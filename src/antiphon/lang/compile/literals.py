@@ -80,7 +80,7 @@ def object_(c: Compiler, node: n.ObjectLit) -> ast.expr:
         return at(ast.Dict(keys, [c.cast(entry.value, node.type.value) for entry in node.entries]), c.place(node))
     fields = node.type.fields if isinstance(node.type, Object) else {}
     keys = [emit.constant(entry.key, c.place(entry)) for entry in node.entries]
-    values = [c.cast(entry.value, fields[entry.key].type if entry.key in fields else None) for entry in node.entries]
+    values = [c.cast(entry.value, fields[entry.key].read if entry.key in fields else None) for entry in node.entries]
     return at(ast.Dict(list(keys), values), c.place(node))
 
 

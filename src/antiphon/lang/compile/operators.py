@@ -208,6 +208,9 @@ def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place)
     value = left if left is not None and other is node.left else lenient(c, other)
     if isinstance(type_of(other), AI) or type_of(other) == JSON:
         value = emit.call("_vunwrap", [value], place)
+    if isinstance(value, ast.Constant):
+        # Python would warn of it.
+        return emit.constant((value.value is None) is (node.op == "=="), place)
     operator = _IS if node.op == "==" else _IS_NOT
     return emit.compare(value, operator, emit.constant(None, place), place)
 
