@@ -27,6 +27,7 @@ from antiphon.lang.check.methods import (
     ARRAY_METHODS,
     BUILTIN_VALUES,
     BUILTINS,
+    MAP_METHODS,
     NUMBER_METHODS,
     OBJECT_METHODS,
     TEXT_METHODS,
@@ -196,7 +197,8 @@ def _parameters(each: Method | Builtin) -> str:
 
 
 def _type(name: str) -> str:
-    return {"self": "the same type", "T": "an item", "null": ""}.get(name, f"`{name}`")
+    written = name.replace("|", "\\|")
+    return {"self": "the same type", "T": "`T`", "null": ""}.get(name, f"`{written}`")
 
 
 def _setting_rows() -> Iterator[str]:
@@ -227,6 +229,7 @@ TABLES = {
     "text methods": lambda: _method_rows(TEXT_METHODS),
     "number methods": lambda: _method_rows(NUMBER_METHODS),
     "array methods": lambda: _method_rows(ARRAY_METHODS),
+    "map methods": lambda: _method_rows(MAP_METHODS),
     "object methods": lambda: _method_rows(OBJECT_METHODS),
     "builtins": _builtin_rows,
     "model settings": _setting_rows,

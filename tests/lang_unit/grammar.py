@@ -14,7 +14,7 @@ from antiphon.lang.syntax.tokens import RESERVED
 GRAMMAR = Path(antiphon.lang.__file__).parent / "syntax" / "grammar.txt"
 _TOKEN = re.compile(r"""\(\*.*?\*\)|"[^"]*"|'[^']*'|\?[^?]*\?|\w+|[=|;\[\](){}]|\s+""", re.DOTALL)
 _SOFT = {"private", "async", "model", "type", "tool", "test", "default", "local", "none", "py", "verbose", "forget"}
-_SOFT |= {"pure", "compress", "var", "def", "fn", "func", "elif", "elseif", "as", "from", "input", "returns"}
+_SOFT |= {"pure", "compress", "var", "def", "fn", "func", "elif", "elseif", "as", "from", "input", "returns", "match"}
 #: What the special sequences of the grammar stand for.
 _SPECIAL = {
     "Python code, whose own tokenizer finds the brace that ends it": (" return {'a': \"}\"} ", "\n  x = 1 # }\n"),
@@ -32,9 +32,10 @@ _CONDITIONS = {
     "NAME": lambda text: text not in RESERVED | _SOFT and text.isidentifier(),
     "field_type": lambda text: not text.startswith("{"),
     "returned": lambda text: text[0] not in "|-(",
-    "target": lambda text: not text.startswith("{"),
+    "matched": lambda text: text[0] not in "([{-",
+    "target": lambda text: not text.startswith(("{", "match ")),
     "lambda_value": lambda text: not text.startswith("{"),
-    "expression_statement": lambda text: not text.startswith("{"),
+    "expression_statement": lambda text: not text.startswith(("{", "match ")),
     "TEXT": lambda text: text[0] == "`" or not re.search(r"[\r\n]", text),
     "ESCAPE": lambda text: not text.startswith("\\u") or _is_character(text),
 }

@@ -153,6 +153,15 @@ class Writer:
 
     def expression(self, depth: int = 3) -> str:
         depth = depth if self.budget > 0 else 0
+        out = self._coalesced(depth)
+        if depth > 0 and self.chance(0.05):
+            then, other = self.expression(depth - 1), self.expression(depth - 1)
+            out += (
+                f"{self.loose() or ' '}?{self.loose() or ' '}{then}{self.loose() or ' '}:{self.loose() or ' '}{other}"
+            )
+        return out
+
+    def _coalesced(self, depth: int) -> str:
         return self._joined(depth, ("??",), lambda: self._joined(depth, ("or",), lambda: self._conjunction(depth)))
 
     def _joined(self, depth: int, signs: tuple[str, ...], operand: Callable[[], str], share: float = 0.08) -> str:
@@ -173,8 +182,10 @@ class Writer:
     def _comparison(self, depth: int) -> str:
         out = self._range(depth)
         if depth > 0 and self.chance(0.1):
-            sign = self.random.choice(("==", "!=", "<", "<=", ">", ">="))
+            sign = self.random.choice(("==", "!=", "<", "<=", ">", ">=", "in"))
             out += f"{self.gap() or ' '}{sign}{self.loose() or ' '}{self._range(depth)}"
+        elif self.chance(0.03):
+            out += f"{self.gap() or ' '}is {self.random.choice(('text', 'number[]', '3 | null', '{a: text}'))}"
         return out
 
     def _range(self, depth: int) -> str:
@@ -204,9 +215,14 @@ class Writer:
 
     def _member(self, depth: int) -> str:
         call = self._call(depth) if self.chance(0.5) else ""
-        return f"{self.loose()}.{self.space()}{self.random.choice(WORDS)}{call}"
+        sign = "?." if self.chance(0.2) else "."
+        return f"{self.loose()}{sign}{self.space()}{self.random.choice(WORDS)}{call}"
 
     def _call(self, depth: int) -> str:
+        if self.chance(0.2):
+            return self.listed(
+                self.space() + "(", ")", lambda: f"{self.name()}{self.space()}: {self.expression(depth)}"
+            )
         return self.listed(self.space() + "(", ")", lambda: self.expression(depth))
 
     def _index(self, depth: int) -> str:
@@ -218,7 +234,7 @@ class Writer:
                 return one()
             return ":".join(one() if self.chance(0.5) else self.gap() for _ in range(self.random.choice((2, 2, 3))))
 
-        return f"{self.space()}[{self.inside(inner)}]"
+        return f"{self.space()}{'?.' if self.chance(0.2) else ''}[{self.inside(inner)}]"
 
     def _atom(self, depth: int) -> str:
         simple = (self.name, self.name, self.number, lambda: self.text(depth), self._constant)
@@ -226,7 +242,7 @@ class Writer:
             return self.random.choice(simple)()
         self.budget -= 1
         deeper = (self._parenthesis, self._array, self.object, self._ask, self._human, self.python, self._gathering)
-        deeper += (self._lambda,)
+        deeper += (self._lambda, self._match_value)
         return self.random.choice(deeper)(depth - 1)
 
     def _lambda(self, depth: int) -> str:
@@ -248,7 +264,26 @@ class Writer:
         return f"({self.inside(lambda: self.gap() + self.expression(depth) + self.gap())})"
 
     def _array(self, depth: int) -> str:
-        return self.listed("[", "]", lambda: self.expression(depth))
+        return self.listed("[", "]", lambda: ("..." if self.chance(0.1) else "") + self.expression(depth))
+
+    def matching(self, write: Callable[[], str], words: tuple[str, ...]) -> str:
+        """A `match` whose arms are what `write` writes."""
+        nested, self.nested = self.nested, False
+        out = f"match {self.random.choice((*words, 'user.kind', '(a)', '3'))}{self.space()}{{"
+        for at in range(self.random.randrange(1, 4)):
+            out += self.line_end() if not self.flat and self.chance(0.6) else self.space()
+            tested = self.random.choice(('"low"', '"a" , "b"', "-1,2", "null", "is text|null", "true, is {a: text}"))
+            out += f"{'else' if at == 2 else tested}{self.space()}=>{self.space()}{write()}"
+            out += self.space() + "," if self.flat or self.chance(0.5) else self.line_end()
+        self.nested = nested
+        return out + self.space() + "}"
+
+    def _match_value(self, depth: int) -> str:
+        def body() -> str:
+            out = self.expression(depth)
+            return f"({out})" if out.startswith("{") else out
+
+        return self.matching(body, ("a", "items"))
 
     def object(self, depth: int) -> str:
         """An object literal."""
@@ -256,6 +291,8 @@ class Writer:
         def entry() -> str:
             if self.chance(0.1):
                 return self.name()
+            if self.chance(0.1):
+                return f"...{self.expression(depth)}"
             # After a line end the words of operators would go on with the entry before.
             key = self.plain_text() if self.chance(0.2) else self.random.choice(("do", "key", "model", "in"))
             return f"{key}{self.space()}:{self.gap()}{self.expression(depth)}"
@@ -389,6 +426,7 @@ class Writer:
         if depth <= 0 or self.loops >= 8:
             return self.random.choice(simple)()
         deeper = (self._if, self._for, self._while, self._try, self._function, self._tool, self._test, self.block)
+        deeper = (*deeper, self._match)
         return self.random.choice((*simple, *(lambda d=depth, w=write: w(d) for write in deeper)))()
 
     def _modifiers(self) -> str:
@@ -414,7 +452,12 @@ class Writer:
 
     def _destructure(self) -> str:
         head = self._modifiers() + self.random.choice(("let", "const")) + self.apart()
-        return f"{head}{self._pattern(2)}{self.space()}={self.loose()}{self.expression(2)}"
+        return f"{head}{self._any_pattern()}{self.space()}={self.loose()}{self.expression(2)}"
+
+    def _any_pattern(self) -> str:
+        if self.chance(0.3):
+            return self.listed("[", "]", lambda: self.name() + (f"{self.space()}: text" if self.chance(0.2) else ""))
+        return self._pattern(2)
 
     def _pattern(self, depth: int) -> str:
         def field() -> str:
@@ -438,7 +481,7 @@ class Writer:
 
     def _expression_statement(self) -> str:
         out = self.expression()
-        return f"({out})" if out.lstrip().startswith(("{", "async", "type", "tool", "model", "test")) else out
+        return f"({out})" if out.lstrip().startswith(("{", "async", "type", "tool", "model", "test", "match")) else out
 
     def _asking(self) -> str:
         context = self.random.choice(("", "", " local", " model", " coder none"))
@@ -483,9 +526,18 @@ class Writer:
             ("verbose", "forget", "compress", 'compress ( "how" )', "compress(m)", "compress('how', m,)")
         )
 
+    def _match(self, depth: int) -> str:
+        def body() -> str:
+            short = ("return", "return 1", "throw 'x'", "a = 1", "break", "yield a", "print(a)")
+            return self.block(depth) if self.chance(0.5) else self.random.choice(short)
+
+        return self.matching(body, ("a", "items"))
+
     def _for(self, depth: int) -> str:
-        value = f"{self.space()},{self.space()}{self.name()}" if self.chance(0.2) else ""
-        head = f"for{self.apart()}{self.name()}{value}{self.apart()}in{self.apart()}{self._condition(2)}{self.space()}"
+        each = self._any_pattern() if self.chance(0.2) else self.name()
+        if each[0] not in "[{" and self.chance(0.2):
+            each += f"{self.space()},{self.space()}{self.name()}"
+        head = f"for{self.apart()}{each}{self.apart()}in{self.apart()}{self._condition(2)}{self.space()}"
         return head + self._loop_body(depth, False) + self._mode()
 
     def _while(self, depth: int) -> str:
@@ -494,7 +546,10 @@ class Writer:
     def _try(self, depth: int) -> str:
         name = self.apart() + self.name() if self.chance(0.7) else ""
         first, second = self._loop_body(depth, False), self._loop_body(depth, False)
-        return f"try{self.space()}{first}{self.loose()}catch{name}{self.space()}{second}"
+        last = f"{self.loose()}finally{self.space()}{self._loop_body(depth, False)}" if self.chance(0.3) else ""
+        if last and self.chance(0.3):
+            return f"try{self.space()}{first}{last}"
+        return f"try{self.space()}{first}{self.loose()}catch{name}{self.space()}{second}{last}"
 
     def _parameters(self) -> str:
         def parameter() -> str:

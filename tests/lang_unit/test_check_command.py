@@ -135,7 +135,7 @@ def test_the_effort_to_tell_many_mistakes_grows_with_their_number(begin: str, mi
         ('for x in "a" + "b" { print(x) }', '`("a" + "b").lines()`'),
         ('try { throw "x" } catch (e) { print(e) }', "`catch error { … }`"),
         ("for (const x of [1]) { print(x) }", "`for item in items { … }`"),
-        ("try { print(1) } catch { } finally { print(2) }", "no `finally`"),
+        ("print(1 not in [2])", "`not x in xs`"),
     ],
 )
 def test_hints_are_code_that_can_be_written(program: str, hint: str):

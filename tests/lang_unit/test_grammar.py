@@ -52,7 +52,8 @@ def test_the_parser_accepts_what_the_grammar_makes(seed: int):
 
 
 @pytest.mark.parametrize(
-    "rule", ["statement", "expression_statement", "if", "tool", "destructuring", "import", "export"]
+    "rule",
+    ["statement", "expression_statement", "if", "match", "match_value", "tool", "destructuring", "import", "export"],
 )
 def test_the_parser_accepts_each_rule_alone(rule: str):
     for seed in range(30):
@@ -65,5 +66,6 @@ def test_sentences_of_the_grammar_make_every_node():
     for seed in range(200):
         found |= classes_in(parse(Source("sentence", program(seed)))[0])
         found |= classes_in(parse(Source("sentence", f"while a {{ }} {Sentences(seed, size=20).rule('loop_mode')}"))[0])
+        found |= classes_in(parse(Source("sentence", f"match a {{ {Sentences(seed, size=20).rule('case')} }}"))[0])
     known = {each for each in vars(nodes).values() if isinstance(each, type) and issubclass(each, nodes.Node)}
     assert known - ABSTRACT == found

@@ -40,6 +40,7 @@ IN_PLACE = {
     *highlight.CONTEXTS,
     *highlight.MODES,
     *highlight.PYTHON,
+    *highlight.CHOOSING,
 }
 
 
@@ -73,6 +74,28 @@ def test_the_words_are_those_of_the_parser():
             "let n: text[]",
             ["Keyword.Declaration", "Name.Attribute", "Punctuation", "Keyword.Type", *["Punctuation"] * 2],
         ),
+        (
+            "f: (text, number) => json",
+            [
+                *("Name.Attribute", "Punctuation", "Punctuation", "Keyword.Type", "Punctuation", "Keyword.Type"),
+                *("Punctuation", "Operator", "Keyword.Type"),
+            ],
+        ),
+        (
+            "(a, b) => text.b",
+            [
+                "Punctuation",
+                "Name",
+                "Punctuation",
+                "Name",
+                "Punctuation",
+                "Operator",
+                "Name",
+                "Punctuation",
+                "Name.Attribute",
+            ],
+        ),
+        ("{ [text]: n", ["Punctuation", "Punctuation", "Keyword.Type", "Punctuation", "Punctuation", "Name"]),
         ("1..0x1F", ["Literal.Number.Integer", "Operator", "Literal.Number.Hex"]),
         ("} forget", ["Punctuation", "Keyword"]),
         ("// do", ["Comment.Single"]),

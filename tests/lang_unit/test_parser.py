@@ -195,8 +195,19 @@ V0112|if x = 5 { print(1) }
 V0107|if (x { print(1) }\\nlet y = 1
 V0109|x++
 V0109|x--
-V0109|let a = b ? c : d
-V0109|let a = b?.c
+V0109|let a = b not in c
+V0109|let a = b is not text
+V0101|let a = b ? c
+V0101|let a = b?.(c)
+V0150|f(a: 1, b)
+V0151|f(...xs)
+V0151|const [a, ...b] = xs
+V0152|const a = match b { 1 => { print(b) } }
+V0152|match b { 1 => if c { d() } }
+V0101|match b { low => 1 }
+V0110|match b { _ => 1 }
+V0110|match b { case 1 => 1 }
+V0101|finally { }
 V0109|let a = b && c
 V0109|let a = b || c
 V0109|let a = !b

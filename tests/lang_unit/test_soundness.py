@@ -51,22 +51,22 @@ def types_hold(text: str) -> None:
     assert error is None or error.code not in OF_TYPES, f"{text}\n{error.render()}"
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seeds)
 def test_programs_that_are_right_in_their_types_pass_and_run(seed: int) -> None:
     text = Typed(Random(seed)).program()
-    assert [each for each in messages(text) if "never used" not in each and "never null" not in each] == [], text
+    assert [each for each in codes(text) if each < "V07"] == [], f"{text}\n{messages(text)}"
     types_hold(text)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(seeds)
 def test_a_mistake_that_is_planted_in_a_right_program_is_found(seed: int) -> None:
     text = Typed(Random(seed)).wrong_program()
     assert [each for each in codes(text) if each < "V07"] != [], text
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seeds)
 def test_what_passes_does_not_fail_for_its_types_however_it_came_about(seed: int) -> None:
     random = Random(seed)

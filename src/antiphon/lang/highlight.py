@@ -24,11 +24,14 @@ from pygments.token import (
 from antiphon.lang.check.methods import BUILTINS
 
 DECLARING = ("let", "const", "function")
-STEERING = ("if", "else", "for", "in", "while", "break", "continue", "return", "throw", "try", "catch", "yield")
+STEERING = (
+    *("if", "else", "for", "in", "while", "break", "continue"),
+    *("return", "throw", "try", "catch", "finally", "yield"),
+)
 ASKING = ("do", "vibe", "ask")
 MODULES = ("import", "export")
 CONSTANTS = ("true", "false", "null")
-OPERATORS = ("and", "or", "not")
+OPERATORS = ("and", "or", "not", "is")
 #: Words that mean something in their place only, and are names elsewhere.
 PREFIXES = ("private", "async")
 DECLARATIONS = ("model", "type", "tool", "test", "input", "returns")
@@ -36,6 +39,7 @@ IMPORTING = ("from", "as")
 CONTEXTS = ("default", "local", "none")
 MODES = ("verbose", "forget", "compress")
 PYTHON = ("py", "pure")
+CHOOSING = ("match",)
 TYPES = ("text", "number", "boolean", "json", "prompt", "model", "null")
 
 _NAME = r"[^\W\d]\w*"
@@ -95,13 +99,17 @@ class VibeLexer(RegexLexer):
             (r"\d[\d_]*(?:\.\d[\d_]*(?:[eE][+-]?\d+)?|[eE][+-]?\d+)", Number.Float),
             (r"\d[\d_]*", Number.Integer),
             (r"(\})([ \t]*)" + f"({_word(*MODES)})", bygroups(Punctuation, Whitespace, Keyword)),
-            (r"\.\.|\?\?|\*\*|[-+*/%=!<>]=?|\|", Operator),
+            (r"\.\.\.?|\?\?|\?\.|=>|\*\*|[-+*/%=!<>]=?|\|", Operator),
             (r"[][(){},:;.?]", Punctuation),
             (r"@\w+", Name.Decorator),
             (r".", Text),
         ],
         "words": [
             (rf"(?<!\.)(\.)(\s*)({_NAME})", bygroups(Punctuation, Whitespace, Name.Attribute)),
+            (rf"(\?\.)(\s*)({_NAME})", bygroups(Operator, Whitespace, Name.Attribute)),
+            # A value and a brace follow it on its line.
+            (_word(*CHOOSING) + r"(?=[ \t]+[\w\"'`(].*\{)", Keyword),
+            (rf"\b(is)([ \t]+)({_word(*TYPES)})", bygroups(Operator.Word, Whitespace, Keyword.Type)),
             (rf"\b(function|tool)([ \t]+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Function)),
             (rf"\b(type)([ \t]+)({_NAME})", bygroups(Keyword.Declaration, Whitespace, Name.Class)),
             (rf"\b(model)([ \t]+)({_NAME})(?=\s*=)", bygroups(Keyword.Declaration, Whitespace, Name.Constant)),
@@ -115,7 +123,17 @@ class VibeLexer(RegexLexer):
             (rf"\b(as)([ \t]+)({_NAME})", bygroups(Keyword.Namespace, Whitespace, Name)),
             (rf"([:|])([ \t]*)({_word(*TYPES)})", bygroups(Punctuation, Whitespace, Keyword.Type)),
             (rf"{_word(*TYPES)}(?=\[\])", Keyword.Type),
-            (rf"{_NAME}(?=[ \t]*\??[ \t]*:)", Name.Attribute),
+            (rf"(?<=\[){_word(*TYPES)}(?=\][ \t]*:)", Keyword.Type),
+            # The type of a function; so many characters are looked ahead for its arrow.
+            (
+                rf"([(,])([ \t]*)({_word(*TYPES)})(?=[\w \t,|[\]]{{0,80}}\)[ \t]*=>)",
+                bygroups(Punctuation, Whitespace, Keyword.Type),
+            ),
+            (
+                rf"(?<=\) )(=>)([ \t]*)({_word(*TYPES)})(?=[ \t]*(?:$|[][=,){{}}|]))",
+                bygroups(Operator, Whitespace, Keyword.Type),
+            ),
+            (rf"(?<!\? ){_NAME}(?=[ \t]*\??[ \t]*:)", Name.Attribute),
             (words(ASKING, r"\b", r"\b"), Keyword.Reserved),
             # The model and the context of a call are the last words of it.
             (r"(?<=[\"'`\w)] )" + _word(*CONTEXTS, "model") + r"(?=[ \t]*(?:$|[])},;/]))", Keyword.Pseudo),

@@ -77,6 +77,8 @@ def _fingerprint(contents: Iterable[bytes]) -> str:
 
 def _model(settings: n.ObjectLit, source: Source) -> Iterator[str]:
     for entry in settings.entries:
+        if isinstance(entry, n.Spread):
+            continue
         is_plain = isinstance(entry.value, n.TextLit) and all(isinstance(part, str) for part in entry.value.parts)
         said = _text(entry.value, source)
         if entry.key == "url" or (entry.key == "provider" and ("://" in said or not is_plain)):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from antiphon.lang.check import (
     asks,
     assignments,
+    choices,
     declarations,
     function_values,
     functions,
@@ -92,6 +93,9 @@ EXPRESSIONS.update(
         nodes.AskHuman: asks.ask_human,
         nodes.PyBlock: asks.python_block,
         nodes.AsyncFor: asks.async_for,
+        nodes.Conditional: choices.conditional,
+        nodes.Is: choices.is_,
+        nodes.Match: choices.match,
         nodes.Lambda: function_values.lambda_,
     }
 )
@@ -107,6 +111,7 @@ STATEMENTS.update(
         nodes.Import: imports.import_,
         nodes.Assign: assignments.assign,
         nodes.If: statements.if_,
+        nodes.MatchStatement: choices.match_statement,
         nodes.For: statements.for_,
         nodes.While: statements.while_,
         nodes.Break: statements.leave,

@@ -91,6 +91,10 @@ def _call(node: n.Call, how: int, into: Symbol | None) -> Iterator[_Use]:
             yield each, READ, None
         else:
             yield each, KEPT, parameter_of(symbol, at) if symbol is not None else None
+    names = symbol.type.names if symbol is not None and isinstance(symbol.type, Signature) else ()
+    for named in node.named:
+        at = names.index(named.name) if named.name in names else len(names)
+        yield named.value, KEPT, parameter_of(symbol, at) if symbol is not None else None
 
 
 def _method(node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> Iterator[_Use]:
@@ -123,14 +127,24 @@ def _binary(node: n.Binary, how: int, into: Symbol | None) -> Iterator[_Use]:
         yield (each, how, into) if handed and is_mutable(node.type) else (each, READ, None)
 
 
+def _choice(node: n.Conditional, how: int, into: Symbol | None) -> Iterator[_Use]:
+    yield node.condition, READ, None
+    yield node.then, how, into
+    yield node.otherwise, how, into
+
+
 def _read(node: n.Node, _: int, __: Symbol | None) -> Iterator[_Use]:
     return ((each, READ, None) for each in n.children(node))
 
 
 def _loop(node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> Iterator[_Use]:
-    yield node.iterable, KEPT, node.symbol
+    yield node.iterable, KEPT if node.symbol is not None else READ, node.symbol
     if isinstance(node, n.For) and node.value is not None:
         yield node.iterable, KEPT, node.value.symbol
+    if isinstance(node, n.For) and node.pattern is not None:
+        for each in n.walk(node.pattern):
+            if isinstance(each, n.PatternField | n.PatternItem) and each.symbol is not None:
+                yield node.iterable, KEPT, each.symbol
     yield node.body, READ, None
 
 
@@ -166,6 +180,7 @@ _RULES: dict[type, Callable[[Any, int, Symbol | None], Iterator[_Use]]] = {
     n.Name: _name,
     n.Call: _call,
     n.Binary: _binary,
+    n.Conditional: _choice,
     n.For: _loop,
     n.AsyncFor: _loop,
     n.Let: _let,
@@ -174,6 +189,6 @@ _RULES: dict[type, Callable[[Any, int, Symbol | None], Iterator[_Use]]] = {
     n.Function: _function,
     **dict.fromkeys((n.Member, n.Index, n.Slice), _part),
     **dict.fromkeys(
-        (n.Unary, n.Range, n.TextLit, n.Hole, n.Ask, n.AskHuman, n.PyBlock, n.If, n.While, n.ExprStatement), _read
+        (n.Unary, n.Range, n.Is, n.TextLit, n.Hole, n.Ask, n.AskHuman, n.PyBlock, n.If, n.While, n.ExprStatement), _read
     ),
 }

@@ -7,6 +7,7 @@ from antiphon.lang.check.names import model_name, resolve
 from antiphon.lang.check.narrowing import run
 from antiphon.lang.check.null import check_sent, present
 from antiphon.lang.check.operators import operand
+from antiphon.lang.check.parts import options
 from antiphon.lang.check.python_code import first_error
 from antiphon.lang.check.state import Checker, Frame, general, shown
 from antiphon.lang.check.types import (
@@ -36,8 +37,9 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
     if node.context != "none":
         c.shows_variables = True
     node.wanted = _answer(c, node, wanted)
-    if isinstance(node.wanted, Object) and node.wanted.name:
-        _check_names(c, node, node.wanted)
+    for each in options(node.wanted) if node.wanted is not None else ():
+        if isinstance(each, Object) and each.name:
+            _check_names(c, node, each)
     # The model may call tools of the program.
     run(c, node)
     return wanted if wanted is not None and has_function(wanted) else AI(node.wanted or JSON)

@@ -30,7 +30,7 @@ def call_name(c: Checker, node: Call, callee: Name) -> Type:
         called(c, symbol)
         return found
     called_unknown(c)
-    _check_freely(c, node)
+    check_freely(c, node)
     if symbol is not None and symbol.kind == "type":
         message = f"`{callee.name}` is a type, and cannot be called"
         c.report("V0205", message, callee, f"write the object itself: `let x: {callee.name} = {{ … }}`")
@@ -46,7 +46,7 @@ def call_name(c: Checker, node: Call, callee: Name) -> Type:
 def call_function(c: Checker, node: Call, type_: Callable, name: str, where: tuple[int, int]) -> Type:
     """A call of a function that is a value: what it gives."""
     if type_.unchecked:
-        _check_freely(c, node)
+        check_freely(c, node)
     else:
         check_arguments(c, node, name, where, type_.parameters, type_.required, type_)
     called_unknown(c)
@@ -55,7 +55,7 @@ def call_function(c: Checker, node: Call, type_: Callable, name: str, where: tup
 
 def _call_declared(c: Checker, node: Call, type_: Callable, symbol: Symbol, callee: Name) -> Type:
     if type_.unchecked:
-        _check_freely(c, node)
+        check_freely(c, node)
     else:
         where = callee.start, callee.end
         check_arguments(c, node, callee.name, where, type_.parameters, type_.required, type_, is_declared=True)
@@ -79,7 +79,9 @@ def check_arguments(
     """Check the number of arguments and the type of each. What a declared function does with them is known later."""
     given = node.arguments
     variadic = callable_ is not None and callable_.variadic
-    if len(given) < required or (len(given) > len(types) and not variadic):
+    if node.named:
+        _check_named(c, node, name, where, types, required, callable_)
+    elif len(given) < required or (len(given) > len(types) and not variadic):
         message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
     names = callable_.names if callable_ is not None else ()
@@ -93,9 +95,49 @@ def check_arguments(
             c.expr(argument)
 
 
-def _check_freely(c: Checker, node: Call) -> None:
+def _check_named(
+    c: Checker,
+    node: Call,
+    name: str,
+    where: tuple[int, int],
+    types: tuple[Type, ...],
+    required: int,
+    callable_: Callable | None,
+) -> None:
+    """Arguments with names: each is there once, and none is missing that must be given."""
+    names = callable_.names if callable_ is not None else ()
+    given = set(names[: len(node.arguments)])
+    for each in node.named:
+        at = each.start, each.start + len(each.name)
+        if each.name not in names:
+            hint = c.meant(each.name, names) or _signature(name, callable_) or "give it without a name, in its place"
+            c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, hint)
+            c.expr(each.value)
+            continue
+        if each.name in given:
+            c.report("V0363", f"`{each.name}` is given twice", at)
+        given.add(each.name)
+        c.want(each.value, types[names.index(each.name)], each.name)
+    missing = [f"`{each}`" for each in names[:required] if each not in given]
+    if names and missing:
+        c.report("V0310", f"`{name}` is not given {' and '.join(missing)}", where, _signature(name, callable_))
+    elif names and len(node.arguments) > len(types):
+        c.report("V0310", f"`{name}` expects {expected_arguments(required, len(types))}", where)
+
+
+def check_freely(c: Checker, node: Call) -> None:
+    """Arguments of which nothing is known."""
     for each in node.arguments:
         c.expr(each)
+    for named in node.named:
+        c.expr(named.value)
+
+
+def refuse_names(c: Checker, node: Call, name: str) -> None:
+    """Arguments with names where there are none."""
+    for each in node.named:
+        at = each.start, each.start + len(each.name)
+        c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, "give it without a name, in its place")
 
 
 def expected_arguments(required: int, most: int, variadic: bool = False) -> str:

@@ -7,7 +7,18 @@ from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, NULL, Callable, Type, assignable, may_be_null
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.nodes import Block, For, Function, If, Parameter, Return, Statement, Try, While
+from antiphon.lang.syntax.nodes import (
+    Block,
+    For,
+    Function,
+    If,
+    MatchStatement,
+    Parameter,
+    Return,
+    Statement,
+    Try,
+    While,
+)
 
 
 def declare_function(c: Checker, node: Function) -> None:
@@ -110,7 +121,10 @@ def _returns_value(statements: list[Statement]) -> bool:
             elif isinstance(each, For | While):
                 todo.append(each.body.statements)
             elif isinstance(each, Try):
-                todo += (each.body.statements, each.handler.statements)
+                blocks = (each.body, each.handler, each.last)
+                todo += [block.statements for block in blocks if block is not None]
+            elif isinstance(each, MatchStatement):
+                todo += [arm.body.statements for arm in each.arms if isinstance(arm.body, Block)]
             elif isinstance(each, If):
                 branch: If | Block | None = each
                 while isinstance(branch, If):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from antiphon.lang.check.state import Checker, shown
 from antiphon.lang.check.types import JSON, Type, assignable, may_be_null
@@ -12,6 +12,7 @@ from antiphon.lang.syntax.nodes import (
     BadExpr,
     BoolLit,
     Destructure,
+    Entry,
     Expr,
     ExprStatement,
     Function,
@@ -23,6 +24,7 @@ from antiphon.lang.syntax.nodes import (
     NumberLit,
     ObjectLit,
     Returns,
+    Spread,
     Statement,
     Test,
     TextLit,
@@ -30,6 +32,7 @@ from antiphon.lang.syntax.nodes import (
     Unary,
 )
 
+_Part = TypeVar("_Part", Expr, Entry)
 #: What may stand before `returns`: none of these can end the program.
 _BEFORE = (Import, Input, TypeDecl, Function, ModelDecl, Let, Destructure, Test)
 
@@ -65,6 +68,13 @@ def is_at_top(c: Checker) -> bool:
     return c.scope is c.module and c.frame.node is None
 
 
+def _written(node: _Part | Spread) -> _Part:
+    """What is put in with `...` has to be worked out."""
+    if isinstance(node, Spread):
+        raise _NotConstant(node.value)
+    return node
+
+
 def constant(node: Expr) -> Any:
     """The value of an expression that has nothing to work out; `_NotConstant` if it has."""
     match node:
@@ -77,9 +87,10 @@ def constant(node: Expr) -> Any:
         case Unary(op="-", operand=NumberLit() as number):
             return -number.value
         case ArrayLit():
-            return [constant(each) for each in node.items]
+            return [constant(_written(each)) for each in node.items]
         case ObjectLit():
-            return {each.key: constant(each.value) for each in node.entries}
+            entries = [_written(each) for each in node.entries]
+            return {each.key: constant(each.value) for each in entries}
         case _:
             raise _NotConstant(node)
 

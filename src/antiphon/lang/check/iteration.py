@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
+from antiphon.lang.check.parts import of_literals
 from antiphon.lang.check.sharing import constant_of, is_mutable
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type
 from antiphon.lang.check.whole import check_whole
-from antiphon.lang.syntax.nodes import Expr, root_symbol
+from antiphon.lang.syntax.nodes import ArrayLit, Expr, Name, Spread, root_symbol
 
 
 def item_type(c: Checker, node: Expr, type_: Type) -> Type:
@@ -17,7 +18,7 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
     type_ = present(c, node, type_)
     kind = operand(type_)
     if isinstance(kind, Array):
-        return kind.item
+        return _literals(node) or kind.item
     if isinstance(type_, AI):
         message = "Cannot iterate over AIResult directly. Use .toolCalls or .value"
         text = c.object_text_of(node)
@@ -28,6 +29,22 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
         return kind
     c.report("V0305", f"a `for` loop cannot go through `{general(kind)}`", node, _hint(c, node, kind))
     return JSON
+
+
+def _literals(node: Expr) -> Type | None:
+    """The literals that are gone through, where they are written out: each of them is one of these."""
+    if isinstance(node, Name):
+        return node.symbol.items if node.symbol is not None else None
+    return literal_items(node)
+
+
+def literal_items(node: Expr | None) -> Type | None:
+    """The literals of an array that holds nothing else."""
+    if not isinstance(node, ArrayLit):
+        return None
+    types = [None if isinstance(each, Spread) else each.type for each in node.items]
+    known = [each for each in types if each is not None]
+    return of_literals(known) if len(known) == len(types) else None
 
 
 def entry_type(c: Checker, node: Expr, type_: Type) -> Type:

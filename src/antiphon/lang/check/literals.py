@@ -6,6 +6,7 @@ import re
 
 from antiphon.lang.check.names import check_hole, tool_value
 from antiphon.lang.check.null import check_sent
+from antiphon.lang.check.spreading import check_items, check_values, spread_fields, spread_items
 from antiphon.lang.check.state import Checker, fields_of, shown
 from antiphon.lang.check.types import (
     JSON,
@@ -37,6 +38,7 @@ from antiphon.lang.syntax.nodes import (
     NullLit,
     NumberLit,
     ObjectLit,
+    Spread,
     TextLit,
 )
 
@@ -102,6 +104,9 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
     goal = _goal(wanted, Array)
     if isinstance(goal, Array):
         for item in node.items:
+            if isinstance(item, Spread):
+                check_items(c, item, goal)
+                continue
             tool = tool_value(c, item) if type(item) is Name and not isinstance(goal.item, Callable) else None
             if tool is None:
                 c.want(item, goal.item, "")
@@ -110,6 +115,9 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
         return wanted if wanted is not None and not isinstance(wanted, Union) else goal
     type_: Type = NEVER
     for item in node.items:
+        if isinstance(item, Spread):
+            type_ = join(type_, spread_items(c, item)) if type_ is not NEVER else spread_items(c, item)
+            continue
         found = tool_value(c, item) if type(item) is Name else None
         held = found or widen(_held(c.expr(item)))
         type_ = held if type_ is NEVER else type_ if held is type_ else join(type_, held)
@@ -122,17 +130,23 @@ def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     if isinstance(goal, Map):
         _check_keys(c, node)
         for entry in node.entries:
-            c.want(entry.value, goal.value, entry.key)
+            if isinstance(entry, Spread):
+                check_values(c, entry, goal)
+            else:
+                c.want(entry.value, goal.value, entry.key)
         return goal
     if isinstance(goal, Object):
-        _check_fields(c, node, goal)
-        return goal
+        return goal if _check_fields(c, node, goal) else JSON
     _check_keys(c, node)
     fields: dict[str, Field] = {}
+    known = True
     for entry in node.entries:
-        fields[entry.key] = Field(_held(c.expr(entry.value)))
+        if isinstance(entry, Spread):
+            known = spread_fields(c, entry, fields, None) and known
+        else:
+            fields[entry.key] = Field(_held(c.expr(entry.value)))
     # Which fields an empty object will get is not known.
-    return Object(fields) if fields else JSON
+    return Object(fields) if fields and known else JSON
 
 
 def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
@@ -146,9 +160,15 @@ def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> None:
+def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> bool:
+    """Check the fields against those that are wanted; false if which there are is known only when it runs."""
     seen = _check_keys(c, node)
+    spread: dict[str, Field] = {}
+    known = True
     for entry in node.entries:
+        if isinstance(entry, Spread):
+            known = spread_fields(c, entry, spread, goal) and known
+            continue
         field = goal.fields.get(entry.key)
         if field is None:
             meant = c.nearest(entry.key, (each for each in goal.fields if each not in seen))
@@ -159,10 +179,12 @@ def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> None:
                 seen[meant] = entry
         else:
             c.want(entry.value, field.read if field.optional else field.type, entry.key)
-    missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in seen]
-    if missing:
+    there = {*seen, *(name for name, field in spread.items() if not field.optional)}
+    missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in there]
+    if missing and known:
         what = "the field" if len(missing) == 1 else "the fields"
         c.report("V0312", f"{what} {', '.join(missing)} of `{shown(goal)}` {_are(missing)} missing", node)
+    return known
 
 
 def _are(items: list[str]) -> str:
@@ -177,6 +199,8 @@ def _check_keys(c: Checker, node: ObjectLit) -> dict[str, Entry]:
     """The entries by key; a key that is there twice is reported."""
     seen: dict[str, Entry] = {}
     for entry in node.entries:
+        if isinstance(entry, Spread):
+            continue
         first = seen.setdefault(entry.key, entry)
         if first is not entry:
             where = (Label(*_key(first), "first here"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from antiphon.lang.check.calls import call_function, call_name, check_arguments
+from antiphon.lang.check.calls import call_function, call_name, check_arguments, check_freely, refuse_names
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import keyed_type, method_type
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, generic_method, is_generic
@@ -14,6 +14,7 @@ from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
+from antiphon.lang.check.parts import common_field
 from antiphon.lang.check.state import Checker, fields_of, general, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -30,7 +31,11 @@ from antiphon.lang.check.types import (
     Map,
     Object,
     Type,
+    Union,
+    may_be_null,
+    nullable,
     plain,
+    without_null,
 )
 from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
@@ -60,8 +65,12 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None
     else:
         type_ = c.expr(inner)
         root = inner.symbol if type(inner) is Name else None
+    skips = False
     while parts:
         each = parts.pop()
+        if type(each) is not Call and each.optional:
+            skips = may_be_null(type_) or skips
+            type_ = _reached(c, each, type_)
         if type(each) is Member and parts and type(parts[-1]) is Call:
             call = parts.pop()
             each.type = _METHOD
@@ -70,7 +79,15 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None
         else:
             type_ = each.type = _PARTS[type(each)](c, each, type_)
             root = root if type(each) in (Member, Index) else None
-    return type_
+    return nullable(type_) if skips else type_
+
+
+def _reached(c: Checker, node: Member | Index | Slice, type_: Type) -> Type:
+    """What `?.` reaches into: a value that is there."""
+    if plain(type_) != JSON and not may_be_null(type_):
+        hint = "write `.`" if isinstance(node, Member) else "leave out `?.`"
+        c.warn("V0705", f"what stands before `?.` is `{general(type_)}` and never null", node.object, hint)
+    return without_null(type_)
 
 
 def member_type(c: Checker, node: Member, type_: Type) -> Type:
@@ -87,6 +104,8 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
     if isinstance(kind, Object) and (field := kind.fields.get(node.name)) is not None:
         found = field.read
         return narrowed_type(c, node, found) if c.narrowed else found
+    if isinstance(kind, Union) and (common := common_field(kind, node.name)) is not None:
+        return narrowed_type(c, node, common) if c.narrowed else common
     if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object | Map)):
         return NUMBER
     _no_member(c, node, type_, kind)
@@ -163,8 +182,8 @@ def _call_value(c: Checker, node: Call, type_: Type) -> Type:
     """A call of something that is no name and no method."""
     if isinstance(type_, Callable):
         return call_function(c, node, type_, "the function", (node.callee.start, node.callee.end))
-    for each in node.arguments:
-        c.expr(each)
+    check_freely(c, node)
+    refuse_names(c, node, "it")
     called_unknown(c)
     if plain(type_) != JSON:
         c.report("V0311", f"a value of type `{general(type_)}` cannot be called", node.callee)
@@ -190,8 +209,8 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
     if operand(receiver) is JSON and node.name in WITH_FUNCTION and is_generic(node.name, call):
         generic_method(c, call, node, Array(JSON), None)
         return JSON
-    for each in call.arguments:
-        c.expr(each)
+    check_freely(c, call)
+    refuse_names(c, call, node.name)
     if node.name in _MUTATING:
         changed(c, _changed_by_call(call, JSON))
     if operand(receiver) is not JSON:
@@ -293,6 +312,11 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         c.report("V0306", f"`{general(type_)}` has no field `{node.name}`", where, hint)
         return
     fields = kind.fields if isinstance(kind, Object) else ("length",)
+    if isinstance(kind, Union):
+        some = next((shown(each) for each in kind.options if isinstance(each, Object) and node.name in each.fields), "")
+        hint = f"look which it is: `{c.text_of(node.object)} is {some}`" if some else ""
+        c.report("V0306", f"not every `{general(type_)}` has a field `{node.name}`", where, hint)
+        return
     own = [*AI_NAMES] if isinstance(type_, AI) else []
     hint = c.meant(node.name, chain(fields, own, table))
     if isinstance(kind, Object) and not hint:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from antiphon.lang.check.names import tool_value
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Literal, Type, Union, plain
-from antiphon.lang.syntax.nodes import ArrayLit, Entry, Expr, ModelDecl, Name, NumberLit, Unary
+from antiphon.lang.syntax.nodes import ArrayLit, Entry, Expr, ModelDecl, Name, NumberLit, Spread, Unary
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +64,10 @@ def model(c: Checker, node: ModelDecl) -> bool:
     """`model name = { … }`."""
     seen: set[str] = set()
     for entry in node.settings.entries:
+        if isinstance(entry, Spread):
+            c.expr(entry.value)
+            c.report("V0362", "the settings of a model are written out", entry, "name each of them")
+            continue
         if entry.key in seen:
             c.report("V0318", f"the setting `{entry.key}` is there twice", _key(entry))
         seen.add(entry.key)
@@ -102,6 +106,11 @@ def _check_tools(c: Checker, node: Expr) -> None:
         return
     node.type = SETTINGS["tools"].type
     for item in node.items:
+        if isinstance(item, Spread):
+            hint = "write the bundle itself: `tools: [readonlyTools, mine]`"
+            c.expr(item.value)
+            c.report("V0362", "bundles of tools stand among the tools as they are", item, hint)
+            continue
         if isinstance(item, Name) and tool_value(c, item) is not None:
             continue
         type_ = plain(c.expr(item))

@@ -1,8 +1,8 @@
-"""Narrowing: what a condition says about values that may be null, and how long that is known."""
+"""Narrowing: what the conditions around a place say about values, and how long that is known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from antiphon.lang.check.effects import (
     ANY,
@@ -13,6 +13,8 @@ from antiphon.lang.check.effects import (
     effects_of_call,
     unknown_effects,
 )
+from antiphon.lang.check.learning import Fact, learned
+from antiphon.lang.check.parts import is_never
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import TEXT, TOOL_CALL, Type, may_be_null, without_null
@@ -26,21 +28,31 @@ _MOST_FACTS = 64
 _EITHER = {"error": "result", "result": "error"}
 
 
-def narrow(c: Checker, condition: Expr, holds: bool) -> None:
-    """Take note of what is known where the condition holds, or where it does not."""
-    for node in _present(condition, holds, _MOST_TERMS):
-        if node.type is not None and may_be_null(node.type):
-            learn(c, node, without_null(node.type))
+def narrow(c: Checker, condition: Expr, holds: bool) -> bool:
+    """Take note of what is known where the condition holds, or where it does not; true if that cannot be."""
+    impossible = note(c, learned(condition, holds, _MOST_TERMS))
     missing = _missing(condition, holds)
     if isinstance(missing, Member) and missing.name in _EITHER and missing.object.type is TOOL_CALL:
         learn(c, Member(missing.start, missing.end, missing.object, _EITHER[missing.name]), TEXT)
+    return impossible
 
 
-def learn(c: Checker, node: Expr, type_: Type) -> None:
-    """Take note that a value is of a narrower type from here on, until something may change it."""
+def note(c: Checker, facts: Iterable[Fact]) -> bool:
+    """Take note of facts; true if one of them cannot be."""
+    impossible = False
+    for node, type_ in facts:
+        impossible = learn(c, node, type_) or impossible
+    return impossible
+
+
+def learn(c: Checker, node: Expr, type_: Type) -> bool:
+    """Take note that a value is of a narrower type, until something may change it; true if there is no such value."""
     path = path_of(node)
-    if path is not None and len(c.narrowed) < _MOST_FACTS and not _changes_meanwhile(c, path):
+    if path is None or _changes_meanwhile(c, path):
+        return False
+    if len(c.narrowed) < _MOST_FACTS or path in c.narrowed:
         c.narrowed[path] = (_version(c, path), type_)
+    return is_never(type_)
 
 
 def narrowed_type(c: Checker, node: Name | Member | Index, type_: Type) -> Type:
@@ -110,8 +122,11 @@ def path_of(node: Expr) -> Path | None:
 
 
 def _step(index: Expr) -> str | int | Symbol | None:
+    sign = 1
+    if isinstance(index, Unary) and index.op == "-":
+        sign, index = -1, index.operand
     if isinstance(index, NumberLit) and isinstance(index.value, int):
-        return index.value
+        return sign * index.value
     if isinstance(index, TextLit) and len(index.parts) == 1 and isinstance(index.parts[0], str):
         return index.parts[0]
     return index.symbol if isinstance(index, Name) else None
@@ -161,25 +176,3 @@ def _missing(node: Expr, holds: bool) -> Expr | None:
     if isinstance(node, Binary) and node.op == ("==" if holds else "!="):
         return node.left if isinstance(node.right, NullLit) else node.right if isinstance(node.left, NullLit) else None
     return None
-
-
-def _present(node: Expr, holds: bool, left: int) -> Iterator[Name | Member | Index]:
-    """The names, members and items that are not null."""
-    while left > 0:
-        left -= 1
-        if isinstance(node, Name | Member | Index):
-            if holds:
-                yield node
-            return
-        if isinstance(node, Unary) and node.op == "not":
-            node, holds = node.operand, not holds
-        elif isinstance(node, Binary) and node.op == ("and" if holds else "or"):
-            yield from _present(node.right, holds, min(left, 5))
-            node = node.left
-        elif isinstance(node, Binary) and node.op == ("!=" if holds else "=="):
-            other = node.left if isinstance(node.right, NullLit) else node.right
-            if isinstance(other, Name | Member | Index) and NullLit in (type(node.right), type(node.left)):
-                yield other
-            return
-        else:
-            return

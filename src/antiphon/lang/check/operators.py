@@ -27,6 +27,7 @@ from antiphon.lang.check.types import (
     is_data,
     join,
     may_be_null,
+    nullable,
     plain,
     without_null,
 )
@@ -36,10 +37,10 @@ from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, Range
 
 def unary(c: Checker, node: Unary, _: Type | None) -> Type:
     """`-x`, `not x`."""
-    type_ = c.expr(node.operand)
     if node.op == "not":
-        check_condition(c, node.operand, type_)
+        check_condition(c, node.operand, c.expr(node.operand, BOOLEAN))
         return BOOLEAN
+    type_ = c.expr(node.operand)
     if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
         return c.number_literal(-type_.value)
     type_ = present(c, node.operand, type_)
@@ -48,19 +49,27 @@ def unary(c: Checker, node: Unary, _: Type | None) -> Type:
     return NUMBER
 
 
-def binary(c: Checker, node: Binary, _: Type | None) -> Type:
+def binary(c: Checker, node: Binary, wanted: Type | None) -> Type:
     """A chain of operators, from the left; chains may be long, so this goes without recursion."""
     chain = [node]
     while type(left := chain[-1].left) is Binary:
         chain.append(left)
     before = c.narrowed
-    type_ = c.expr(chain[-1].left)
+    type_ = c.expr(chain[-1].left, _wanted(chain[-1], node, wanted))
     for each in reversed(chain):
         if each.op in _LOGIC and not (type(each.left) is Binary and each.left.op == each.op):
             c.narrowed = dict(before)
-        type_ = each.type = _RULES[each.op](c, each, type_)
+        rule = _RULES[each.op]
+        type_ = each.type = rule(c, each, type_) if each.op != "??" else _coalesce(c, each, type_, wanted)
     c.narrowed = before
     return type_
+
+
+def _wanted(first: Binary, last: Binary, wanted: Type | None) -> Type | None:
+    """What the left end of a chain is wanted to be: a condition, or what the whole is."""
+    if first.op in _LOGIC:
+        return BOOLEAN
+    return nullable(wanted) if wanted is not None and first.op == "??" and last.op == "??" else None
 
 
 def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]) -> Type:
@@ -162,17 +171,42 @@ def _equal(c: Checker, node: Binary, left: Type) -> Type:
     return BOOLEAN
 
 
+def _contains(c: Checker, node: Binary, left: Type) -> Type:
+    """`x in xs`: an item of an array, a part of a text, a key of an object."""
+    right = c.expr(node.right)
+    place = operand(right)
+    if may_be_null(right):
+        hint = f"write `{c.text_of(node.right)} ?? []`, or compare it with `null` before"
+        c.report("V0302", f"`in` cannot look into what may be null, `{general(right)}`", node.right, hint)
+    elif isinstance(place, Array):
+        if not _may_be_equal(left, place.item):
+            hint = _nearest_literal(c, left, place.item)
+            c.report("V0303", f"`{general(left)}` is never an item of `{general(place)}`", node, hint)
+    elif place is TEXT or isinstance(place, Object | Map):
+        if operand(left) not in (TEXT, JSON) or may_be_null(left):
+            what = (
+                "a text has parts"
+                if place is TEXT
+                else f"{'a map' if isinstance(place, Map) else 'an object'} has keys"
+            )
+            c.report("V0302", f"{what}, which are text; found `{general(left)}`", node.left)
+    elif place is not JSON:
+        hint = "`in` looks for an item of an array, a part of a text or a key of an object"
+        c.report("V0302", f"there is nothing in a `{general(right)}`", node.right, hint)
+    return BOOLEAN
+
+
 def _logic(c: Checker, node: Binary, left: Type) -> Type:
     check_condition(c, node.left, left)
     # Of a chain, what stands further left is known already.
     last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
     narrow(c, last, node.op == "and")
-    check_condition(c, node.right, c.expr(node.right))
+    check_condition(c, node.right, c.expr(node.right, BOOLEAN))
     return BOOLEAN
 
 
-def _coalesce(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.expr(node.right)
+def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) -> Type:
+    right = c.expr(node.right, wanted)
     if left is NULL:
         return right
     if isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map):
@@ -192,6 +226,7 @@ _RULES = {
     **dict.fromkeys(("-", "*", "/", "%", "**"), _arithmetic),
     **dict.fromkeys(("<", "<=", ">", ">="), _order),
     **dict.fromkeys(("==", "!="), _equal),
+    "in": _contains,
     **dict.fromkeys(("and", "or"), _logic),
     "??": _coalesce,
 }

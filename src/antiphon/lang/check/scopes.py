@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from antiphon.lang.check.methods import BUILTIN_VALUES, BUILTINS, signature_type
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import Callable
-from antiphon.lang.syntax.nodes import Destructure, Function, Input, Let, ModelDecl, Pattern, Statement
+from antiphon.lang.syntax.nodes import ArrayPattern, Destructure, Function, Input, Let, ModelDecl, Pattern, Statement
 
 #: As far as any source goes.
 NO_END = 1 << 62
@@ -69,7 +69,10 @@ def _declared(statements: list[Statement]) -> Iterator[tuple[str, tuple[int, int
             yield from _leaves(each.pattern)
 
 
-def _leaves(pattern: Pattern) -> Iterator[tuple[str, tuple[int, int]]]:
+def _leaves(pattern: Pattern | ArrayPattern) -> Iterator[tuple[str, tuple[int, int]]]:
+    if isinstance(pattern, ArrayPattern):
+        yield from ((each.name, (each.start, each.start + len(each.name))) for each in pattern.items)
+        return
     for each in pattern.fields:
         if each.nested is not None:
             yield from _leaves(each.nested)

@@ -10,13 +10,15 @@ from antiphon.lang.check.names import declared_here
 from antiphon.lang.check.sharing import agree, constant_of, is_fresh, is_mutable
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Array, Type, plain
+from antiphon.lang.check.types import JSON, Array, Callable, Type, plain
 from antiphon.lang.syntax.nodes import Call, Expr
 
 
-def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type) -> None:
-    """A value that goes into a place of another type, which has it for good."""
-    if is_mutable(type_) and plain(wanted) != JSON and not agree(type_, wanted) and not _is_copied(node):
+def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type, *, json_too: bool = False) -> None:
+    """A value that goes into a place of another type, which has it for good; where that is json, it is a copy."""
+    if not json_too and plain(wanted) == JSON:
+        return
+    if is_mutable(type_) and not agree(type_, wanted) and not _is_copied(node):
         _report(c, node, type_, wanted)
 
 
@@ -31,6 +33,11 @@ def check_arguments_shared(c: Checker, call: Call, function: Symbol, types: tupl
     for at, (each, wanted) in enumerate(zip(call.arguments, types, strict=False)):
         if each.type is not None and is_mutable(each.type):
             c.handed.append((each, function, at, wanted))
+    names = function.type.names if isinstance(function.type, Callable) else ()
+    for named in call.named:
+        at = names.index(named.name) if named.name in names else -1
+        if at >= 0 and is_mutable(named.value.type):
+            c.handed.append((named.value, function, at, types[at]))
 
 
 def settle(c: Checker) -> None:

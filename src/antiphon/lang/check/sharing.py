@@ -107,17 +107,23 @@ def _same_fields(source: Object, target: Object, seen: dict[tuple[int, int], boo
 
 def is_fresh(node: n.Expr) -> bool:
     """Whether nobody else has the value of an expression, nor anything in it that can change."""
-    todo, left = [node], _LONGEST
+    todo: list[n.Expr | n.Spread] = [node]
+    left = _LONGEST
     while todo and left:
         left -= 1
         each = todo.pop()
-        if not is_mutable(each.type) or each.type == JSON:
+        type_ = None if isinstance(each, n.Spread) else each.type
+        if type_ is not None and (not is_mutable(type_) or type_ == JSON):
             continue
         match each:
             case n.ArrayLit():
                 todo += each.items
             case n.ObjectLit():
                 todo += [entry.value for entry in each.entries]
+            case n.Spread():
+                todo += () if _holds_values(each.value.type) else (each.value,)
+            case n.Conditional():
+                todo += (each.then, each.otherwise)
             case n.Ask() | n.AskHuman() | n.PyBlock() | n.Range():
                 pass
             case n.Binary(op="+") | n.AsyncFor() | n.Slice() if _holds_values(each.type):

@@ -7,9 +7,11 @@ from antiphon.lang.check.iteration import entry_type, is_private, item_type, not
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import narrow, run
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
+from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
+    BOOLEAN,
     ERROR,
     JSON,
     NULL,
@@ -25,6 +27,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
+    AsyncFor,
     BadStatement,
     Binary,
     Block,
@@ -34,12 +37,15 @@ from antiphon.lang.syntax.nodes import (
     Expr,
     ExprStatement,
     For,
+    Function,
     If,
     Index,
+    Is,
     Lambda,
     LoopMode,
     Member,
     Name,
+    Node,
     NullLit,
     NumberLit,
     ObjectLit,
@@ -53,10 +59,11 @@ from antiphon.lang.syntax.nodes import (
     Unary,
     While,
     Yield,
+    children,
 )
 
 _LITERALS = ArrayLit | BoolLit | NullLit | NumberLit | ObjectLit | TextLit
-_WITHOUT_EFFECT = _LITERALS | Binary | Index | Lambda | Member | Name | Range | Slice | Unary
+_WITHOUT_EFFECT = _LITERALS | Binary | Is | Index | Lambda | Member | Name | Range | Slice | Unary
 
 
 def block(c: Checker, node: Block) -> bool:
@@ -75,7 +82,7 @@ def expression(c: Checker, node: ExprStatement) -> bool:
     is_last = c.scope is c.module and c.module.statements[-1] is node
     wanted = c.frame.returns if is_last else None
     type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
-    if isinstance(node.value, Name) and isinstance(type_, Callable) and len(c.diagnostics) == before:
+    if isinstance(node.value, Name) and isinstance(type_, Callable) and not c.in_repl and len(c.diagnostics) == before:
         c.report(
             "V0204", f"`{node.value.name}` is named here, and not called", node, f"call it: `{node.value.name}(…)`"
         )
@@ -93,31 +100,29 @@ def if_(c: Checker, node: If) -> bool:
     """`if … else if … else`; a long chain is gone through without recursion."""
     before = c.narrowed
     all_end = True
-    then_end = False
+    impossible = False
+    held = before
     each: If | Block | None = node
     while isinstance(each, If):
-        check_condition(c, each.condition, c.expr(each.condition))
+        check_condition(c, each.condition, c.expr(each.condition, BOOLEAN))
         warn_constant(c, each.condition)
         outside = c.narrowed
         c.narrowed = dict(outside)
         narrow(c, each.condition, True)
-        then_end = c.block(each.then)
-        all_end = all_end and then_end
+        held = c.narrowed
+        all_end = c.block(each.then) and all_end
         c.narrowed = dict(outside)
-        narrow(c, each.condition, False)
+        impossible = narrow(c, each.condition, False)
         each = each.otherwise
-    if each is not None:
-        all_end = c.block(each) and all_end
-        c.narrowed = before
-        return all_end
-    if not (then_end and node.otherwise is None):
-        # After the statement it is known that the condition did not hold only if the branch does not come back.
-        c.narrowed = before
-    return False
+    last_ends = impossible if each is None else c.block(each)
+    if not all_end:
+        # After the statement it is known that no condition held only if no branch that one leads to comes back.
+        c.narrowed = held if last_ends and each is node.otherwise else before
+    return all_end and last_ends
 
 
 def for_(c: Checker, node: For) -> bool:
-    """`for x in …`."""
+    """`for x in …`, `for {name} in …`, `for key, value in …`."""
     symbols = _loop_symbols(c, node, c.expr(node.iterable))
     run(c, node.body)
     c.frame.loops.append(False)
@@ -128,14 +133,20 @@ def for_(c: Checker, node: For) -> bool:
 
 
 def _loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
-    private = is_private(node.iterable)
-    if node.value is None:
+    """The variables of a loop: each item, what it is taken apart into, or each key and value."""
+    private, since = is_private(node.iterable), node.body.start
+    if node.pattern is not None:
         item = item_type(c, node.iterable, type_)
+        symbols = pattern_symbols(c, node.pattern, item, node.iterable, "loop", since, private)
+    elif node.value is not None:
+        value = entry_type(c, node.iterable, type_)
+        node.value.symbol = c.symbol(node.value.name, "loop", value, node.value.start, since, private=private)
+        node.symbol = c.symbol(node.name, "loop", TEXT, node.name_start, since, private=private)
+        symbols = [node.symbol, node.value.symbol]
     else:
-        item, value = TEXT, entry_type(c, node.iterable, type_)
-        node.value.symbol = c.symbol(node.value.name, "loop", value, node.value.start, node.body.start, private=private)
-    node.symbol = c.symbol(node.name, "loop", item, node.name_start, node.body.start, private=private)
-    symbols = [node.symbol] if node.value is None or node.value.symbol is None else [node.symbol, node.value.symbol]
+        item = item_type(c, node.iterable, type_)
+        node.symbol = c.symbol(node.name, "loop", item, node.name_start, since, private=private)
+        symbols = [node.symbol]
     for each in symbols:
         each.until, each.is_global = node.body.end, False
         note_loop(c, node.iterable, each)
@@ -147,7 +158,7 @@ def while_(c: Checker, node: While) -> bool:
     before = c.narrowed
     run(c, node)
     c.narrowed = dict(before)
-    check_condition(c, node.condition, c.expr(node.condition))
+    check_condition(c, node.condition, c.expr(node.condition, BOOLEAN))
     warn_constant(c, node.condition, unless=True)
     narrow(c, node.condition, True)
     c.frame.loops.append(False)
@@ -217,13 +228,35 @@ def throw(c: Checker, node: Throw) -> bool:
 
 
 def try_(c: Checker, node: Try) -> bool:
-    """`try { … } catch e { … }`."""
+    """`try { … } catch e { … } finally { … }`."""
     ends = c.block(node.body)
+    if node.handler is not None:
+        ends = _handler(c, node, node.handler) and ends
+    if node.last is not None:
+        _check_last(c, node.last)
+        ends = c.block(node.last) or ends
+    return ends
+
+
+def _handler(c: Checker, node: Try, handler: Block) -> bool:
     if node.name is None:
-        return c.block(node.handler) and ends
-    symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, node.handler.start)
-    symbol.until, symbol.is_global = node.handler.end, False
-    return c.block(node.handler, (symbol,)) and ends
+        return c.block(handler)
+    symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, handler.start)
+    symbol.until, symbol.is_global = handler.end, False
+    return c.block(handler, (symbol,))
+
+
+def _check_last(c: Checker, block: Block) -> None:
+    """What leaves a `finally` would make whatever was thrown or returned disappear."""
+    todo: list[tuple[Node, bool]] = [(block, False)]
+    while todo:
+        node, in_loop = todo.pop()
+        if isinstance(node, Return) or (isinstance(node, Break | Continue) and not in_loop):
+            word = type(node).__name__.lower()
+            hint = "write it after the statement"
+            c.report("V0530", f"`{word}` would leave a `finally`, and with it what was thrown or returned", node, hint)
+        elif not isinstance(node, Function | AsyncFor):
+            todo += [(each, in_loop or isinstance(node, For | While)) for each in children(node)]
 
 
 def test(c: Checker, node: Test) -> bool:

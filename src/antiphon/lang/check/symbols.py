@@ -36,6 +36,8 @@ class Symbol:
     #: Whether a function other than the owner uses it.
     is_captured: bool = False
     assigned: bool = False
+    #: Of a constant array of literals: which they are.
+    items: Type | None = None
     #: For functions and tools: the node. For imported names: the symbol in the other module.
     node: Any = None
     #: The constant of which the value of a loop's variable is a part.

@@ -46,6 +46,8 @@ class Union:
     """One of these: literals, or a type and `null`."""
 
     options: tuple[Type, ...]
+    #: Whether it is only what literals beside each other happen to be: a variable that may be assigned again is wider.
+    is_fresh: bool = field(default=False, compare=False)
     #: The same, quick to look in: there may be many.
     members: frozenset[Type] = field(init=False, repr=False, compare=False)
 
@@ -163,7 +165,7 @@ def show(type_: Type, *, literals: bool = True) -> str:
 
             return dumps(type_.value) if literals else show(base(type_))
         case Union():
-            return " | ".join(_some([_option(each) for each in type_.options[: _MOST_SHOWN + 1]]))
+            return " | ".join(_some(_shown_options(type_.options[: _MOST_SHOWN + 1])))
         case Object():
             if type_.name:
                 return type_.name
@@ -187,6 +189,15 @@ def _function(type_: Callable) -> str:
     if type_.variadic:
         parameters[-1] += ", …"
     return f"({', '.join(parameters)}) => {show(type_.returns)}"
+
+
+def _shown_options(options: tuple[Type, ...]) -> list[str]:
+    """Options as they are written; of objects that share a name, their fields."""
+    shown = [_option(each) for each in options]
+    return [
+        show(Object(each.fields)) if isinstance(each, Object) and shown.count(text) > 1 else text
+        for each, text in zip(options, shown, strict=True)
+    ]
 
 
 def _some(parts: list[str]) -> list[str]:
@@ -215,7 +226,7 @@ def widen(type_: Type) -> Type:
     """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything."""
     if isinstance(type_, Simple):
         return JSON if type_ in (NULL, NEVER) else type_
-    if isinstance(type_, Literal):
+    if isinstance(type_, Literal) or (isinstance(type_, Union) and type_.is_fresh):
         return base(type_)
     if isinstance(type_, Array):
         return Array(widen(type_.item))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from antiphon.lang.compile import (
     asks,
     assignments,
+    choices,
     declarations,
     function_values,
     functions,
@@ -71,6 +72,9 @@ EXPRESSIONS.update(
         nodes.AskHuman: asks.ask_human,
         nodes.PyBlock: asks.python_block,
         nodes.AsyncFor: asks.async_for,
+        nodes.Conditional: choices.conditional,
+        nodes.Is: choices.is_,
+        nodes.Match: choices.match,
         nodes.Lambda: function_values.lambda_,
     }
 )
@@ -86,6 +90,7 @@ STATEMENTS.update(
         nodes.Import: declarations.nothing,
         nodes.Assign: assignments.assign,
         nodes.If: statements.if_,
+        nodes.MatchStatement: choices.match_statement,
         nodes.For: statements.for_,
         nodes.While: statements.while_,
         nodes.Break: statements.break_,

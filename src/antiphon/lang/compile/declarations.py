@@ -6,14 +6,15 @@ import ast
 
 from antiphon.lang.check.inputs import constant, is_required
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import Literal, Simple, Type, base, is_data, plain, widen
+from antiphon.lang.check.types import JSON, Type, is_data, plain, widen
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
 from antiphon.lang.compile.code import Given
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import async_body
 from antiphon.lang.compile.iteration import iterable
-from antiphon.lang.compile.state import Compiler
+from antiphon.lang.compile.patterns import kept, private_fields, taken_apart
+from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
 
@@ -29,7 +30,7 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
         value = emit.constant(None, place) if node.value is None else _value(c, node.value, symbol, node.is_const)
         if symbol.is_global and is_data(symbol.type):
             value = _input(c, symbol, value, place)
-        value = _kept(value, symbol.type, node.is_const, place)
+        value = kept(value, symbol.type, node.is_const, place)
     return sealed(symbol.is_private and node.value is not None, [c.bind(symbol, value, place)], place)
 
 
@@ -47,11 +48,6 @@ def hide(c: Compiler, symbol: Symbol | None, value: n.Expr | None) -> None:
     """Answers that go into a private variable are not remembered. Rounds of `async for` are forgotten anyway."""
     if symbol is not None and symbol.is_private and value is not None and not isinstance(value, n.AsyncFor):
         c.private_span = value.start, value.end
-
-
-def _kept(value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.expr:
-    """A value as the variable keeps it: that of a constant cannot be changed."""
-    return emit.call("_vfreeze", [value], place) if is_const and not _is_scalar(type_) else value
 
 
 def _input(c: Compiler, symbol: Symbol, value: ast.expr, place: Place) -> ast.expr:
@@ -83,7 +79,7 @@ def input_(c: Compiler, node: n.Input) -> list[ast.stmt]:
     else:
         otherwise = emit.constant(None, place) if node.default is None else c.cast(node.default, type_)
         value = _given(node.name, otherwise, place)
-    return [c.bind(symbol, _kept(value, type_, True, place), place)]
+    return [c.bind(symbol, kept(value, type_, True, place), place)]
 
 
 def _started(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
@@ -106,45 +102,17 @@ def _started(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
 
 
 def destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
-    """`const { name: text } = value`."""
+    """`const { name: text } = value`, `const [a, b] = value`."""
     place, name = c.place(node), c.temporary()
-    hidden = c.hidden[node.value.start] = tuple(each.name for each in node.pattern.fields if _is_private(each))
+    hidden = c.hidden[node.value.start] = private_fields(node.pattern)
+    given: Type = JSON
     if node.is_async and isinstance(node.value, n.Ask):
         value = emit.call("_vwait", [emit.runtime("start_ask", ask_arguments(c, node.value), place)], place)
     else:
-        value = (c.lend if node.is_const else c.cast)(node.value, node.pattern.type)
-    out = sealed(bool(hidden), [emit.assign(name, emit.call("_vunwrap", [value], place), place)], place)
-    bindings = _fields(c, node.pattern, name, node.is_const, out)
-    # Everything is taken out before anything is assigned: failure assigns nothing.
-    return out + [c.bind(symbol, emit.name(held, place), place) for symbol, held in bindings]
-
-
-def _fields(
-    c: Compiler, pattern: n.Pattern, name: str, is_const: bool, out: list[ast.stmt]
-) -> list[tuple[Symbol, str]]:
-    bindings: list[tuple[Symbol, str]] = []
-    for each in pattern.fields:
-        place = c.place(each)
-        key, held = emit.constant(each.name, place), c.temporary()
-        value = _field_value(c, each, name, key, place)
-        if each.nested is not None:
-            out.append(emit.assign(held, value, place))
-            bindings += _fields(c, each.nested, held, is_const, out)
-        elif each.symbol is not None:
-            out.append(emit.assign(held, _kept(value, each.symbol.type, is_const, place), place))
-            bindings.append((each.symbol, held))
-    return bindings
-
-
-def _field_value(c: Compiler, each: n.PatternField, name: str, key: ast.expr, place: Place) -> ast.expr:
-    whole = emit.name(name, place)
-    if each.default is None:
-        return emit.call("_vfield", [whole, key], place)
-    found = c.temporary()
-    read = emit.named(found, emit.call("_voptional", [whole, key], place), place)
-    test = emit.compare(read, ast.IsNot(), emit.constant(None, place), place)
-    wanted = each.symbol.type if each.symbol else None
-    return emit.either(test, emit.name(found, place), c.cast(each.default, wanted), place)
+        take = c.lend if node.is_const else c.cast
+        value, given = take(node.value, None), type_of(node.value)
+    out = sealed(bool(hidden), [emit.assign(name, value, place)], place)
+    return out + taken_apart(c, node.pattern, emit.name(name, place), given, node.is_const, c.place(node.value))
 
 
 def model(c: Compiler, node: n.ModelDecl) -> list[ast.stmt]:
@@ -154,19 +122,6 @@ def model(c: Compiler, node: n.ModelDecl) -> list[ast.stmt]:
         return []
     name = emit.constant(node.name, place)
     return [c.bind(node.symbol, emit.runtime("model", [name, c.expr(node.settings)], place), place)]
-
-
-def _is_private(field: n.PatternField) -> bool:
-    if field.nested is not None:
-        return any(map(_is_private, field.nested.fields))
-    return field.symbol is not None and field.symbol.is_private
-
-
-def _is_scalar(type_: Type) -> bool:
-    kind = base(type_)
-    if isinstance(kind, Literal):
-        return True
-    return isinstance(kind, Simple) and kind.name in ("text", "number", "boolean", "null", "prompt", "model")
 
 
 def nothing(_: Compiler, __: n.Function | n.TypeDecl | n.Import | n.Returns) -> list[ast.stmt]:

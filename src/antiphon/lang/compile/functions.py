@@ -205,17 +205,20 @@ def declared(statement: n.Statement) -> Iterable[Symbol]:
     if isinstance(statement, n.Let | n.Input | n.Function | n.ModelDecl):
         return [statement.symbol] if statement.symbol is not None else []
     if isinstance(statement, n.Destructure):
-        return _pattern_symbols(statement.pattern)
+        return pattern_symbols(statement.pattern)
     if isinstance(statement, n.Import):
         return [each.symbol for each in statement.names if each.symbol is not None]
     return ()
 
 
-def _pattern_symbols(pattern: n.Pattern) -> list[Symbol]:
+def pattern_symbols(pattern: n.Pattern | n.ArrayPattern) -> list[Symbol]:
+    """The symbols a pattern declares."""
+    if isinstance(pattern, n.ArrayPattern):
+        return list(dict.fromkeys(each.symbol for each in pattern.items if each.symbol is not None))
     out: list[Symbol] = []
     for each in pattern.fields:
         if each.nested is not None:
-            out += _pattern_symbols(each.nested)
+            out += pattern_symbols(each.nested)
         elif each.symbol is not None:
             out.append(each.symbol)
     return out

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 
-from antiphon.lang.check.types import AI, NUMBER, TEXT, TOOL, Array, Map, Object, base
+from antiphon.lang.check.sharing import agree, is_fresh
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, TOOL, Array, Field, Map, Object, Simple, Type, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import at
@@ -64,24 +66,82 @@ def name(c: Compiler, node: n.Name) -> ast.expr:
         return emit.call("_vwait", [value], place) if symbol.is_async else value
     python = f"_vb_{symbol.name}" if symbol.kind == "builtin" else symbol.python
     value = emit.name(python, place)
-    return emit.call("_vwait", [value], place) if symbol.is_async else value
+    if symbol.is_async:
+        value = emit.call("_vwait", [value], place)
+    if symbol.type == JSON and node.type not in (JSON, None):
+        # It was found to be something in particular: the value of an answer, if it is one.
+        return emit.call("_vunwrap", [value], place)
+    return value
 
 
 def array(c: Compiler, node: n.ArrayLit) -> ast.expr:
-    """`[a, b]`."""
+    """`[a, ...b]`."""
     inner = node.type.item if isinstance(node.type, Array) else None
-    return at(ast.List([c.cast(item, inner) for item in node.items], ast.Load()), c.place(node))
+    items = [
+        _spread_items(c, each, inner) if isinstance(each, n.Spread) else c.cast(each, inner) for each in node.items
+    ]
+    return at(ast.List(items, ast.Load()), c.place(node))
+
+
+def _spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
+    """`...value` of an array; what belongs to a constant is copied, so that it can be changed in its new place."""
+    place, type_ = c.place(node), type_of(node.value)
+    value = c.cast(node.value, Array(inner) if inner is not None else None)
+    if inner == JSON and isinstance(type_, Array) and not agree(type_.item, JSON) and not is_fresh(node.value):
+        value = emit.call("_vcopy", [value], place)
+    if not isinstance(type_, Array) or not isinstance(base(type_.item), Simple) or type_.item == JSON:
+        value = emit.call("_vspread", [value], place)
+    return at(ast.Starred(value, ast.Load()), place)
 
 
 def object_(c: Compiler, node: n.ObjectLit) -> ast.expr:
-    """`{ key: value }`."""
+    """`{ key: value, ...other }`."""
     if isinstance(node.type, Map):
-        keys: list[ast.expr | None] = [emit.constant(entry.key, c.place(entry)) for entry in node.entries]
-        return at(ast.Dict(keys, [c.cast(entry.value, node.type.value) for entry in node.entries]), c.place(node))
+        return _map(c, node, node.type)
     fields = node.type.fields if isinstance(node.type, Object) else {}
-    keys = [emit.constant(entry.key, c.place(entry)) for entry in node.entries]
-    values = [c.cast(entry.value, fields[entry.key].read if entry.key in fields else None) for entry in node.entries]
-    return at(ast.Dict(list(keys), values), c.place(node))
+    keys: list[ast.expr | None] = []
+    values: list[ast.expr] = []
+    spreads = any(isinstance(each, n.Spread) for each in node.entries)
+    for place, entry in enumerate(node.entries):
+        # What is put over another is all that has to fit.
+        later = {name for each in node.entries[place + 1 :] for name in _sure_names(each)} if spreads else ()
+        if isinstance(entry, n.Spread):
+            keys.append(None)
+            values.append(_spread_fields(c, entry, {name: fields[name] for name in fields if name not in later}))
+        else:
+            keys.append(emit.constant(entry.key, c.place(entry)))
+            known = entry.key in fields and entry.key not in later
+            values.append(c.cast(entry.value, fields[entry.key].read if known else None))
+    return at(ast.Dict(keys, values), c.place(node))
+
+
+def _map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
+    keys: list[ast.expr | None] = []
+    values: list[ast.expr] = []
+    for entry in node.entries:
+        if isinstance(entry, n.Spread):
+            keys.append(None)
+            values.append(emit.call("_vspreadfields", [c.cast(entry.value, type_)], c.place(entry)))
+        else:
+            keys.append(emit.constant(entry.key, c.place(entry)))
+            values.append(c.cast(entry.value, type_.value))
+    return at(ast.Dict(keys, values), c.place(node))
+
+
+def _sure_names(node: n.Entry | n.Spread) -> Iterable[str]:
+    """The fields that an entry puts in, whatever was there before."""
+    if isinstance(node, n.Entry):
+        return (node.key,)
+    given = base(type_of(node.value))
+    return (name for name, each in given.fields.items() if not each.optional) if isinstance(given, Object) else ()
+
+
+def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> ast.expr:
+    """`...value` of an object, with those of its fields looked at that stay."""
+    given = base(type_of(node.value))
+    own = given.fields if isinstance(given, Object) else {}
+    wanted = Object({name: Field(fields[name].type, field.optional) for name, field in own.items() if name in fields})
+    return emit.call("_vspreadfields", [c.cast(node.value, wanted if own else None)], c.place(node))
 
 
 def bad(_: Compiler, node: n.BadExpr) -> ast.expr:

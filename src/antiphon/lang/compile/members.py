@@ -11,12 +11,27 @@ from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of, signature_type
 from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, NUMBER, TEXT, Array, Map, Object, Simple, Type, base, nullable
+from antiphon.lang.check.types import (
+    AI,
+    AI_NAMES,
+    JSON,
+    NUMBER,
+    TEXT,
+    Array,
+    Map,
+    Object,
+    Simple,
+    Type,
+    Union,
+    base,
+    nullable,
+    without_null,
+)
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.function_values import array_method, method_arguments
-from antiphon.lang.compile.guards import is_a
+from antiphon.lang.compile.guards import is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
@@ -25,7 +40,7 @@ _IN = ast.In()
 _TEXT_DIRECT = {"upper": "upper", "lower": "lower", "trim": "strip", "startsWith": "startswith", "endsWith": "endswith"}
 
 
-def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, lenient: bool = False) -> ast.expr:
+def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, leniently: bool = False) -> ast.expr:
     """A chain of members, items and calls, from its left end."""
     steps: list[Any] = []
     here: Any = node
@@ -41,16 +56,39 @@ def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, lenient: b
             here = here.object
         else:
             break
-    value = _call(c, here) if type(here) is n.Call else c.expr(here)
-    for step in reversed(steps):
-        value = _step(c, step, value, lenient)
+    steps.reverse()
+    first = n.is_optional(steps[0]) if steps else False
+    value = _call(c, here) if type(here) is n.Call else lenient(c, here) if first else c.expr(here)
+    return _stepped(c, steps, value, leniently)
+
+
+def _stepped(c: Compiler, steps: list[Any], value: ast.expr, leniently: bool) -> ast.expr:
+    """The steps from a value on. Where `?.` finds null, the rest is left out; what stands before it may be missing."""
+    tests: list[tuple[ast.expr, Place]] = []
+    for step, after in zip(steps, [*steps[1:], None], strict=False):
+        optional = n.is_optional(step)
+        if optional:
+            place = c.place(step)
+            test, value = _is_there(c, n.reached(step), value, place)
+            tests.append((test, place))
+        value = _step(c, step, value, leniently or optional or n.is_optional(after))
+    for test, place in reversed(tests):
+        value = emit.either(test, value, emit.constant(None, place), place)
     return value
+
+
+def _is_there(c: Compiler, node: n.Expr, value: ast.expr, place: Place) -> tuple[ast.expr, ast.expr]:
+    """A test whether a value is not null, which evaluates it, and the value as it is read after it."""
+    first, again = once(c, value, place)
+    if isinstance(type_of(node), AI) or type_of(node) == JSON:
+        first = emit.call("_vunwrap", [first], place)
+    return emit.compare(first, ast.IsNot(), emit.constant(None, place), place), again
 
 
 def lenient(c: Compiler, node: n.Expr) -> ast.expr:
     """An expression in which a missing field is null: before `??`, compared with null, as a condition."""
     if type(node) in (n.Member, n.Index):
-        return postfix(c, cast(n.Member, node), lenient=True)
+        return postfix(c, cast(n.Member, node), leniently=True)
     return c.expr(node)
 
 
@@ -74,7 +112,9 @@ def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: 
         if name in AI_NAMES:
             return emit.call("_vai", [value, key], place)
         value, type_ = emit.call("_vunwrap", [value], place), type_.inner
-    kind = base(type_)
+    kind = base(without_null(type_)) if node.optional else base(type_)
+    if isinstance(kind, Union) and all(isinstance(each, Object) and _has(each, name) for each in kind.options):
+        return emit.item(value, key, place)
     if isinstance(kind, Object) and name in kind.fields:
         if kind.fields[name].optional:
             return emit.method(value, "get", [key], place)
@@ -88,8 +128,13 @@ def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: 
     return emit.either(there, emit.item(value, key, place), emit.call("_vmember", [value, key], place), place)
 
 
+def _has(type_: Type, name: str) -> bool:
+    return isinstance(type_, Object) and name in type_.fields and not type_.fields[name].optional
+
+
 def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Place) -> ast.expr:
     key, type_ = c.expr(node.index), type_of(node.object)
+    type_ = without_null(type_) if node.optional else type_
     if isinstance(type_, Map) and base(type_of(node.index)) == TEXT and not isinstance(type_of(node.index), AI):
         return emit.method(value, "get", [key], place) if lenient else emit.item(value, key, place)
     sequence = isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
@@ -131,6 +176,7 @@ def _is_whole(c: Compiler, node: n.Expr) -> bool:
 def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
     callee = cast(n.Member, node.callee)
     type_, name = type_of(callee.object), callee.name
+    type_ = without_null(type_) if callee.optional else type_
     if (function := field_function(type_, name)) is not None:
         value = emit.call("_vunwrap", [value], place) if isinstance(type_, AI) else value
         called = emit.item(value, emit.constant(name, place), place)
@@ -210,7 +256,10 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
     signature = type_of(callee)
     signature = signature if isinstance(signature, Signature) else None
     arguments = _arguments(c, node, signature, symbol)
-    value = _call_symbol(c, symbol, arguments, place)
+    if node.named:
+        value = _call_named(c, node, symbol, arguments, place)
+    else:
+        value = _call_symbol(c, symbol, arguments, place)
     if symbol.kind == "import" and signature is not None:
         # What a function of Python is annotated with is a promise, not a fact.
         value = c.fitted(value, JSON, signature.returns, place)
@@ -239,6 +288,34 @@ def _arguments(c: Compiler, node: n.Call, signature: Signature | None, symbol: S
     return [
         c.cast(each, type_, parameter_of(symbol, at) if symbol is not None else None) for at, (each, type_) in pairs
     ]
+
+
+def _call_named(c: Compiler, node: n.Call, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:
+    """A call with named arguments: of a function of the language they are put in their places."""
+    signature = symbol.type if isinstance(symbol.type, Signature) else None
+    known = signature is not None and not signature.unchecked
+    types = dict(zip(signature.names, signature.parameters, strict=False)) if signature is not None and known else {}
+    given = {each.name: c.cast(each.value, types.get(each.name)) for each in node.named}
+    if symbol.kind in ("tool", "import"):
+        names = at(ast.Dict([emit.constant(name, place) for name in given], list(given.values())), place)
+        function = emit.name(symbol.python, place)
+        return emit.runtime("call_named", [function, names, *arguments], place)
+    before: list[ast.expr] = []
+    if not all(isinstance(each, ast.Constant | ast.Name) for each in (*arguments, *given.values())):
+        # They are evaluated as they are written, whatever their places are.
+        pairs = [once(c, each, place, keep=True) for each in (*arguments, *given.values())]
+        before = [first for first, _ in pairs]
+        arguments = [again for _, again in pairs[: len(arguments)]]
+        given = dict(zip(given, [again for _, again in pairs[len(arguments) :]], strict=True))
+    names = [name for name in types if name in given]
+    last = max(list(types).index(name) for name in names) + 1 if names else 0
+    missing = emit.name("_vmissing", place)
+    placed = [*arguments, *(given.get(name, missing) for name in list(types)[len(arguments) : last])]
+    value = _call_symbol(c, symbol, placed, place)
+    if not before:
+        return value
+    all_of_it = at(ast.Tuple([*before, value], ast.Load()), place)
+    return emit.item(all_of_it, emit.constant(-1, place), place)
 
 
 def _is_comparison(node: n.Expr) -> bool:

@@ -31,7 +31,9 @@ def module(c: Compiler, program: n.Program, *, for_tests: bool = False, whole: b
     body += hoisted(c, program.statements)
     body += all_statements(c, program.statements)
     last = program.statements[-1] if program.statements else None
-    if isinstance(last, n.ExprStatement) and body and isinstance(body[-1], ast.Expr) and is_data(type_of(last.value)):
+    if not isinstance(last, n.ExprStatement) or (whole and not is_data(type_of(last.value))):
+        pass
+    elif body and isinstance(body[-1], ast.Expr):
         value = c.fitted(body[-1].value, type_of(last.value), c.scope.returns, c.place(last.value))
         body[-1] = at(ast.Return(value), c.place(last))
     if c.own:

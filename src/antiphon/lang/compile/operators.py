@@ -5,7 +5,21 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.check.sharing import is_fresh, is_mutable
-from antiphon.lang.check.types import AI, BOOLEAN, JSON, NULL, NUMBER, TEXT, Array, Type, Union, base, plain
+from antiphon.lang.check.types import (
+    AI,
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    Array,
+    Map,
+    Object,
+    Type,
+    Union,
+    base,
+    plain,
+)
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.emit import Place, at
@@ -36,7 +50,7 @@ _HELPERS = {
     ">": "_vgt",
     ">=": "_vge",
 }
-_IS, _IS_NOT = ast.Is(), ast.IsNot()
+_IS, _IS_NOT, _IN = ast.Is(), ast.IsNot(), ast.In()
 
 
 def unary(c: Compiler, node: n.Unary) -> ast.expr:
@@ -74,6 +88,8 @@ def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
         return _coalescing(c, node, left, place)
     if op in ("==", "!="):
         return _equality(c, node, left, place)
+    if op == "in":
+        return _containing(c, node, c.expr(node.left) if left is None else left, place)
     left = c.expr(node.left) if left is None else left
     one, two = base(type_of(node.left)), base(type_of(node.right))
     if op == "%" and one in (NUMBER, JSON) and two in (NUMBER, JSON):
@@ -155,7 +171,7 @@ def _logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -
 def condition(c: Compiler, node: n.Expr) -> ast.expr:
     """A condition of `if`, `while`, `and`, `or`, `not`."""
     type_ = type_of(node)
-    if base(type_) == BOOLEAN:
+    if base(type_) == BOOLEAN and not isinstance(type_, AI):
         return c.expr(node)
     place = c.place(node)
     if type_ == JSON or isinstance(type_, AI):
@@ -164,7 +180,10 @@ def condition(c: Compiler, node: n.Expr) -> ast.expr:
 
 
 def _as_condition(c: Compiler, value: ast.expr, node: n.Expr) -> ast.expr:
-    return value if base(type_of(node)) == BOOLEAN else emit.call("_vcond", [value], c.place(node))
+    type_ = type_of(node)
+    return (
+        value if base(type_) == BOOLEAN and not isinstance(type_, AI) else emit.call("_vcond", [value], c.place(node))
+    )
 
 
 def _coalescing(
@@ -201,6 +220,22 @@ def _equality(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) 
         return emit.either(test, quick, slow, place)
     same = emit.call("_veq", [left, right], place)
     return same if node.op == "==" else emit.negation(same, place)
+
+
+def _containing(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
+    """`x in xs`: Python's own where it compares as the language does."""
+    one, two = type_of(node.left), type_of(node.right)
+    if isinstance(node.right, n.Range) and base(one) == NUMBER and not isinstance(one, AI):
+        span = emit.call("_vspan", [c.expr(node.right.first), c.expr(node.right.last)], c.place(node.right))
+        return emit.compare(left, _IN, span, place)
+    right = c.expr(node.right)
+    kind = one if isinstance(one, AI) else base(one)
+    plain_items = isinstance(two, Array) and base(two.item) == kind and kind in (NUMBER, TEXT)
+    if plain_items or (
+        kind == TEXT and not isinstance(two, AI) and (base(two) == TEXT or isinstance(two, Object | Map))
+    ):
+        return emit.compare(left, _IN, right, place)
+    return emit.call("_vin", [left, right], place)
 
 
 def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, NUMBER, base
+from antiphon.lang.check.types import JSON, NUMBER, Array, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
-from antiphon.lang.compile.functions import block, suite
+from antiphon.lang.compile.functions import block, pattern_symbols, suite
 from antiphon.lang.compile.iteration import entries, iterable
 from antiphon.lang.compile.literals import as_text
 from antiphon.lang.compile.operators import condition
+from antiphon.lang.compile.patterns import taken_apart
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
@@ -32,6 +33,8 @@ def for_(c: Compiler, node: n.For) -> list[ast.stmt]:
     """`for name in iterable { … }`."""
     place = c.place(node)
     items = iterable(c, node.iterable) if node.value is None else entries(c, node)
+    if node.pattern is not None:
+        return _for_pattern(c, node, node.pattern, items, place)
     if node.symbol is None:
         return []
     c.scope.loops += 1
@@ -48,6 +51,20 @@ def for_(c: Compiler, node: n.For) -> list[ast.stmt]:
         target = at(ast.Tuple([target, value], ast.Store()), place)
     loop = at(ast.For(target, items, _loop_body(c, node), []), place)
     return _with_mode(c, node.mode, loop, place)
+
+
+def _for_pattern(
+    c: Compiler, node: n.For, pattern: n.Pattern | n.ArrayPattern, items: ast.expr, place: Place
+) -> list[ast.stmt]:
+    """`for {name} in iterable { … }`: each item is taken apart before the body."""
+    here, held = c.place(pattern), c.temporary()
+    type_ = type_of(node.iterable)
+    given = type_.item if isinstance(type_, Array) else JSON
+    for symbol in pattern_symbols(pattern):
+        c.declare(symbol, symbol.start)
+    apart = taken_apart(c, pattern, emit.name(held, here), given, False, here)
+    body = [*apart, *_loop_body(c, node)]
+    return _with_mode(c, node.mode, at(ast.For(emit.target(held, here), items, body, []), place), place)
 
 
 def while_(c: Compiler, node: n.While) -> list[ast.stmt]:
@@ -108,18 +125,23 @@ def throw(c: Compiler, node: n.Throw) -> list[ast.stmt]:
 
 
 def try_(c: Compiler, node: n.Try) -> list[ast.stmt]:
-    """`try { … } catch e { … }`."""
+    """`try { … } catch e { … } finally { … }`."""
     place = c.place(node)
     body = suite(c, node.body)
+    clauses = [_handler(c, node, node.handler, place)] if node.handler is not None else []
+    last = suite(c, node.last) if node.last is not None else []
+    return [at(ast.Try(body, clauses, [], last), place)]
+
+
+def _handler(c: Compiler, node: n.Try, block: n.Block, place: Place) -> ast.ExceptHandler:
     held = c.temporary()
     handler: list[ast.stmt] = []
     if node.symbol is not None:
         c.declare(node.symbol, node.name_start)
         caught = emit.call("_vcaught", [emit.name(held, place)], place)
         handler.append(emit.assign(node.symbol.python, caught, place))
-    handler += suite(c, node.handler)
-    clause = at(ast.ExceptHandler(emit.name("_vcatchable", place), held, handler), place)
-    return [at(ast.Try(body, [clause], [], []), place)]
+    handler += suite(c, block)
+    return at(ast.ExceptHandler(emit.name("_vcatchable", place), held, handler), place)
 
 
 def expression(c: Compiler, node: n.ExprStatement) -> list[ast.stmt]:

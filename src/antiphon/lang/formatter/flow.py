@@ -15,6 +15,9 @@ def flowing(pieces: list[Piece], by: int = 2) -> list[Doc]:
     """Pieces one after another; lines that it is broken into begin further to the right."""
     if len(pieces) == 1:
         return [pieces[0].doc]
+    if len(pieces) > 1 and pieces[-1].kind == "match" and pieces[-2].kind != "//":
+        # The arms stand on lines of their own, whatever they follow on.
+        return [*flowing(pieces[:-1], by), " ", pieces[-1].doc]
     powers = [piece.power for piece in pieces]
     known = [power for power in powers if power is not None]
     if not known:
@@ -70,7 +73,11 @@ def _chained(pieces: list[Piece], by: int) -> list[Doc]:
 
 def _is_link(pieces: list[Piece], at: int) -> bool:
     """Whether a member that is called begins here. After an object the line goes on, else it could be a block."""
-    return pieces[at].kind == "." and pieces[at + 2].kind == "call" and pieces[at - 1].kind != "object"
+    return (
+        pieces[at].kind in (".", "?.")
+        and pieces[at + 2].kind == "call"
+        and pieces[at - 1].kind not in ("object", "match")
+    )
 
 
 def _plain(pieces: list[Piece]) -> list[Doc]:

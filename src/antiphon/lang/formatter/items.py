@@ -41,6 +41,17 @@ def bracket(opener: Piece, before: list[Piece], inner: list[Piece], closer: Piec
     return Piece(kind, _listed(kind, opener, items, tail, closer, SOFT if tight else LINE), opener.start, opener.lines)
 
 
+def arms(opener: Piece, inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
+    """The arms of a `match`: on one line with commas between them, or each on its own without."""
+    before_arrow = False
+    for piece in inner:
+        before_arrow = piece.start in roles.arms or (before_arrow and piece.kind != "=>")
+        if piece.kind == "," and before_arrow:
+            piece.kind = "comma"
+    items, tail = _split(inner, closer, roles.arms)
+    return Piece("match", _listed("match", opener, items, tail, closer, LINE), opener.start, opener.lines)
+
+
 def _split(inner: list[Piece], closer: Piece, fields: set[int]) -> tuple[list[_Item], list[Piece]]:
     """The items, which end at a comma or where the next field begins; and the comments after the last."""
     items = [_Item([])]
@@ -85,17 +96,24 @@ def _listed(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], clo
     beside = _beside_opener(lead, first)
     del lead[: len(beside)]
     lines: list[Doc] = [pad] if items or tail else []
+    separator = Line(", ") if kind == "match" else LINE
     for item in items:
         if item is not items[0]:
-            lines += [IfBroken("\n"), LINE] if item.is_apart else [LINE]
-        lines += _item(item, "," if item is not items[-1] else IfBroken("," if kind not in ("paren", "index") else ""))
+            lines += [IfBroken("\n"), separator] if item.is_apart else [separator]
+        lines += _item(item, _comma(kind, item is items[-1]))
     lines += _tail(tail, bool(items))
     comments = [Suffix(f" {piece.text}") for piece in beside]
-    kept = kind == "object" and bool(items) and (lead[0] if lead else first).lines > 0
+    kept = kind in ("object", "match") and bool(items) and (lead[0] if lead else first).lines > 0
     broken = kept or bool(beside) or any(piece.kind == "//" for item in items for piece in item.trail)
     broken = broken or any(piece.kind == "//" or piece.lines for piece in tail)
     parts: list[Doc] = [opener.doc, *comments, indent(lines), pad, closer.doc]
     return group(parts, broken=broken, hugging=None if beside else _hugging(kind, opener, items, tail, closer))
+
+
+def _comma(kind: str, is_last: bool) -> Doc:
+    if kind == "match":
+        return ""
+    return "," if not is_last else IfBroken("," if kind not in ("paren", "index") else "")
 
 
 def _beside_opener(comments: list[Piece], first: Piece) -> list[Piece]:

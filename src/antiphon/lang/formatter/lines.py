@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from antiphon.lang.formatter.pieces import COMMENTS, POWERS, Pieces, spaced
+from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Pieces, spaced
 from antiphon.lang.formatter.roles import Roles
 from antiphon.lang.syntax.tokens import PAIRS
 
@@ -35,7 +35,7 @@ def one_line(pieces: Pieces, at: int, room: int, starts: frozenset[int], roles: 
             if kind == "{" and place in roles.blocks and not around:
                 room -= _BRACES
                 break
-            if kind != "{" or place in roles.blocks or pieces.lines(at + 1):
+            if kind != "{" or place in roles.blocks or place in roles.matches or pieces.lines(at + 1):
                 return None
         elif kind == "text" and "\n" in written:
             return None
@@ -53,14 +53,13 @@ def one_line(pieces: Pieces, at: int, room: int, starts: frozenset[int], roles: 
             around.append((kind, edge))
             kind = "open"
         else:
-            if kind in POWERS:
+            if kind in AMBIGUOUS:
                 kind = roles.kind_of(kind, place)
-            elif around:
-                if kind == ":" and around[-1][0] == "index":
+                if kind == ":" and around and around[-1][0] == "index":
                     kind = "slice"
-                elif place in fields and last != "," and last != "open":
-                    out.append(",")
-                    last = ","
+            if around and place in fields and last != "," and last != "open":
+                out.append(",")
+                last = ","
             out.append(_gap(last, kind, around) + written)
         last, before = kind, last
         at += 1

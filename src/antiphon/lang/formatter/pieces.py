@@ -11,11 +11,15 @@ from antiphon.lang.syntax.tokens import Tokens
 
 #: How tightly the operators bind after which a line may be broken.
 POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
-    ("==", "!=", "<", "<=", ">", ">="), 5
+    ("==", "!=", "<", "<=", ">", ">=", "in"), 5
 )
+#: The two signs of `c ? a : b` bind loosest of all.
+POWERS["choice"] = -1
+#: What is not the same everywhere, so that the tree has to be asked.
+AMBIGUOUS = frozenset((*POWERS, "?", ":"))
 COMMENTS = frozenset(("//", "/*"))
-_TIGHT_BEFORE = frozenset((",", ".", "..", "?", ":", "slice", "call", "index"))
-_TIGHT_AFTER = frozenset((".", "..", "slice", "@", "unary"))
+_TIGHT_BEFORE = frozenset((",", "comma", ".", "?.", "..", "?", ":", "slice", "call", "index"))
+_TIGHT_AFTER = frozenset((".", "?.", "..", "...", "slice", "@", "unary"))
 
 
 @dataclass(slots=True)

@@ -10,9 +10,9 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.tokens import RESERVED
 
 _VALUES = frozenset(
-    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object"]
+    ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object", "match"]
 )
-_COMPOUND = (n.Block, n.If, n.For, n.While, n.Try, n.Function, n.Test)
+_COMPOUND = (n.Block, n.If, n.MatchStatement, n.For, n.While, n.Try, n.Function, n.Test)
 
 
 @dataclass(slots=True)
@@ -26,6 +26,13 @@ class Roles:
     patterns: set[int] = field(default_factory=set[int])
     fields: set[int] = field(default_factory=set[int])
     operators: set[int] = field(default_factory=set[int])
+    #: The signs of `c ? a : b`.
+    choices: set[int] = field(default_factory=set[int])
+    #: Each `match`, and each `in` of a loop.
+    words: set[int] = field(default_factory=set[int])
+    #: The braces of each `match`, and where its arms begin.
+    matches: set[int] = field(default_factory=set[int])
+    arms: set[int] = field(default_factory=set[int])
     #: The brackets of the keys of maps.
     keys: set[int] = field(default_factory=set[int])
     #: Each `if` that follows an `else`.
@@ -41,15 +48,19 @@ class Roles:
 
     def kind_of(self, kind: str, start: int) -> str:
         """What an operator's sign or word is here: a `-` may stand before its operand, a word be a key or a member."""
+        if kind in ("?", ":"):
+            return "choice" if start in self.choices else kind
         if kind == "|" or start in self.operators:
             return kind
+        if start in self.words:
+            return "word"
         return "unary" if kind == "-" else "name"
 
     def bracket_kind(self, kind: str, start: int, last: str, last_but_one: str) -> str:
         """What a bracket is: one that follows on a value is a call or an index."""
         if kind == "{":
             return "object"
-        follows_value = last in _VALUES or (last in RESERVED and last_but_one == ".")
+        follows_value = last in _VALUES or last == "?." or (last in RESERVED and last_but_one in (".", "?."))
         if follows_value and start not in self.keys:
             return "call" if kind == "(" else "index"
         return "paren" if kind == "(" or start in self.keys else "array"
@@ -61,6 +72,8 @@ class Roles:
     def note_body(self, node: n.AsyncFor | n.For | n.While | n.Test) -> None:
         """Whether the one block of a statement is short."""
         self._note_short(node.body)
+        if isinstance(node, n.For | n.AsyncFor):
+            self.words.add(node.in_start)
 
     def note_lambda(self, node: n.Lambda) -> None:
         """The same, of a function without a name whose body is a block."""
@@ -83,11 +96,26 @@ class Roles:
         """That a sign stands between operands."""
         self.operators.add(node.op_start)
 
+    def note_choice(self, node: n.Conditional) -> None:
+        """What the signs of a choice are, which are something else in types and objects."""
+        self.choices |= {node.question, node.colon}
+
+    def note_match(self, node: n.Match | n.MatchStatement) -> None:
+        """That a name is a word, and a brace opens arms."""
+        self.words.add(node.start)
+        self.matches.add(node.brace)
+
+    def note_arm(self, node: n.Arm) -> None:
+        """Where an arm begins."""
+        self.arms.add(node.start)
+        if isinstance(node.body, n.Block):
+            self._note_short(node.body)
+
     def note_pattern(self, node: n.Pattern) -> None:
         """That a brace opens no object."""
         self.patterns.add(node.start)
 
-    def note_field(self, node: n.Entry | n.TypeField | n.PatternField) -> None:
+    def note_field(self, node: n.Entry | n.Spread | n.TypeField | n.PatternField) -> None:
         """Where a field begins."""
         self.fields.add(node.start)
 
@@ -112,7 +140,10 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
     n.Binary: Roles.note_operator,
     n.Pattern: Roles.note_pattern,
     **dict.fromkeys((n.AsyncFor, n.For, n.While, n.Test), Roles.note_body),
-    **dict.fromkeys((n.Entry, n.TypeField, n.PatternField), Roles.note_field),
+    n.Conditional: Roles.note_choice,
+    n.Arm: Roles.note_arm,
+    **dict.fromkeys((n.Match, n.MatchStatement), Roles.note_match),
+    **dict.fromkeys((n.Entry, n.Spread, n.TypeField, n.PatternField), Roles.note_field),
     **dict.fromkeys(
         (
             n.NumberLit,
@@ -131,6 +162,7 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.Ask,
             n.AskHuman,
             n.PyBlock,
+            n.Is,
             n.BadExpr,
             n.Let,
             n.Destructure,
@@ -156,6 +188,9 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.FunctionType,
             n.Program,
             n.Hole,
+            n.Argument,
+            n.ArrayPattern,
+            n.PatternItem,
             n.Parameter,
             n.ImportName,
             n.LoopMode,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.items import bracket
+from antiphon.lang.formatter.items import arms, bracket
 from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.lines import one_line
-from antiphon.lang.formatter.pieces import COMMENTS, POWERS, Piece, Pieces
+from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
 from antiphon.lang.formatter.roles import Roles
 from antiphon.lang.syntax.collector import without_collector
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -126,8 +126,11 @@ class _Formatter:
                 inner.append(self._piece(inner))
             self._room += WIDTH
             self._at += 1
-            return bracket(piece, before, inner, self._pieces.piece(self._at - 1), self._roles)
-        if piece.kind in POWERS:
+            closer = self._pieces.piece(self._at - 1)
+            if piece.start in self._roles.matches:
+                return arms(piece, inner, closer, self._roles)
+            return bracket(piece, before, inner, closer, self._roles)
+        if piece.kind in AMBIGUOUS or piece.start in self._roles.words:
             piece.kind = self._roles.kind_of(piece.kind, piece.start)
         return piece
 

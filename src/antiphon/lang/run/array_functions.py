@@ -8,6 +8,7 @@ from typing import Any, cast
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.library import add, greater, less
 from antiphon.lang.run.values import kind_of, unwrap
+from antiphon.session.result import AIResult
 
 Function = Callable[..., Any]
 Items = list[Any]
@@ -45,14 +46,14 @@ def _reduce(items: Items, function: Function, start: Any) -> Any:
 
 
 def _sort_by(items: Items, function: Function) -> Items:
-    keys = [unwrap(function(item)) for item in items]
-    if not (all(map(_is_number, keys)) or all(isinstance(key, str) for key in keys)):
-        odd = next((key for key in keys if not _is_number(key) and not isinstance(key, str)), None)
-        what = (
-            f"{kind_of(odd)} has no order"
-            if odd is not None or None in keys
-            else "numbers and texts have no common order"
-        )
+    keys = list(map(function, items))
+    kinds = set(map(type, keys))
+    if AIResult in kinds:
+        keys = list(map(unwrap, keys))
+        kinds = set(map(type, keys))
+    if not kinds <= {int, float} and kinds != {str}:
+        odd = next((key for key in keys if not _is_number(key) and not isinstance(key, str)), 0)
+        what = "numbers and texts have no common order" if odd == 0 else f"{kind_of(odd)} has no order"
         raise VibeError("V0902", f"`sortBy` wants a number or a text for each item: {what}")
     return [items[at] for at in sorted(range(len(items)), key=keys.__getitem__)]
 

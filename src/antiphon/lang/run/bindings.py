@@ -132,6 +132,21 @@ class Module:
         effect = RunPython(f"{getattr(function, '__module__', '')}.{name}", described(given))
         return self.execution.perform(effect, lambda: from_python(called(*given), f"`{name}`"))
 
+    def call_named(self, function: Any, named: dict[str, Any], *arguments: Any) -> Any:
+        """The same, with arguments that have names."""
+        from antiphon.tools import Tool
+
+        if isinstance(function, VibeTool):
+            return function.function(*arguments, **function.by_python_name(named))
+        given, by_name = [plain(each) for each in arguments], {name: plain(each) for name, each in named.items()}
+        if isinstance(function, Tool):
+            return self._call_tool(cast(Tool, function), given, by_name)
+        if not callable(function):
+            raise VibeError("V0902", f"{kind_of(function)} cannot be called")
+        called, name = cast(Callable[..., Any], function), str(getattr(function, "__name__", "the function"))
+        effect = RunPython(f"{getattr(function, '__module__', '')}.{name}", [described(given), described(by_name)])
+        return self.execution.perform(effect, lambda: from_python(called(*given, **by_name), f"`{name}`"))
+
     def function(self, function: Any, returns: Type) -> Callable[..., Any]:
         """A tool, or a function that is not of the language, as a function; what it gives is looked at."""
         return lambda *arguments: as_type(self.call(function, *arguments), returns)
@@ -153,14 +168,16 @@ class Module:
         """What is done in it is done for a private variable."""
         return privately()
 
-    def _call_tool(self, tool: Tool, given: list[Any]) -> str:
+    def _call_tool(self, tool: Tool, given: list[Any], named: dict[str, Any] | None = None) -> str:
         """The text that a model would see of a tool's result."""
         from antiphon.conversation import ToolCall
 
         names = list(tool.spec.parameters.get("properties", {}))
         if len(given) > len(names):
             raise VibeError("V0912", f"`{tool.name}` expects at most {len(names)} arguments, got {len(given)}")
-        call = ToolCall.read("call", tool.name, dict(zip(names, given, strict=False)))
+        if unknown := next((each for each in named or {} if each not in names), ""):
+            raise VibeError("V0912", f"`{tool.name}` has no parameter `{unknown}`", f"it has {', '.join(names)}")
+        call = ToolCall.read("call", tool.name, dict(zip(names, given, strict=False)) | (named or {}))
         again = "harmless" if tool.read_only or tool.idempotent else "unsure"
         said: list[str] = self.execution.perform(
             CallTool(tool.name, described(call.arguments), again), lambda: self._executed(tool, call), tool

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
-from antiphon.lang.run import function_values, library, receivers, values
+from antiphon.lang.run import choosing, function_values, library, receivers, values
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.threads import wait
@@ -27,6 +27,9 @@ def _keep(space: dict[str, Any], local: dict[str, Any]) -> None:
 _SHARED: dict[str, Any] = {
     "__builtins__": builtins,
     "_vint": int,
+    "_vfloat": float,
+    "_vbool": bool,
+    "_visinstance": isinstance,
     "_vstr": str,
     "_vpylen": len,
     "_vlist": list,
@@ -46,6 +49,13 @@ _SHARED: dict[str, Any] = {
     "_vgt": library.greater,
     "_vge": library.greater_or_equal,
     "_vcond": library.condition,
+    "_vin": choosing.contains,
+    "_vis": choosing.is_of,
+    "_vone": choosing.is_one,
+    "_vraise": choosing.fail,
+    "_vitems": choosing.items_of,
+    "_vspread": choosing.spread,
+    "_vspreadfields": choosing.spread_fields,
     "_vpresent": library.present,
     "_vmember": library.member,
     "_voptional": library.optional_member,

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type
+from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type, has_function
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.run.depth import allow_deep_calls
@@ -138,6 +138,9 @@ class Program:
         for name, symbol in shown.items():
             if symbol.python in space:
                 value = space[symbol.python]
+                if has_function(symbol.type):
+                    # Functions belong to the run, which is over.
+                    continue
                 if hasattr(value, "done") and hasattr(value, "result"):
                     value = value.value
                 try:

@@ -42,6 +42,11 @@ class VibeTool:
             self.made = as_tool(self._callable(), name=self.name, description=told, is_transparent=True)
         return self.made
 
+    def by_python_name(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Arguments under the names that Python has for them."""
+        python = {each.name: each.symbol.python for each in self.node.parameters if each.symbol is not None}
+        return {python[name]: each for name, each in arguments.items()}
+
     def _callable(self) -> Callable[..., Any]:
         function, run = self.function, self.run
         signature = self.node.symbol.type if self.node.symbol else None
@@ -53,10 +58,9 @@ class VibeTool:
             annotations[each.name] = annotation
             default = inspect.Parameter.empty if each.default is None else _default(each.default)
             parameters.append(parameter(each.name, annotation, default))
-        python = {each.name: each.symbol.python for each in self.node.parameters if each.symbol is not None}
 
         def called(**arguments: Any) -> Any:
-            return run(function, {python[name]: each for name, each in arguments.items()})
+            return run(function, self.by_python_name(arguments))
 
         called.__annotations__ = annotations
         # Of a function, `self` would be taken for the object of a method.

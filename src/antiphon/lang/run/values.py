@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping
+from types import FunctionType, MethodType
 from typing import Any, NoReturn, cast
 
 from antiphon.lang.run.errors import VibeError
@@ -174,6 +175,8 @@ def kind_of(value: Any) -> str:
         return "an object"
     if isinstance(value, Whole):
         return "a result"
+    if isinstance(value, FunctionType | MethodType):
+        return "a function"
     return "a tool" if is_tool(value) else f"a Python {type(value).__name__}"
 
 

@@ -16,8 +16,7 @@ _MAX_HEIGHT = MAX_CHAIN + 5 * MAX_DEPTH
 _ADVICE = {
     "print": "call it: `print(…)`",
     "class": "there are no classes: declare a `type`, or return an object from a `function`",
-    "switch": "use `if` and `else if`",
-    "match": "use `if` and `else if`",
+    "switch": 'write `match value { "a" => …, else => … }`',
     "new": "there are no classes: write the object itself, `{ … }`",
     "await": "leave it out: a program waits for each answer by itself",
     "async": "`async` stands before `let`, `const` and `for`",
@@ -83,8 +82,6 @@ def _run_on(c: Cursor) -> None:
     hint = "put each statement on its own line, or a `;` between them"
     if c.kinds[at - 1] == "name" and c.values[at - 1] in _ADVICE:
         hint = _ADVICE[c.values[at - 1]]
-    elif c.values[at] == "finally":
-        hint = "there is no `finally`: what stands after the `catch` block runs either way"
     elif c.kinds[at] == ":":
         hint = "a `{` that begins a statement begins a block; an object stands in parentheses there"
     elif c.kinds[at] == "=":

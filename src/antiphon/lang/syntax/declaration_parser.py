@@ -22,8 +22,8 @@ def read_variable(
     """`let` or `const`, whose word stands here."""
     is_const = c.kinds[c.at] == "const"
     c.at += 1
-    if c.kinds[c.at] == "{":
-        pattern = _read_pattern(c)
+    if c.kinds[c.at] in ("{", "["):
+        pattern = read_pattern(c)
         value = _read_pattern_value(c)
         return n.Destructure(start, c.ends[c.at - 1], is_const, pattern, value, private, asynchronous, exported)
     name = c.name("a name")
@@ -90,6 +90,28 @@ def _read_pattern_value(c: Cursor) -> n.Expr:
         c.unexpected("`=` and what to take apart")
     c.at += 1
     return read_value(c)
+
+
+def read_pattern(c: Cursor) -> n.Pattern | n.ArrayPattern:
+    """`{ name: text }` or `[a, b]`, which takes a value apart."""
+    if c.kinds[c.at] == "{":
+        return _read_pattern(c)
+    start = c.starts[c.at]
+    items = c.listed("]", _read_pattern_item)
+    return n.ArrayPattern(start, c.ends[c.at - 1], items)
+
+
+def _read_pattern_item(c: Cursor) -> n.PatternItem:
+    if c.kinds[c.at] == "...":
+        hint = "take the rest as a slice: `const rest = xs[1:]`"
+        c.report("V0151", "a pattern has a name for each item, and none for the rest", c.at, hint)
+        c.at += 1
+    name = c.name("a name")
+    declared = None
+    if c.kinds[c.at] == ":":
+        c.at += 1
+        declared = read_type(c)
+    return n.PatternItem(c.starts[name], c.ends[c.at - 1], c.values[name], declared)
 
 
 def _read_pattern(c: Cursor) -> n.Pattern:

@@ -10,10 +10,11 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_loop_body
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.lambda_parser import begins_lambda, read_arrow, read_lambda
-from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED
-from antiphon.lang.syntax.type_parser import number_value, read_plain_text
+from antiphon.lang.syntax.match_parser import begins_match, read_match
+from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED, WORDS
+from antiphon.lang.syntax.type_parser import number_value, read_plain_text, read_type
 
-#: How tightly each operator binds. `?` is read only to say that there is none.
+#: How tightly each operator binds.
 _POWERS = {
     "?": 0,
     "=>": 0,
@@ -27,13 +28,13 @@ _POWERS = {
     "/": 8,
     "%": 8,
     "**": 10,
-} | dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 5)
+} | dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "in", "is", "not"), 5)
 _NOT, _COMPARISON, _RANGE, _ADDITIVE, _UNARY, _POWER = 4, 5, 6, 7, 9, 10
 #: Powers whose operators make no plain left-leaning `Binary`.
 _SPECIAL = frozenset((0, _COMPARISON, _RANGE, _POWER))
-_POSTFIX = frozenset((".", "(", "["))
+_POSTFIX = frozenset((".", "?.", "(", "["))
 #: Operators that go on with the line before when they begin one.
-_GOING_ON = frozenset(("??", "and", "or"))
+_GOING_ON = frozenset(("??", "?", "and", "or"))
 _AFTER = frozenset(("{", *_POWERS))
 _CONTEXTS = frozenset(("default", "local", "none"))
 _PYTHON_NAMES = re.compile(r"\s*(?:([^\W\d]\w*)\s*(,|\Z)|\Z)")
@@ -49,7 +50,7 @@ def read_expression(c: Cursor, level: int = 0) -> n.Expr:
         at = c.at
         kind = kinds[at]
         power = _POWERS.get(kind, -1)
-        if power < level or (at in c.fresh and not c.nested and kind not in _GOING_ON):
+        if power < level or (at in c.fresh and not _goes_on(c, kind)):
             return left
         chain += 1
         if chain > MAX_CHAIN:
@@ -62,6 +63,17 @@ def read_expression(c: Cursor, level: int = 0) -> n.Expr:
             left = n.Binary(start, c.ends[c.at - 1], kind, left, right, c.starts[at])
 
 
+def _goes_on(c: Cursor, kind: str) -> bool:
+    """Whether a line that begins with this operator belongs to the one before; in an object it may be a key."""
+    return c.kinds[c.at + 1] != ":" if c.nested else kind in _GOING_ON
+
+
+def _follows(c: Cursor, power: int) -> bool:
+    """Whether an operator that binds so tightly comes next."""
+    kind = c.kinds[c.at]
+    return _POWERS.get(kind) == power and (c.at not in c.fresh or _goes_on(c, kind))
+
+
 def read_operand(c: Cursor) -> n.Expr:
     """What operators stand between: a name, a literal, a bracket or a prefix form, and what follows on it."""
     at = c.at
@@ -72,6 +84,8 @@ def read_operand(c: Cursor) -> n.Expr:
         node = n.Name(c.starts[at], c.ends[at], c.values[at])
         if node.name == "async" and c.kinds[at + 1] == "for":
             return _read_async_for(c)
+        if node.name == "match" and begins_match(c, at):
+            node = read_match(c, read_expression)
     elif kind == "text":
         c.at = at + 1
         start, value = c.starts[at], c.values[at]
@@ -98,21 +112,66 @@ def _read_postfix(c: Cursor, node: n.Expr, start: int) -> n.Expr:
         at = c.at
         kind = kinds[at]
         if kind == ".":
-            c.at = at + 1
-            if kinds[at + 1] != "name" and at + 1 in c.fresh:
-                c.unexpected("a member name after `.`")
-            name = c.word("a member name after `.`")
-            node = n.Member(start, c.ends[name], node, c.values[name], c.starts[name])
+            node = _read_member(c, node, start)
+        elif kind == "?.":
+            node = _read_optional(c, node, start)
         elif kind not in _POSTFIX or (at in c.fresh and not c.nested):
             return node
         elif kind == "(":
-            arguments = c.listed(")", read_expression)
-            node = n.Call(start, c.ends[c.at - 1], node, arguments)
+            node = _read_call(c, node, start)
         else:
             node = _read_index(c, node, start)
 
 
-def _read_index(c: Cursor, node: n.Expr, start: int) -> n.Expr:
+def _read_member(c: Cursor, node: n.Expr, start: int, optional: bool = False) -> n.Member:
+    sign = c.at
+    c.at = sign + 1
+    if c.kinds[sign + 1] != "name" and sign + 1 in c.fresh:
+        c.unexpected(f"a member name after `{c.kinds[sign]}`")
+    name = c.word(f"a member name after `{c.kinds[sign]}`")
+    return n.Member(start, c.ends[name], node, c.values[name], c.starts[name], optional)
+
+
+def _read_optional(c: Cursor, node: n.Expr, start: int) -> n.Expr:
+    """`object?.name`, `object?.[index]`."""
+    after = c.kinds[c.at + 1]
+    if after == "[":
+        c.at += 1
+        return _read_index(c, node, start, True)
+    if after == "(":
+        c.unexpected("a member name or `[` after `?.`", "only members and items are reached so; compare with `null`")
+    return _read_member(c, node, start, True)
+
+
+def _read_call(c: Cursor, node: n.Expr, start: int) -> n.Call:
+    """Arguments, of which the last may have names."""
+    arguments: list[n.Expr] = []
+    named: list[n.Argument] = []
+    for each in c.listed(")", _read_argument):
+        if isinstance(each, n.Argument):
+            named.append(each)
+            continue
+        if named:
+            hint = "first come those without names, in their order"
+            c.report_span("V0150", "an argument without a name follows one that has one", each.start, each.end, hint)
+        arguments.append(each)
+    return n.Call(start, c.ends[c.at - 1], node, arguments, named)
+
+
+def _read_argument(c: Cursor) -> n.Expr | n.Argument:
+    at = c.at
+    if c.kinds[at + 1] != ":" or c.kinds[at] not in WORDS:
+        if c.kinds[at] == "...":
+            hint = "a function takes so many arguments as it has parameters; give it an array"
+            c.report("V0151", "`...` puts the items of one array into another, not into a call", at, hint)
+            c.at += 1
+        return read_expression(c)
+    c.at = at + 2
+    value = read_expression(c)
+    return n.Argument(c.starts[at], c.ends[c.at - 1], c.values[at], value)
+
+
+def _read_index(c: Cursor, node: n.Expr, start: int, optional: bool = False) -> n.Expr:
     opener, depth, nested = c.at, c.depth, c.nested
     if depth >= MAX_DEPTH:
         c.too_deep(opener)
@@ -130,9 +189,9 @@ def _read_index(c: Cursor, node: n.Expr, start: int) -> n.Expr:
     c.depth, c.nested = depth, nested
     end = c.ends[c.at - 1]
     if len(parts) == 1:
-        return n.Index(start, end, node, cast(n.Expr, parts[0]))
+        return n.Index(start, end, node, cast(n.Expr, parts[0]), optional)
     first, last, step = (*parts, None)[:3]
-    return n.Slice(start, end, node, first, last, step)
+    return n.Slice(start, end, node, first, last, step, optional)
 
 
 def _read_index_parts(c: Cursor) -> list[n.Expr | None]:
@@ -153,12 +212,16 @@ def _read_special(c: Cursor, left: n.Expr, start: int, power: int) -> n.Expr:
     if power == _POWER:
         right = _read_deeper(c, at, _UNARY)
         return n.Binary(start, c.ends[c.at - 1], kind, left, right, c.starts[at])
+    if kind == "is":
+        return _read_is(c, left, start, at)
+    if kind == "not":
+        return _read_not_in(c, left, start, at)
     right = read_expression(c, power + 1)
     if power == _RANGE:
         node = n.Range(start, c.ends[c.at - 1], left, right)
     else:
         node = n.Binary(start, c.ends[c.at - 1], kind, left, right, c.starts[at])
-    if _POWERS.get(c.kinds[c.at]) == power and (c.nested or c.at not in c.fresh):
+    if _follows(c, power):
         return _read_chain(c, node, right, start, power)
     return node
 
@@ -180,22 +243,41 @@ def _read_chain(c: Cursor, node: n.Expr, middle: n.Expr, start: int, power: int)
 
 
 def _read_choice(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
-    """`c ? a : b`, which is not of this language."""
+    """`c ? a : b`. What follows either sign is a whole expression, so the last of several belongs to the nearest."""
     if c.kinds[at] == "=>":
         return read_arrow(c, left, start, at)
-    if c.kinds[c.at] == "." and c.ends[at] == c.starts[c.at]:
-        c.report("V0109", "there is no `?.` here", at, "compare with `null`, or use `??`")
-        return _read_postfix(c, left, start)
-    c.report("V0109", "there is no `? :` here", at, "use `if` and `else`, with a variable declared before")
-    if c.depth >= MAX_DEPTH:
-        c.too_deep(at)
-    c.depth += 1
-    read_expression(c, 1)
-    if c.kinds[c.at] == ":":
+    then = _read_deeper(c, at, 0)
+    if c.kinds[c.at] != ":":
+        c.unexpected("`:` and the other value", "write `condition ? a : b`")
+    colon = c.at
+    c.at += 1
+    otherwise = _read_deeper(c, colon, 0)
+    return n.Conditional(start, c.ends[c.at - 1], left, then, otherwise, c.starts[at], c.starts[colon])
+
+
+def _read_is(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
+    """`x is text`; the word is taken already."""
+    negated = c.kinds[c.at] == "not"
+    if negated:
+        c.report("V0109", "there is no `is not` here", c.at, "write `not x is …`")
         c.at += 1
-        read_expression(c)
-    c.depth -= 1
-    return n.BadExpr(start, c.ends[c.at - 1])
+    tested = read_type(c)
+    node = n.Is(start, c.ends[c.at - 1], left, tested, c.starts[at])
+    if _follows(c, _COMPARISON):
+        return _read_chain(c, node, left, start, _COMPARISON)
+    return n.Unary(start, node.end, "not", node) if negated else node
+
+
+def _read_not_in(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
+    """`x not in xs`, as it is written elsewhere; the `not` is taken already."""
+    if c.kinds[c.at] != "in":
+        c.at = at
+        c.unexpected("an operator")
+    c.report("V0109", "there is no `not in` here", at, "write `not x in xs`")
+    c.at += 1
+    right = read_expression(c, _COMPARISON + 1)
+    found = n.Binary(start, c.ends[c.at - 1], "in", left, right, c.starts[at])
+    return n.Unary(start, found.end, "not", found)
 
 
 def begins_with_object(c: Cursor) -> bool:
@@ -280,8 +362,19 @@ def _read_parenthesis(c: Cursor) -> n.Expr:
 
 def _read_array(c: Cursor) -> n.Expr:
     start = c.starts[c.at]
-    items = c.listed("]", read_expression)
+    items = c.listed("]", _read_item)
     return n.ArrayLit(start, c.ends[c.at - 1], items)
+
+
+def _read_item(c: Cursor) -> n.Expr | n.Spread:
+    return _read_spread(c) if c.kinds[c.at] == "..." else read_expression(c)
+
+
+def _read_spread(c: Cursor) -> n.Spread:
+    at = c.at
+    c.at = at + 1
+    value = read_expression(c)
+    return n.Spread(c.starts[at], c.ends[c.at - 1], value)
 
 
 def read_object(c: Cursor) -> n.ObjectLit:
@@ -291,9 +384,11 @@ def read_object(c: Cursor) -> n.ObjectLit:
     return n.ObjectLit(start, c.ends[c.at - 1], entries)
 
 
-def _read_entry(c: Cursor) -> n.Entry:
+def _read_entry(c: Cursor) -> n.Entry | n.Spread:
     at = c.at
     kind = c.kinds[at]
+    if kind == "...":
+        return _read_spread(c)
     start, key = c.starts[at], c.values[at]
     if kind == "text":
         c.at = at + 1
@@ -405,10 +500,10 @@ def _read_async_for(c: Cursor) -> n.Expr:
     start = c.starts[c.at - 1]
     c.at += 1
     name = c.name("the name of each item")
-    c.expect("in", "`in` and what to go through")
+    word = c.expect("in", "`in` and what to go through")
     iterable = _read_deeper(c, name, 0)
     body = read_loop_body(c)
-    return n.AsyncFor(start, body.end, c.values[name], iterable, body, c.starts[name])
+    return n.AsyncFor(start, body.end, c.values[name], iterable, body, c.starts[name], c.starts[word])
 
 
 def _no_operand(c: Cursor) -> n.Expr:

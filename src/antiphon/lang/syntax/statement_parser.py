@@ -17,12 +17,14 @@ from antiphon.lang.syntax.declaration_parser import (
     read_import,
     read_input,
     read_model,
+    read_pattern,
     read_returns,
     read_type_declaration,
     read_value,
     read_variable,
 )
 from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
+from antiphon.lang.syntax.match_parser import begins_match, read_match_statement
 from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
 
@@ -213,13 +215,20 @@ def _read_one_if(c: Cursor) -> n.If:
 def _read_for(c: Cursor) -> n.Statement:
     start = c.starts[c.at]
     c.at += 1
-    name = c.name("the name of each item", "write `for item in items { … }`")
-    value = _read_for_value(c) if c.kinds[c.at] == "," else None
-    c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
+    pattern = value = None
+    name, name_start = "", c.starts[c.at]
+    if c.kinds[c.at] in ("{", "["):
+        pattern = read_pattern(c)
+    else:
+        at = c.name("the name of each item", "write `for item in items { … }`")
+        name, name_start = c.values[at], c.starts[at]
+        value = _read_for_value(c) if c.kinds[c.at] == "," else None
+    word = c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
     iterable = _read_condition(c)
     body = read_loop_body(c)
     mode = _read_loop_mode(c)
-    return n.For(start, c.ends[c.at - 1], c.values[name], iterable, body, mode, c.starts[name], value)
+    end = c.ends[c.at - 1]
+    return n.For(start, end, name, iterable, body, mode, name_start, value, pattern, c.starts[word])
 
 
 def _read_for_value(c: Cursor) -> n.ForValue:
@@ -277,7 +286,7 @@ def _read_continue(c: Cursor) -> n.Statement:
 def _read_return(c: Cursor) -> n.Statement:
     at = c.at
     c.at = at + 1
-    if at + 1 in c.fresh or c.kinds[at + 1] in (";", "}"):
+    if at + 1 in c.fresh or c.kinds[at + 1] in (";", "}", ","):
         return n.Return(c.starts[at], c.ends[at])
     value = read_expression(c)
     return n.Return(c.starts[at], c.ends[c.at - 1], value)
@@ -300,14 +309,20 @@ def _read_yield(c: Cursor) -> n.Statement:
 def _read_try(c: Cursor) -> n.Statement:
     start = c.starts[c.at]
     c.at += 1
-    body = read_loop_body(c)
-    c.expect("catch", "`catch` and a block", "write `try { … } catch error { … }`")
-    name, name_start = None, 0
-    if c.kinds[c.at] != "{":
-        at = c.name("a name for the error", "write `catch error { … }`")
-        name, name_start = c.values[at], c.starts[at]
-    handler = read_loop_body(c)
-    return n.Try(start, handler.end, body, name, handler, name_start)
+    node = n.Try(start, start, read_loop_body(c), None, None)
+    if c.kinds[c.at] not in ("catch", "finally"):
+        c.unexpected("`catch` and a block", "write `try { … } catch error { … }`")
+    if c.kinds[c.at] == "catch":
+        c.at += 1
+        if c.kinds[c.at] != "{":
+            at = c.name("a name for the error", "write `catch error { … }`")
+            node.name, node.name_start = c.values[at], c.starts[at]
+        node.handler = read_loop_body(c)
+    if c.kinds[c.at] == "finally":
+        c.at += 1
+        node.last = read_loop_body(c)
+    node.end = c.ends[c.at - 1]
+    return node
 
 
 def _read_test(c: Cursor, start: int) -> n.Statement:
@@ -332,11 +347,19 @@ def _read_stray_statement(c: Cursor) -> n.Statement:
 
 def _read_named(c: Cursor) -> n.Statement:
     """A statement that begins with a name, which may be a word of the language here."""
+    if c.values[c.at] == "match" and begins_match(c, c.at):
+        return _read_match(c)
     if c.values[c.at] in _SOFT_STARTS:
         declared = _read_soft_statement(c, c.values[c.at])
         if declared is not None:
             return declared
     return _read_plain(c)
+
+
+def _read_match(c: Cursor) -> n.Statement:
+    c.at += 1
+    node = read_match_statement(c, read_expression)
+    return node if isinstance(node, n.MatchStatement) else n.ExprStatement(node.start, node.end, node)
 
 
 def _read_plain(c: Cursor) -> n.Statement:
@@ -368,6 +391,7 @@ STARTS.update(
         "{": read_block,
         "else": _lost_part,
         "catch": _lost_part,
+        "finally": _lost_part,
         ")": _read_stray_statement,
         "]": _read_stray_statement,
         "name": _read_named,

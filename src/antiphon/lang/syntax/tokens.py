@@ -10,6 +10,7 @@ from antiphon.lang.syntax.diagnostics import Diagnostic
 RESERVED = frozenset(
     (
         *("let", "const", "if", "else", "for", "in", "while", "break", "continue", "return", "throw", "try", "catch"),
+        *("finally", "is"),
         *("function", "import", "export", "do", "vibe", "ask", "yield", "true", "false", "null", "and", "or", "not"),
     )
 )

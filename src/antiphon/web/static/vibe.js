@@ -1,5 +1,5 @@
 // The colours of programs of ours in fences: the words of `antiphon.lang.highlight`.
-const KEYWORDS = "let const function if else for in while break continue return throw try catch yield do vibe ask import export and or not private async model type tool test input returns from as default local none verbose forget compress py pure";
+const KEYWORDS = "let const function if else for in while break continue return throw try catch finally yield do vibe ask import export and or not is match private async model type tool test input returns from as default local none verbose forget compress py pure";
 
 export default [
   { type: "cmnt", match: /\/\/.*|\/\*[^]*?\*\//g },

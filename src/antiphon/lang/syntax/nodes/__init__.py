@@ -7,7 +7,9 @@ both. What is filled in later is no part of what a tree says. Each node is an `E
 
 from __future__ import annotations
 
+from antiphon.lang.syntax.nodes.choices import Arm, Conditional, Is, Match, MatchStatement
 from antiphon.lang.syntax.nodes.declarations import (
+    ArrayPattern,
     Destructure,
     Function,
     Import,
@@ -18,11 +20,13 @@ from antiphon.lang.syntax.nodes.declarations import (
     Parameter,
     Pattern,
     PatternField,
+    PatternItem,
     Returns,
     Test,
     TypeDecl,
 )
 from antiphon.lang.syntax.nodes.expressions import (
+    Argument,
     ArrayLit,
     Ask,
     AskHuman,
@@ -45,8 +49,11 @@ from antiphon.lang.syntax.nodes.expressions import (
     PyBlock,
     Range,
     Slice,
+    Spread,
     TextLit,
     Unary,
+    is_optional,
+    reached,
     root_symbol,
 )
 from antiphon.lang.syntax.nodes.statements import (
@@ -83,7 +90,10 @@ from antiphon.lang.syntax.nodes.written_types import (
 )
 
 __all__ = [
+    "Argument",
+    "Arm",
     "ArrayLit",
+    "ArrayPattern",
     "ArrayType",
     "Ask",
     "AskHuman",
@@ -96,6 +106,7 @@ __all__ = [
     "BoolLit",
     "Break",
     "Call",
+    "Conditional",
     "Context",
     "Continue",
     "Destructure",
@@ -112,11 +123,14 @@ __all__ = [
     "ImportName",
     "Index",
     "Input",
+    "Is",
     "Lambda",
     "Let",
     "LiteralType",
     "LoopMode",
     "MapType",
+    "Match",
+    "MatchStatement",
     "Member",
     "ModelDecl",
     "Name",
@@ -129,12 +143,14 @@ __all__ = [
     "Part",
     "Pattern",
     "PatternField",
+    "PatternItem",
     "Program",
     "PyBlock",
     "Range",
     "Return",
     "Returns",
     "Slice",
+    "Spread",
     "Statement",
     "Test",
     "TextLit",
@@ -150,10 +166,28 @@ __all__ = [
     "While",
     "Yield",
     "children",
+    "is_optional",
+    "reached",
     "require_all",
     "root_symbol",
     "walk",
 ]
 
 #: Nodes that stand only inside others.
-Part = Program | Hole | Entry | TypeField | Pattern | PatternField | Parameter | ImportName | LoopMode | ForValue
+Part = (
+    Program
+    | Hole
+    | Entry
+    | Spread
+    | Argument
+    | Arm
+    | TypeField
+    | Pattern
+    | PatternField
+    | ArrayPattern
+    | PatternItem
+    | Parameter
+    | ImportName
+    | LoopMode
+    | ForValue
+)

@@ -26,6 +26,8 @@ class PatternField(Node):
     is_private: bool = False
     description: str = ""
     name_start: int = field(default=0, compare=False)
+    #: What it is where no type is written, and the value has one.
+    type: Type | None = field(default=None, compare=False, repr=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
@@ -35,6 +37,22 @@ class Pattern(Node):
 
     fields: list[PatternField]
     type: Type | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class PatternItem(Node):
+    """`name: type` in the pattern of an array; the type may be left out."""
+
+    name: str
+    declared: TypeNode | None = None
+    symbol: Symbol | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ArrayPattern(Node):
+    """`[ items ]` on the left of a declaration: one for each item of the array."""
+
+    items: list[PatternItem]
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -54,10 +72,10 @@ class Let(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Destructure(Node):
-    """`const { name: text } = value`."""
+    """`const { name: text } = value`, `const [a, b] = value`."""
 
     is_const: bool
-    pattern: Pattern
+    pattern: Pattern | ArrayPattern
     value: Expr
     is_private: bool = False
     is_async: bool = False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from antiphon.lang.syntax.nodes.choices import Conditional, Is, Match
 from antiphon.lang.syntax.nodes.tree import Node
 
 if TYPE_CHECKING:
@@ -66,10 +67,17 @@ class Name(Node):
 
 
 @dataclass(slots=True, eq=False, repr=False)
-class ArrayLit(Node):
-    """`[a, b]`."""
+class Spread(Node):
+    """`...value` in an array or an object: all that is in the value."""
 
-    items: list[Expr]
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class ArrayLit(Node):
+    """`[a, ...b]`."""
+
+    items: list[Expr | Spread]
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
@@ -85,9 +93,9 @@ class Entry(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class ObjectLit(Node):
-    """`{ key: value, "any text": value }`."""
+    """`{ key: value, "any text": value, ...other }`."""
 
-    entries: list[Entry]
+    entries: list[Entry | Spread]
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
@@ -102,7 +110,7 @@ class Unary(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Binary(Node):
-    """Two operands; `op` is one of `+ - * / % ** == != < <= > >= and or ??`, `op_start` where it stands."""
+    """Two operands; `op` is one of `+ - * / % ** == != < <= > >= in and or ??`, `op_start` where it stands."""
 
     op: str
     left: Expr
@@ -122,20 +130,22 @@ class Range(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Member(Node):
-    """`object.name`; the name stands at `name_start`."""
+    """`object.name`, or `object?.name`; the name stands at `name_start`."""
 
     object: Expr
     name: str
     name_start: int = field(default=0, compare=False)
+    optional: bool = False
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Index(Node):
-    """`object[index]`."""
+    """`object[index]`, or `object?.[index]`."""
 
     object: Expr
     index: Expr
+    optional: bool = False
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
@@ -147,15 +157,25 @@ class Slice(Node):
     first: Expr | None
     last: Expr | None
     step: Expr | None
+    optional: bool = False
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class Argument(Node):
+    """`name: value` in a call."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class Call(Node):
-    """`callee(arguments)`; the callee is a name, or a member for a method."""
+    """`callee(arguments, name: value)`; the callee is a name, or a member for a method."""
 
     callee: Expr
     arguments: list[Expr]
+    named: list[Argument] = field(default_factory=list[Argument])
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
@@ -207,6 +227,7 @@ class AsyncFor(Node):
     iterable: Expr
     body: Block
     name_start: int = field(default=0, compare=False)
+    in_start: int = field(default=0, compare=False)
     type: Type | None = field(default=None, compare=False, repr=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
@@ -246,9 +267,25 @@ Expr = (
     | AskHuman
     | PyBlock
     | AsyncFor
+    | Conditional
+    | Is
+    | Match
     | Lambda
     | BadExpr
 )
+
+
+def is_optional(step: Node | None) -> bool:
+    """Whether a step of a path, which may be a call of a method, is taken only if what is before it is there."""
+    step = step.callee if isinstance(step, Call) else step
+    return isinstance(step, Member | Index | Slice) and step.optional
+
+
+def reached(step: Node) -> Expr:
+    """What a step of a path goes into."""
+    step = step.callee if isinstance(step, Call) else step
+    assert isinstance(step, Member | Index | Slice)
+    return step.object
 
 
 def root_symbol(node: Node) -> Symbol | None:

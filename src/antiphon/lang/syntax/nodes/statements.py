@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from antiphon.lang.syntax.nodes.choices import MatchStatement
 from antiphon.lang.syntax.nodes.declarations import (
+    ArrayPattern,
     Destructure,
     Function,
     Import,
     Input,
     Let,
     ModelDecl,
+    Pattern,
     Returns,
     Test,
     TypeDecl,
@@ -67,7 +70,8 @@ class ForValue(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class For(Node):
-    """`for name in iterable { … } mode`, `for name, value in map { … }`."""
+    """`for name in iterable { … } mode`, `for name, value in map { … }`; where each item is taken apart there is a
+    `pattern`, and no name."""
 
     name: str
     iterable: Expr
@@ -76,6 +80,8 @@ class For(Node):
     name_start: int = field(default=0, compare=False)
     #: The second name, of the value beside a key.
     value: ForValue | None = None
+    pattern: Pattern | ArrayPattern | None = None
+    in_start: int = field(default=0, compare=False)
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
@@ -121,12 +127,13 @@ class Throw(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class Try(Node):
-    """`try { … } catch name { … }`; the name may be left out."""
+    """`try { … } catch name { … } finally { … }`; the name may be left out, and one of the last two."""
 
     body: Block
     name: str | None
-    handler: Block
+    handler: Block | None
     name_start: int = field(default=0, compare=False)
+    last: Block | None = None
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
@@ -149,6 +156,7 @@ Statement = (
     | Returns
     | Assign
     | If
+    | MatchStatement
     | For
     | While
     | Break

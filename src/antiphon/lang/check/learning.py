@@ -1,0 +1,123 @@
+"""What a condition teaches about the values it looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from antiphon.lang.check.parts import is_never, kept, options, rest, union
+from antiphon.lang.check.types import AI, JSON, NULL, Literal, Object, Type, may_be_null, plain, without_null
+from antiphon.lang.syntax.nodes import ArrayLit, Binary, Expr, Index, Is, Member, Name, NullLit, Slice, Spread, Unary
+
+#: A value, and what is known of it.
+Fact = tuple[Expr, Type]
+_TRUE = Literal(True)
+
+
+def learned(node: Expr, holds: bool, most: int) -> Iterator[Fact]:
+    """What is known of values where a condition holds, or where it does not; `most` of its terms are looked at."""
+    while most > 0:
+        most -= 1
+        match node:
+            case Unary(op="not"):
+                node, holds = node.operand, not holds
+            case Binary(op="and" | "or") if (node.op == "and") == holds:
+                yield from learned(node.right, holds, min(most, 5))
+                node = node.left
+            case Binary(op="==" | "!="):
+                yield from _compared(node, (node.op == "==") == holds)
+                return
+            case Binary(op="in"):
+                yield from _looked_up(node, holds)
+                return
+            case Is():
+                if node.tested.type is not None:
+                    yield from _tested(node.value, node.tested.type, holds)
+                return
+            case _:
+                if holds:
+                    yield from _there(node)
+                if isinstance(node, Member):
+                    yield from _discriminated(node, _TRUE, holds)
+                return
+
+
+def taught(node: Expr, tested: Type, holds: bool) -> Iterator[Fact]:
+    """What is known of a value that is, or is not, of the tested type."""
+    yield from _tested(node, tested, holds)
+
+
+def _compared(node: Binary, equal: bool) -> Iterator[Fact]:
+    for one, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(other, NullLit):
+            if not equal:
+                yield from _there(one)
+        elif isinstance(found := plain(other.type) if other.type is not None else JSON, Literal):
+            if one.type is not None and plain(one.type) != JSON:
+                yield from _tested(one, found, equal)
+        elif equal and not may_be_null(found) and found != JSON:
+            # What equals something that is there is there.
+            yield from _there(one)
+
+
+def _looked_up(node: Binary, holds: bool) -> Iterator[Fact]:
+    """`x in ["low", "mid"]`."""
+    if not isinstance(node.right, ArrayLit) or not node.right.items:
+        return
+    found = [each.type for each in node.right.items if not isinstance(each, Spread) and each.type is not None]
+    literals = [plain(each) for each in found]
+    if len(literals) == len(node.right.items) and all(isinstance(each, Literal) for each in literals):
+        yield from _tested(node.left, union(literals), holds)
+
+
+def _there(node: Expr) -> Iterator[Fact]:
+    """That a value is not null; so is then what `?.` reached it through."""
+    if node.type is not None and may_be_null(node.type):
+        yield node, without_null(node.type)
+    yield from _reached(node)
+
+
+def _reached(node: Expr) -> Iterator[Fact]:
+    while isinstance(node, Member | Index | Slice):
+        if node.optional and node.object.type is not None and may_be_null(node.object.type):
+            yield node.object, without_null(node.object.type)
+        node = node.object
+
+
+def _tested(node: Expr, tested: Type, holds: bool) -> Iterator[Fact]:
+    type_ = node.type
+    if type_ is None:
+        return
+    if type_ == JSON and not isinstance(node, Name):
+        # What is inside json may be the answer of a model, which is read otherwise.
+        return
+    found = kept(type_, tested) if holds else rest(type_, tested)
+    if found != type_:
+        yield node, found
+    if holds and tested != NULL and not may_be_null(tested):
+        yield from _reached(node)
+    if isinstance(node, Member):
+        yield from _discriminated(node, tested, holds)
+
+
+def _discriminated(node: Member, tested: Type, holds: bool) -> Iterator[Fact]:
+    """Of a union of objects, those that have such a field."""
+    whole = node.object.type
+    if whole is None:
+        return
+    parts = options(whole)
+    if len(parts) < 2:
+        return
+    left = [each for each in parts if _may_have(each, node.name, tested, holds)]
+    if len(left) < len(parts):
+        found = union(left)
+        yield node.object, AI(found) if isinstance(whole, AI) else found
+
+
+def _may_have(type_: Type, name: str, tested: Type, holds: bool) -> bool:
+    if not isinstance(type_, Object):
+        # Null has no fields: it is reached by `?.` alone, and gives null then.
+        return not holds
+    field = type_.fields.get(name)
+    if field is None:
+        return not holds
+    return not is_never(kept(field.read, tested) if holds else rest(field.read, tested))

@@ -1,0 +1,129 @@
+"""Taking unions apart: which values of a type are of another one, and which are not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from antiphon.lang.check.types import (
+    AI,
+    BOOLEAN,
+    JSON,
+    NEVER,
+    Array,
+    Literal,
+    Object,
+    Simple,
+    Type,
+    Union,
+    assignable,
+    base,
+    join,
+    plain,
+)
+
+_BOOLEANS = (Literal(True), Literal(False))
+#: So many literals beside each other are kept apart as a type.
+_MOST_LITERALS = 50
+
+
+def options(type_: Type) -> tuple[Type, ...]:
+    """What a value of the type may be, one by one."""
+    type_ = plain(type_)
+    if type_ == NEVER:
+        return ()
+    return type_.options if isinstance(type_, Union) else (type_,)
+
+
+def union(types: Iterable[Type]) -> Type:
+    """One of these."""
+    found = tuple(dict.fromkeys(each for type_ in types for each in options(type_)))
+    if set(found) >= set(_BOOLEANS):
+        rest = tuple(each for each in found if each not in _BOOLEANS)
+        found = (BOOLEAN, *rest)
+    return Union(found) if len(found) > 1 else found[0] if found else NEVER
+
+
+def kept(type_: Type, tested: Type) -> Type:
+    """The values of a type that are of the tested one; `NEVER` where none is."""
+    if isinstance(type_, AI):
+        return AI(kept(type_.inner, tested))
+    if type_ == JSON:
+        return tested if _is_scalar(tested) else JSON
+    return union(_common(one, two) for one in options(type_) for two in options(tested))
+
+
+def rest(type_: Type, tested: Type) -> Type:
+    """The values of a type that are not of the tested one; `NEVER` where all are."""
+    if isinstance(type_, AI):
+        return AI(rest(type_.inner, tested))
+    against = options(tested)
+    parts = options(type_)
+    if BOOLEAN in parts and any(each in _BOOLEANS for each in against):
+        parts = (*(each for each in parts if each != BOOLEAN), *_BOOLEANS)
+    left = [one for one in parts if not any(_same(one, two) or assignable(one, two, certain=True) for two in against)]
+    return plain(type_) if len(left) == len(parts) else union(left)
+
+
+def is_never(type_: Type) -> bool:
+    """Whether there is no such value."""
+    return plain(type_) == NEVER
+
+
+def common_field(type_: Union, name: str) -> Type | None:
+    """The type of a field that each object of a union has."""
+    fields = [each.fields.get(name) if isinstance(each, Object) else None for each in type_.options]
+    return union(each.read for each in fields if each is not None) if all(fields) else None
+
+
+def of_literals(types: Iterable[Type]) -> Type | None:
+    """The literals beside each other, if nothing else is among them."""
+    found = dict.fromkeys(plain(each) for type_ in types for each in options(type_))
+    literals = [each for each in found if isinstance(each, Literal) and not isinstance(each.value, bool)]
+    if not 1 < len(literals) == len(found) <= _MOST_LITERALS or len({base(each) for each in literals}) > 1:
+        return literals[0] if len(literals) == 1 == len(found) else None
+    return Union(tuple(literals), True)
+
+
+def joined(types: list[Type]) -> Type:
+    """One type for what several branches give: an AI result if all are, literals if all are."""
+    given = [each for each in types if not is_never(each)]
+    if not given:
+        return NEVER
+    literal = of_literals(given)
+    found = literal or plain(given[0])
+    for each in given[1:] if literal is None else ():
+        found = join(found, each)
+    return AI(found) if all(isinstance(each, AI) for each in given) else found
+
+
+def _is_scalar(type_: Type) -> bool:
+    """Whether its values cannot be changed: of what can, another name could make something else."""
+    return all(isinstance(base(each), Simple) and each != JSON for each in options(type_))
+
+
+def _common(one: Type, two: Type) -> Type:
+    if assignable(one, two, certain=True):
+        return one
+    return two if _same(one, two) or assignable(two, one, certain=True) or _overlap(one, two) else NEVER
+
+
+def _same(one: Type, two: Type) -> bool:
+    """Whether two literals are equal; 1 and 1.0 are, true and 1 are not."""
+    if not (isinstance(one, Literal) and isinstance(two, Literal)):
+        return False
+    return one.value == two.value and isinstance(one.value, bool) == isinstance(two.value, bool)
+
+
+def _overlap(one: Type, two: Type) -> bool:
+    """Whether a value may be of both types though neither is a part of the other."""
+    if isinstance(one, Array) and isinstance(two, Array):
+        return True
+    if not (isinstance(one, Object) and isinstance(two, Object)):
+        return JSON in (one, two)
+    for name, field in one.fields.items():
+        other = two.fields.get(name)
+        if other is None or (field.optional and other.optional):
+            continue
+        if is_never(kept(field.read, other.read)) and JSON not in (field.type, other.type):
+            return False
+    return True

@@ -1,0 +1,98 @@
+"""Patterns, compiled: taking objects and arrays apart."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import JSON, Array, Literal, Simple, Type, base, plain
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.emit import Place
+from antiphon.lang.compile.state import Compiler
+from antiphon.lang.syntax import nodes as n
+
+
+def taken_apart(
+    c: Compiler, pattern: n.Pattern | n.ArrayPattern, value: ast.expr, given: Type, is_const: bool, place: Place
+) -> list[ast.stmt]:
+    """Assign what a pattern names. Everything is taken out before anything is assigned: failure assigns nothing."""
+    name = c.temporary()
+    if isinstance(pattern, n.ArrayPattern):
+        count = emit.constant(len(pattern.items), place)
+        out = [emit.assign(name, emit.call("_vitems", [value, count], place), place)]
+        bindings = _items(c, pattern, name, given, is_const, out)
+    else:
+        fitted = c.fitted(value, given, pattern.type, place)
+        out = [emit.assign(name, emit.call("_vunwrap", [fitted], place), place)]
+        bindings = _fields(c, pattern, name, is_const, out)
+    return out + [c.bind(symbol, emit.name(held, place), place) for symbol, held in bindings]
+
+
+def _items(
+    c: Compiler, pattern: n.ArrayPattern, name: str, given: Type, is_const: bool, out: list[ast.stmt]
+) -> list[tuple[Symbol, str]]:
+    kind = base(plain(given))
+    item = kind.item if isinstance(kind, Array) else JSON
+    bindings: list[tuple[Symbol, str]] = []
+    for at, each in enumerate(pattern.items):
+        if each.symbol is None:
+            continue
+        place, held = c.place(each), c.temporary()
+        value = emit.item(emit.name(name, place), emit.constant(at, place), place)
+        value = c.fitted(value, item, each.symbol.type, place)
+        out.append(emit.assign(held, kept(value, each.symbol.type, is_const, place), place))
+        bindings.append((each.symbol, held))
+    return bindings
+
+
+def _fields(
+    c: Compiler, pattern: n.Pattern, name: str, is_const: bool, out: list[ast.stmt]
+) -> list[tuple[Symbol, str]]:
+    bindings: list[tuple[Symbol, str]] = []
+    for each in pattern.fields:
+        place = c.place(each)
+        key, held = emit.constant(each.name, place), c.temporary()
+        value = _field_value(c, each, name, key, place)
+        if each.nested is not None:
+            out.append(emit.assign(held, value, place))
+            bindings += _fields(c, each.nested, held, is_const, out)
+        elif each.symbol is not None:
+            out.append(emit.assign(held, kept(value, each.symbol.type, is_const, place), place))
+            bindings.append((each.symbol, held))
+    return bindings
+
+
+def _field_value(c: Compiler, each: n.PatternField, name: str, key: ast.expr, place: Place) -> ast.expr:
+    whole = emit.name(name, place)
+    if each.default is None:
+        return emit.call("_vfield", [whole, key], place)
+    found = c.temporary()
+    read = emit.named(found, emit.call("_voptional", [whole, key], place), place)
+    test = emit.compare(read, ast.IsNot(), emit.constant(None, place), place)
+    wanted = each.symbol.type if each.symbol else None
+    return emit.either(test, emit.name(found, place), c.cast(each.default, wanted), place)
+
+
+def private_fields(pattern: n.Pattern | n.ArrayPattern) -> tuple[str, ...]:
+    """The fields that go to private variables; all of it, where the items of an array do."""
+    if isinstance(pattern, n.Pattern):
+        return tuple(each.name for each in pattern.fields if _is_private(each))
+    return ("",) if any(each.symbol is not None and each.symbol.is_private for each in pattern.items) else ()
+
+
+def _is_private(field: n.PatternField) -> bool:
+    if field.nested is not None:
+        return any(map(_is_private, field.nested.fields))
+    return field.symbol is not None and field.symbol.is_private
+
+
+def kept(value: ast.expr, type_: Type, is_const: bool, place: Place) -> ast.expr:
+    """A value as the variable keeps it: that of a constant cannot be changed."""
+    return emit.call("_vfreeze", [value], place) if is_const and not _is_scalar(type_) else value
+
+
+def _is_scalar(type_: Type) -> bool:
+    kind = base(type_)
+    if isinstance(kind, Literal):
+        return True
+    return isinstance(kind, Simple) and kind.name in ("text", "number", "boolean", "null", "prompt", "model")

@@ -1,0 +1,161 @@
+"""Reading `match value { "low", "mid" => …, is number => …, else => … }`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.block_parser import read_block, read_statement
+from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.type_parser import read_type
+
+#: What a value begins with that cannot follow a name, so that `match` before it is the word.
+_VALUES = frozenset(("name", "text", "quote", "number", "true", "false", "null", "do", "vibe", "ask", "py", "not"))
+#: What an arm begins with.
+_PATTERNS = frozenset(("text", "quote", "number", "-", "true", "false", "null"))
+#: Statements that may stand after `=>` without braces.
+_SHORT = n.ExprStatement | n.Assign | n.Return | n.Throw | n.Break | n.Continue | n.Yield | n.BadStatement
+
+
+def begins_match(c: Cursor, at: int) -> bool:
+    """Whether the name `match` there is the word: a value follows it, and then arms."""
+    after = at + 1
+    if after in c.fresh:
+        return False
+    if c.kinds[after] != "(":
+        return c.kinds[after] in _VALUES
+    # It could be a call of something that is named so, before a block.
+    brace = c.partner(after) + 1
+    first = c.kinds[brace + 1] if brace and c.kinds[brace] == "{" else ""
+    return first in _PATTERNS or first in ("is", "else")
+
+
+def read_match(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n.Match:
+    """A `match` whose arms are values; the word is taken already."""
+    return cast(n.Match, _read(c, read_value, is_statement=False))
+
+
+def read_match_statement(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n.Match | n.MatchStatement:
+    """A `match` that begins a statement: one of values, if every arm is one. The word is taken already."""
+    return _read(c, read_value, is_statement=True)
+
+
+def _read(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> n.Match | n.MatchStatement:
+    start, depth, nested = c.starts[c.at - 1], c.depth, c.nested
+    value = read_value(c)
+    opener = c.at
+    if c.kinds[opener] != "{":
+        c.unexpected("`{` and the arms", 'write `match value { "low" => …, else => … }`')
+    if depth >= MAX_DEPTH:
+        c.too_deep(opener)
+    c.depth, c.nested, c.at = depth + 1, False, opener + 1
+    arms: list[n.Arm] = []
+    try:
+        arms = _read_arms(c, opener, read_value, is_statement)
+    except Unreadable:
+        c.leave(opener)
+    c.depth, c.nested = depth, nested
+    end = c.ends[c.at - 1]
+    if not arms or not any(isinstance(each.body, n.Block) for each in arms):
+        return n.Match(start, end, value, arms, c.starts[opener])
+    for each in arms:
+        if not isinstance(each.body, n.Block):
+            body = each.body
+            one = body if isinstance(body, n.Throw) else n.ExprStatement(body.start, body.end, body)
+            each.body = n.Block(body.start, body.end, [one])
+    return n.MatchStatement(start, end, value, arms, c.starts[opener])
+
+
+def _read_arms(c: Cursor, opener: int, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> list[n.Arm]:
+    arms: list[n.Arm] = []
+    while c.kinds[c.at] != "}":
+        if c.kinds[c.at] == "end":
+            label = Label(c.starts[opener], c.ends[opener], "opened here")
+            c.report("V0107", "expected `}` to close a `match`, found the end of the file", c.at, "add it", (label,))
+            raise Unreadable
+        if len(arms) > MAX_CHAIN:
+            c.too_long(c.at)
+        arms.append(_read_arm(c, read_value, is_statement))
+        if c.kinds[c.at] == ",":
+            c.at += 1
+        elif c.kinds[c.at] != "}" and c.at not in c.fresh:
+            c.unexpected("`,` or the end of the line after an arm")
+    c.at += 1
+    return arms
+
+
+def _read_arm(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> n.Arm:
+    start = c.starts[c.at]
+    patterns: list[n.TypeNode] = []
+    is_else = c.kinds[c.at] == "else" or (c.values[c.at] in ("default", "_") and c.kinds[c.at + 1] == "=>")
+    if is_else:
+        if c.kinds[c.at] != "else":
+            c.report("V0110", f"there is no `{c.values[c.at]}` here", c.at, "write `else => …`")
+        c.at += 1
+    else:
+        patterns = _read_patterns(c)
+    arrow = c.at
+    c.expect("=>", "`=>` and what is done then", 'write `"low" => …`')
+    body = _read_body(c, read_value, is_statement)
+    return n.Arm(start, c.ends[c.at - 1], patterns, body, is_else, c.starts[arrow])
+
+
+def _read_patterns(c: Cursor) -> list[n.TypeNode]:
+    patterns = [_read_pattern(c)]
+    while c.kinds[c.at] == ",":
+        c.at += 1
+        patterns.append(_read_pattern(c))
+    return patterns
+
+
+def _read_pattern(c: Cursor) -> n.TypeNode:
+    kind = c.kinds[c.at]
+    if kind == "is":
+        c.at += 1
+        return _read_tested(c)
+    if kind == "name" and c.values[c.at] == "case":
+        c.report("V0110", "there is no `case` here", c.at, 'write `"low" => …`')
+        c.at += 1
+        kind = c.kinds[c.at]
+    if kind not in _PATTERNS:
+        word = c.values[c.at] if kind == "name" else "T"
+        hint = f"values are written out; a type is `is {word}`, and all others are `else`"
+        c.unexpected('a value such as `"low"`, `is` and a type, or `else`', hint)
+    return read_type(c)
+
+
+def _is_object(c: Cursor, at: int) -> bool:
+    """Whether a brace opens an object; where a value stands, no block can."""
+    first, second = c.kinds[at + 1], c.kinds[at + 2]
+    return first in ("}", "...") or second == ":" or (first == "name" and (second in (",", "}") or at + 2 in c.fresh))
+
+
+def _read_tested(c: Cursor) -> n.TypeNode:
+    """A type; one in parentheses before the arrow of the arm is no function's."""
+    if c.kinds[c.at] != "(" or c.kinds[c.partner(c.at) + 1] != "=>":
+        return read_type(c)
+    c.at += 1
+    tested = read_type(c)
+    c.expect(")")
+    return tested
+
+
+def _read_body(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> n.Expr | n.Throw | n.Block:
+    at = c.at
+    if not is_statement:
+        if c.kinds[at] == "{" and not _is_object(c, at):
+            hint = "for statements, let `match` stand on its own"
+            c.report("V0152", "an arm of a `match` that is a value is one too, and no block", at, hint)
+            read_block(c)
+            return n.BadExpr(c.starts[at], c.ends[c.at - 1])
+        return cast(n.Throw, read_statement(c)) if c.kinds[at] == "throw" else read_value(c)
+    if c.kinds[at] == "{":
+        return read_block(c)
+    statement = read_statement(c)
+    if isinstance(statement, n.ExprStatement):
+        return statement.value
+    if not isinstance(statement, _SHORT):
+        c.report_span("V0152", "this needs braces after `=>`", statement.start, statement.end, "write `=> { … }`")
+    return n.Block(statement.start, statement.end, [statement])
