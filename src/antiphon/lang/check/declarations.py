@@ -60,7 +60,7 @@ def let(c: Checker, node: Let) -> bool:
         if type(value) is Lambda:
             # It may call itself.
             _declare(c, node, declared)
-        (c.fit if node.is_const else c.want)(value, declared, node.name)
+        (c.fit if node.is_const and is_data(declared) else c.want)(value, declared, node.name)
         type_ = AI(plain(declared)) if type(value) is Ask and is_data(declared) else declared
     if not node.is_const and plain(type_) is MODEL:
         hint = f"write `const {node.name} = …`"

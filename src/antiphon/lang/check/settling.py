@@ -18,7 +18,11 @@ def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type, *, json_too:
     """A value that goes into a place of another type, which has it for good; where that is json, it is a copy."""
     if not json_too and plain(wanted) == JSON:
         return
-    if is_mutable(type_) and not agree(type_, wanted) and not _is_copied(node):
+    if isinstance(type_, Callable):
+        if not agree(type_, wanted):
+            message = f"what this function is called with, or gives, would also be of another type: `{shown(wanted)}`"
+            c.report("V0331", message, node, f"declare its parameters so: it is `{shown(type_)}`")
+    elif is_mutable(type_) and not agree(type_, wanted) and not _is_copied(node):
         _report(c, node, type_, wanted)
 
 
