@@ -32,10 +32,9 @@ PROGRAMS = (EXTRACT, NOTES, TRIAGE)
 PATIENCE = 20
 AFTER = """
 Use it yourself:
-    . .venv/bin/activate           where make demo has put it
-    antiphon setup                 whose models to use; without a key, the one you saw
-    antiphon chat                  talk to it
-    antiphon run examples/research.vibe
+    . .venv/bin/activate       where make demo has put it
+    antiphon setup             choose whose models to use
+    antiphon chat              talk to one
 More: docs/start.md, docs/examples.md"""
 
 
@@ -122,7 +121,8 @@ def look_at_the_page(stage: Stage) -> None:
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return
     print(f"Enter opens it now; without it, this ends in {PATIENCE} seconds. ", end="", flush=True)
-    if select.select([sys.stdin], [], [], PATIENCE)[0]:
+    # The end of input makes it readable too, and nobody has pressed anything.
+    if select.select([sys.stdin], [], [], PATIENCE)[0] and sys.stdin.readline():
         subprocess.run(found(("antiphon", "serve", "--open")), cwd=stage.place, env=stage.variables, check=False)
     else:
         print()

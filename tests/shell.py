@@ -153,10 +153,17 @@ def _serve() -> None:
 def _import_all() -> None:
     """What most commands need, once for all of them."""
     for name in (
-        *("rich.console", "rich.markdown", "antiphon.config", "antiphon.lang.run", "antiphon.render"),
-        *("antiphon.session", "antiphon.store", "antiphon.cli.ask", "antiphon.cli.chat", "antiphon.cli.run"),
+        *("rich.console", "rich.markdown", "pydantic.main", "genai_prices.data", "httpx2", "httpcore2", "truststore"),
+        *("anyio._backends._asyncio", "zoneinfo", "antiphon.cli.ask", "antiphon.cli.chat", "antiphon.cli.run"),
+        *("antiphon.config", "antiphon.journal", "antiphon.lang.run", "antiphon.render", "antiphon.session"),
+        *("antiphon.store", "antiphon.talks", "antiphon.tools.builtin", "antiphon.wire.anthropic", "tomllib"),
+        *("antiphon.lang.run.program", "antiphon.lang.run.host", "antiphon.lang.analysis", "antiphon.cli.hosting"),
+        *("antiphon.render.live", "antiphon.render.markdown", "antiphon.cli.trust", "antiphon.runs.found"),
     ):
         import_module(name)
+    # Most of a room is imported when it is first asked for something.
+    for name in ("connect", "Session", "Conversation"):
+        getattr(import_module("antiphon"), name)
 
 
 def _sit_down(job: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from antiphon.lang.check.types import show
 from antiphon.lang.run.inputs import schema_of_type
 from antiphon.lang.run.interactive import Interactive
-from antiphon.lang.run.program import loads
+from antiphon.lang.run.program import Host, loads
 from tests.lang_unit.checking import codes, messages, sound, type_of
 from tests.lang_unit.harness import every_api, ran
 from tests.lang_unit.test_formatter import formatted
@@ -120,14 +120,15 @@ def test_python_gets_data_of_a_run_and_no_functions():
 
 
 def test_a_session_shows_that_a_value_is_a_function():
-    session = Interactive()
-    session.run("const f = (x: number) => x * 2")
+    session = Interactive(Host())
+    session.feed("const f = (x: number) => x * 2")
     assert session.type_of("f") == "(number) => number"
     assert session.variables()[0][:2] == ("f", "(number) => number")
 
 
 def test_functions_with_blocks_stay_on_the_line_of_their_call():
-    text = "const a = xs.map(x=>{ let y = x\nreturn y }).filter((a,b)=>a>b)\nfor k,v in m{ print(k) }\nlet f:(number)=>text=g\n"
+    text = "const a = xs.map(x=>{ let y = x\nreturn y }).filter((a,b)=>a>b)\nfor k,v in m{ print(k) }\n"
+    text += "let f:(number)=>text=g\n"
     assert formatted(text) == (
         "const a = xs.map(x => {\n  let y = x\n  return y\n}).filter((a, b) => a > b)\n"
         "for k, v in m { print(k) }\nlet f: (number) => text = g\n"
@@ -176,8 +177,12 @@ def test_a_map_keeps_its_keys_in_their_order(values: dict[str, int]):
     assert list(run.value["m"].items()) == list(values.items())
 
 
-def test_a_sound_program_with_functions_has_no_type_error_at_run():
-    # `filter` keeps what is known of variables around it.
-    sound(
-        "function f(a: text | null): text[] {\n  if a == null { return [] }\n  return ['x'].filter(t => t != a + '!')\n}\nprint(f(null))"
-    )
+def test_what_is_known_of_variables_is_known_in_a_function_that_is_called_on_the_spot():
+    program = """
+    function others(of: text[], than: text | null): text[] {
+      if than == null { return of }
+      return of.filter(each => each.length > than.length)
+    }
+    print(others(["a"], null))
+    """
+    sound(program)

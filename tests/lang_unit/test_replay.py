@@ -123,6 +123,9 @@ _LINES = (
     "const v{n} = py() {{\n  import random\n  return random.random()\n}}\nprint(v{n})",
     'try {{ print(do "fail {n}") }} catch e {{ print("caught", e.code) }}',
     "try {{\n  const w{n} = py() {{\n  raise KeyError('{n}')\n}}\n  print(w{n})\n}} catch e {{ print(e.message) }}",
+    'print([1, 2].map(i => do "each {n} {{i}}"), [3].sortBy(i => twice(i)))',
+    'const f{n} = (i: number) => {{\n  const told = do "called {n} {{i}}"\n  return told\n}}\n'
+    "print(f{n}(1), [2].map(f{n}))",
     'async let l{n} = do "later {n}"\nprint(do "between {n}")\nprint(l{n})',
     'print(async for i in 1..3 {{ yield do "round {n} {{i}}" }})',
     'async let s{n} = do "shared"\nprint(async for i in 1..3 {{ if i > 1 {{ print(s{n}) }}\n  yield do "w {{i}}" }})',

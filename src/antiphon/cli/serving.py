@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from antiphon import __version__
 from antiphon._json import dumps
-from antiphon.lang.check.types import JSON, Object, plain
+from antiphon.lang.check.types import JSON, Map, Object, plain
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -72,7 +72,7 @@ def _output(program: Program) -> dict[str, Any] | None:
     if returns is None or plain(returns) == JSON:
         return None
     schema = schema_of_type(returns)
-    if isinstance(plain(returns), Object):
+    if isinstance(plain(returns), Object | Map):
         return {"type": "object", **schema}
     shared = {"$defs": schema.pop("$defs")} if "$defs" in schema else {}
     return {"type": "object", "properties": {_VALUE: schema}, "required": [_VALUE], **shared}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.check.state import Checker, Frame, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, NULL, Callable, Type, assignable, may_be_null
+from antiphon.lang.check.types import JSON, NULL, Callable, Type, assignable, has_function, may_be_null
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import (
@@ -99,6 +99,9 @@ def _check_tool(c: Checker, node: Function) -> None:
         hint = 'write `@description "…"` before its `{`, or a comment above it'
         message = f"the tool `{node.name}` has no description: a model would not know what it does"
         c.report("V0412", message, where, hint)
+    if node.returns is not None and node.returns.type is not None and has_function(node.returns.type):
+        message = f"a model cannot be given a `{shown(node.returns.type)}`; what tools return is data"
+        c.report("V0413", message, node.returns, "make it a `function`, which only the program calls")
     for each in node.parameters:
         if each.declared is None:
             hint = f'write `{each.name}: text "what it is"`, or another type'

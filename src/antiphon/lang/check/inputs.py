@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from antiphon.lang.check.state import Checker, shown
-from antiphon.lang.check.types import JSON, Type, assignable, may_be_null
+from antiphon.lang.check.types import JSON, Type, assignable, has_function, may_be_null
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
@@ -143,6 +143,7 @@ def _type(c: Checker, node: Input) -> Type:
     if assignable(type_, JSON):
         return type_
     hint = f"take its name: `input {node.name}: text`, and `model chosen = {{ name: {node.name} }}`"
+    hint = "" if has_function(type_) else hint
     c.report("V0420", f"nobody can give a `{shown(type_)}` from outside; inputs are data", node.declared, hint)
     return JSON
 

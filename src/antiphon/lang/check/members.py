@@ -196,6 +196,9 @@ _PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_
 def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None, wanted: Type | None) -> Type:
     receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
     if (function := field_function(receiver, node.name)) is not None:
+        if may_be_null(narrowed_type(c, node, _field(receiver, node.name))):
+            hint = f"test `{c.text_of(node)} != null` before"
+            c.report("V0311", f"`{node.name}` may be null, and cannot be called", node, hint)
         return call_function(c, call, function, node.name, (node.name_start, node.name_start + len(node.name)))
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
@@ -225,11 +228,17 @@ def _changed_by_call(call: Call, receiver: Type) -> set[str]:
     return {ITEMS, *changed_by_index(call.arguments[0])}
 
 
+def _field(type_: Type, name: str) -> Type:
+    kind = operand(type_)
+    return kind.fields[name].read if isinstance(kind, Object) else JSON
+
+
 def field_function(type_: Type, name: str) -> Callable | None:
-    """The function that a field of an object holds; such a field goes before a method of its name."""
+    """The function that a field of an object holds, if any; such a field goes before a method of its name."""
     kind = operand(type_)
     field = kind.fields.get(name) if isinstance(kind, Object) else None
-    return field.type if field is not None and isinstance(field.type, Callable) and not field.optional else None
+    function = without_null(field.type) if field is not None else None
+    return function if isinstance(function, Callable) else None
 
 
 def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type, wanted: Type | None) -> Type:
