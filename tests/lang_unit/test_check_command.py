@@ -101,7 +101,7 @@ def test_a_code_is_explained():
 
 
 def test_a_code_that_is_none_is_not_explained():
-    ran = antiphon("explain", "V0931")
+    ran = antiphon("explain", "V0939")
     assert ran.code == 2
     assert "did you mean V09" in ran.err
     assert "\x1b" not in antiphon("explain", "\x1b[31m").err

@@ -32,7 +32,7 @@ TOOL = "// Looks.\ntool look(a: text): text { return a }\n"
     "text",
     [
         # Operators and conditions
-        "let n: number | null = null\nprint(n + 1, n < 2)",
+        "let n: number | null = null\nprint((n ?? 0) + 1, n == 2)",
         "let t: text | null = null\nif t { print(t.upper()) }\nif not t { print(1) }",
         "const r = do 'x'\nif r { print(r) }\nif r == '4' and r.ok { print(r + 1, r > 3) }",
         "print(null == 1, 'a' == null)",

@@ -26,6 +26,7 @@ from antiphon.lang.check import (
     statements,
 )
 from antiphon.lang.check.scopes import NO_END, Scope
+from antiphon.lang.check.settling import settle
 from antiphon.lang.check.state import EXPRESSIONS, STATEMENTS, Checker
 from antiphon.lang.check.symbols import Exports
 from antiphon.lang.syntax import nodes
@@ -59,6 +60,7 @@ def check(
     module.begin(program.statements, program.start, NO_END if in_repl else program.end)
     c = Checker(source, module, imports, untrusted, in_repl)
     inputs.check_end(c, program.statements, c.statements(program.statements))
+    settle(c)
     c.warn_unused_imports()
     if not c.shows_variables:
         c.diagnostics += c.unread

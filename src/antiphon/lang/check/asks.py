@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.iteration import is_private, item_type
+from antiphon.lang.check.iteration import is_private, item_type, note_loop
 from antiphon.lang.check.names import model_name, resolve
-from antiphon.lang.check.narrowing import forget_variables
+from antiphon.lang.check.narrowing import run
+from antiphon.lang.check.null import check_sent, present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import options
 from antiphon.lang.check.python_code import first_error
@@ -40,6 +41,8 @@ def ask(c: Checker, node: Ask, wanted: Type | None) -> Type:
     for each in options(node.wanted) if node.wanted is not None else ():
         if isinstance(each, Object) and each.name:
             _check_names(c, node, each)
+    # The model may call tools of the program.
+    run(c, node)
     return wanted if wanted is not None and has_function(wanted) else AI(node.wanted or JSON)
 
 
@@ -91,15 +94,16 @@ def async_for(c: Checker, node: AsyncFor, wanted: Type | None) -> Type:
         node.name, "loop", item, node.name_start, node.body.start, private=is_private(node.iterable)
     )
     symbol.until, symbol.is_global = node.body.end, False
-    before = c.narrowed
-    c.narrowed = forget_variables(c)
+    note_loop(c, node.iterable, symbol)
+    run(c, node.body)
     c.block(node.body, (symbol,))
-    c.frame, c.narrowed = outer, before
+    c.frame = outer
     return Array(frame.yields or NEVER)
 
 
 def _check_prompt(c: Checker, node: Expr) -> None:
-    type_ = c.expr(node)
+    type_ = present(c, node, c.expr(node))
+    check_sent(c, node)
     kind = operand(type_)
     if kind is not TEXT and kind is not JSON:
         hint = f'put it into a text: `"${{{c.text_of(node)}}}"`' if assignable(type_, JSON) else ""

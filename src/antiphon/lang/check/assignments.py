@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.effects import ITEMS, changed_by_index
+from antiphon.lang.check.fields import check_keyed_slot
 from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
-from antiphon.lang.check.narrowing import assigned
+from antiphon.lang.check.narrowing import assigned, changed, learn, narrowed_type
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.parts import common_field
+from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Object, Type, Union, assignable, plain
+from antiphon.lang.check.types import (
+    AI,
+    AI_NAMES,
+    JSON,
+    TEXT,
+    Array,
+    Object,
+    Type,
+    Union,
+    assignable,
+    may_be_null,
+    plain,
+    without_null,
+)
 from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
 
@@ -44,6 +61,8 @@ def _assign_name(c: Checker, node: Assign, target: Name) -> None:
         c.warn("V0706", f"`{target.name}` is assigned to itself", node)
     _note_assignment(c, symbol)
     assigned(c, symbol, _check_value(c, node, wanted, target.name))
+    if node.op == "=":
+        check_taken(c, node.value, symbol)
 
 
 def _note_assignment(c: Checker, symbol: Symbol) -> None:
@@ -56,7 +75,14 @@ def _note_assignment(c: Checker, symbol: Symbol) -> None:
 def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
     if node.op == "=":
         return c.want(node.value, wanted, name)
-    result = combine(c, node.op[:-1], wanted, c.expr(node.value), (node.start, node.end))
+    target = node.target
+    held = narrowed_type(c, target, wanted) if c.narrowed else wanted
+    target.type = held = present(c, target, held)
+    if node.op == "+=" and isinstance(kind := operand(held), Array):
+        c.want(node.value, kind, name)
+        return held
+    value = present(c, node.value, c.expr(node.value))
+    result = combine(c, node.op[:-1], held, value, (node.start, node.end))
     if not assignable(result, wanted):
         c.mismatch(node, result, wanted, name)
     return result
@@ -93,20 +119,34 @@ def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
         and node.value == target
     ):
         c.warn("V0706", "this is assigned to itself", node)
-    _check_value(c, node, wanted, target.name if isinstance(target, Member) else "")
-    if root is not None:
-        assigned(c, root)
+    found = _check_value(c, node, wanted, target.name if isinstance(target, Member) else "")
+    changed(c, _changed(target))
+    if may_be_null(wanted) and not may_be_null(found):
+        learn(c, target, without_null(wanted))
+
+
+def _changed(target: Member | Index) -> set[str]:
+    """The members whose values an assignment changes, whoever has the object."""
+    if isinstance(target, Member):
+        return {target.name}
+    owner = target.object.type
+    return {ITEMS} if owner is not None and isinstance(operand(owner), Array) else changed_by_index(target.index)
 
 
 def _slot(c: Checker, target: Member | Index, owner: Type) -> Type:
     """What may be put into a member or index."""
+    if isinstance(target, Member):
+        owner = present(c, target.object, owner)
     kind = operand(owner)
     if isinstance(target, Index):
         if kind is TEXT:
             c.expr(target.index)
             c.report("V0403", "text cannot be changed in place", target, "make a new one: `replace`, slices and `+`")
             return JSON
-        return item_slot(c, target, owner)
+        wanted = item_slot(c, target, owner)
+        if isinstance(kind := operand(owner), Object):
+            check_keyed_slot(c, target, kind)
+        return wanted
     where = target.name_start, target.name_start + len(target.name)
     if isinstance(owner, AI) and target.name in AI_NAMES:
         c.report("V0403", f"`{target.name}` of an AI result cannot be assigned", where)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from itertools import islice
 
 from antiphon.lang.check.methods import BUILTINS
+from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
-from antiphon.lang.check.narrowing import narrowed_type
+from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
+from antiphon.lang.check.settling import check_arguments_shared
 from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Callable, Type, may_be_null, plain, without_null
 from antiphon.lang.syntax.nodes import Call, Name
 
@@ -20,7 +23,13 @@ def call_name(c: Checker, node: Call, callee: Name) -> Type:
     if type(type_) is Callable and symbol is not None:
         if symbol.kind == "builtin" and not c.in_test and symbol.name in BUILTINS and BUILTINS[symbol.name].in_tests:
             c.report("V0208", f"`{symbol.name}` is only for tests", callee, 'use it in `test "…" { … }`')
-        return call_function(c, node, type_, callee.name, (callee.start, callee.end))
+        if symbol.kind not in ("function", "tool", "builtin", "import"):
+            found = call_function(c, node, type_, callee.name, (callee.start, callee.end))
+        else:
+            found = _call_declared(c, node, type_, symbol, callee)
+        called(c, symbol)
+        return found
+    called_unknown(c)
     check_freely(c, node)
     if symbol is not None and symbol.kind == "type":
         message = f"`{callee.name}` is a type, and cannot be called"
@@ -35,11 +44,24 @@ def call_name(c: Checker, node: Call, callee: Name) -> Type:
 
 
 def call_function(c: Checker, node: Call, type_: Callable, name: str, where: tuple[int, int]) -> Type:
-    """A call of a function: what it gives."""
+    """A call of a function that is a value: what it gives."""
     if type_.unchecked:
         check_freely(c, node)
     else:
         check_arguments(c, node, name, where, type_.parameters, type_.required, type_)
+    called_unknown(c)
+    return type_.returns
+
+
+def _call_declared(c: Checker, node: Call, type_: Callable, symbol: Symbol, callee: Name) -> Type:
+    if type_.unchecked:
+        check_freely(c, node)
+    else:
+        where = callee.start, callee.end
+        check_arguments(c, node, callee.name, where, type_.parameters, type_.required, type_, is_declared=True)
+        check_arguments_shared(c, node, symbol, type_.parameters)
+    if symbol.kind == "builtin" and symbol.name == "len" and node.arguments:
+        check_length(c, node.arguments[0])
     return type_.returns
 
 
@@ -51,8 +73,10 @@ def check_arguments(
     types: tuple[Type, ...],
     required: int,
     callable_: Callable | None = None,
+    *,
+    is_declared: bool = False,
 ) -> None:
-    """Check the number of arguments and the type of each."""
+    """Check the number of arguments and the type of each. What a declared function does with them is known later."""
     given = node.arguments
     variadic = callable_ is not None and callable_.variadic
     if node.named:
@@ -61,11 +85,12 @@ def check_arguments(
         message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
     names = callable_.names if callable_ is not None else ()
+    take = c.fit if is_declared else c.want
     for i, argument in enumerate(given):
         if i < len(types):
-            c.want(argument, types[i], names[i] if i < len(names) else name)
+            take(argument, types[i], names[i] if i < len(names) else name)
         elif variadic:
-            c.want(argument, types[-1], name)
+            take(argument, types[-1], name)
         else:
             c.expr(argument)
 

@@ -8,6 +8,7 @@ from antiphon.lang.check.functions import declare_function
 from antiphon.lang.check.iteration import literal_items
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.patterns import taken_apart
+from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import HOISTED, Checker, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain, widen
@@ -59,7 +60,7 @@ def let(c: Checker, node: Let) -> bool:
         if type(value) is Lambda:
             # It may call itself.
             _declare(c, node, declared)
-        c.want(value, declared, node.name)
+        (c.fit if node.is_const and is_data(declared) else c.want)(value, declared, node.name)
         type_ = AI(plain(declared)) if type(value) is Ask and is_data(declared) else declared
     if not node.is_const and plain(type_) is MODEL:
         hint = f"write `const {node.name} = …`"
@@ -71,6 +72,8 @@ def let(c: Checker, node: Let) -> bool:
     symbol.items = literal_items(value) if node.is_const and declared is None else None
     if node.exported:
         _export_constant(c, node, symbol)
+    if value is not None and not node.is_const:
+        check_taken(c, value, symbol)
     if value is not None and declared is not None and may_be_null(declared) and value.type is not None:
         assigned(c, symbol, value.type)
     return False

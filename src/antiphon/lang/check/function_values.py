@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.narrowing import forget_variables
+from antiphon.lang.check.iteration import note_loop
+from antiphon.lang.check.narrowing import lasting, run
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.state import Checker, Frame, shown
 from antiphon.lang.check.symbols import Symbol
@@ -20,7 +21,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.nodes import Assign, Block, Call, Expr, Lambda, Member, Parameter, walk
+from antiphon.lang.syntax.nodes import Block, Expr, Lambda, Parameter
 
 
 def lambda_(c: Checker, node: Lambda, wanted: Type | None) -> Type:
@@ -43,15 +44,23 @@ def check_lambda(
     *,
     now: bool = False,
     private: bool = False,
+    items: Expr | None = None,
+    first_item: int = 0,
 ) -> Callable:
     """The type of a function without a name, whose parameters are of these types unless it says so itself.
 
-    `now` says that it is called on the spot and not kept; `private`, that what it is called with is nobody's business.
+    `now` says that it is called on the spot and not kept; `private`, that what it is called with is nobody's business;
+    `items`, of what its arguments are parts, from the `first_item` on.
     """
     outer, scope, before = c.frame, c.scope, c.narrowed
-    c.narrowed = before if now and _changes_nothing(node) else forget_variables(c)
+    if now:
+        run(c, node)
+    c.narrowed = dict(before) if now else lasting(c)
     c.frame = Frame(node, outer, returns)
     symbols = _symbols(c, node, parameters, private)
+    if items is not None:
+        for each in symbols[first_item:]:
+            note_loop(c, items, each)
     if isinstance(node.body, Block):
         ends = c.block(node.body, {each.name: each for each in symbols}.values())
     else:
@@ -117,11 +126,3 @@ def _check_value(c: Checker, body: Expr, symbols: list[Symbol]) -> bool:
     else:
         c.want(body, c.frame.returns, "")
     return True
-
-
-def _changes_nothing(node: Lambda) -> bool:
-    """Whether nothing in a function could change a variable around it: no assignment, no call but of methods."""
-    return not any(
-        isinstance(each, Assign) or (isinstance(each, Call) and not isinstance(each.callee, Member))
-        for each in walk(node.body)
-    )

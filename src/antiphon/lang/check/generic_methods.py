@@ -6,6 +6,7 @@ from antiphon.lang.check.calls import expected_arguments
 from antiphon.lang.check.function_values import check_lambda, wrong_arity
 from antiphon.lang.check.iteration import is_private
 from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, written_type
+from antiphon.lang.check.narrowing import called, called_unknown
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.state import Checker, function_hint, general, shown
 from antiphon.lang.check.types import (
@@ -21,7 +22,7 @@ from antiphon.lang.check.types import (
     plain,
     widen,
 )
-from antiphon.lang.syntax.nodes import Call, Expr, Lambda, Member
+from antiphon.lang.syntax.nodes import Call, Expr, Function, Lambda, Member, Name
 
 #: Methods that take a function.
 WITH_FUNCTION = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
@@ -109,6 +110,20 @@ def _check_function(c: Checker, argument: Expr, node: Member, type_: Callable, k
         c.report("V0302", "what may be null has no order", argument, "give a value for that case: `… ?? 0`")
 
 
+def _first_item(name: str) -> int:
+    """Which of its arguments is the first that is an item: `reduce` has what came of the others before it."""
+    return int(name == "reduce")
+
+
+def _note_function(c: Checker, argument: Expr, node: Member) -> None:
+    """A function that is there already gets the items."""
+    if isinstance(argument, Name) and argument.symbol is not None and isinstance(argument.symbol.node, Function):
+        called(c, argument.symbol)
+        c.handed.append((node.object, argument.symbol, _first_item(node.name), None))
+        return
+    called_unknown(c)
+
+
 def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...], wanted: Type | None) -> Type | None:
     """What the function gives that is an argument; nothing if there is something wrong with it."""
     places = (*parameters, NUMBER) if node.name in WITH_POSITION else parameters
@@ -116,13 +131,23 @@ def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...
         count = len(argument.parameters)
         if count not in (len(parameters), len(places)):
             wrong_arity(c, argument, len(parameters))
-        found = check_lambda(c, argument, places[:count], wanted, now=True, private=is_private(node.object))
+        found = check_lambda(
+            c,
+            argument,
+            places[:count],
+            wanted,
+            now=True,
+            private=is_private(node.object),
+            items=node.object,
+            first_item=_first_item(node.name),
+        )
         argument.type = found
         goal = Callable(places[:count], count, found.returns)
         if count in (len(parameters), len(places)) and not assignable(found, goal):
             c.mismatch(argument, found, goal, node.name)
         return found.returns if count in (len(parameters), len(places)) else None
     found = c.expr(argument)
+    _note_function(c, argument, node)
     if isinstance(found, Callable):
         called = places if found.required == len(places) else parameters
         goal = Callable(called, len(called), wanted or (JSON if found.unchecked else found.returns))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import of_literals
+from antiphon.lang.check.sharing import constant_of, is_mutable
 from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type
+from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import ArrayLit, Expr, Name, Spread, root_symbol
 
 
 def item_type(c: Checker, node: Expr, type_: Type) -> Type:
     """The type of what a loop variable holds, one after the other."""
+    type_ = present(c, node, type_)
     kind = operand(type_)
     if isinstance(kind, Array):
         return _literals(node) or kind.item
@@ -20,6 +25,7 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
         c.report("V0305", message, node, f"write `{text}.value` or `{text}.toolCalls`")
         return JSON
     if kind is NUMBER or kind is JSON:
+        check_whole(c, node, "the number of rounds")
         return kind
     c.report("V0305", f"a `for` loop cannot go through `{general(kind)}`", node, _hint(c, node, kind))
     return JSON
@@ -43,7 +49,7 @@ def literal_items(node: Expr | None) -> Type | None:
 
 def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
     """The type of the values that `for key, value in …` goes through; the keys are text."""
-    kind = operand(type_)
+    kind = operand(present(c, node, type_))
     if isinstance(kind, Map):
         return kind.value
     if isinstance(kind, Object) or kind is JSON:
@@ -66,6 +72,13 @@ def _hint(c: Checker, node: Expr, kind: Type) -> str:
     if isinstance(kind, Map):
         return f"write `for key, value in {text}`, or go through `{text}.keys()` or `{text}.values()`"
     return "arrays, ranges `a..b` and numbers can be gone through"
+
+
+def note_loop(c: Checker, node: Expr, symbol: Symbol) -> None:
+    """Take note that the variable of a loop holds parts of what it goes through."""
+    if is_mutable(symbol.type) and (constant := constant_of(node)) is not None:
+        symbol.source = constant
+        c.looped.append((node, symbol))
 
 
 def is_private(node: Expr) -> bool:

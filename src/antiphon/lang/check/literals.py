@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from antiphon.lang.check.names import check_hole, tool_value
+from antiphon.lang.check.null import check_sent
 from antiphon.lang.check.spreading import check_items, check_values, spread_fields, spread_items
 from antiphon.lang.check.state import Checker, fields_of, shown
 from antiphon.lang.check.types import (
     JSON,
     NEVER,
     NULL,
+    PROMPT,
     TEXT,
     Array,
     Callable,
@@ -78,7 +80,7 @@ def _warn_of_braces(c: Checker, node: TextLit) -> None:
             c.warn("V0707", said, (found.start(), found.end()), f"write `${found[0]}`, or `\\{found[0]}` for the text")
 
 
-def text(c: Checker, node: TextLit, _: Type | None) -> Type:
+def text(c: Checker, node: TextLit, wanted: Type | None) -> Type:
     """A string; one with holes is any text."""
     parts = node.parts
     if not parts:
@@ -92,6 +94,8 @@ def text(c: Checker, node: TextLit, _: Type | None) -> Type:
     for part in parts:
         if isinstance(part, Hole):
             check_hole(c, part)
+    if wanted is PROMPT:
+        check_sent(c, node)
     return TEXT
 
 

@@ -6,9 +6,13 @@ from itertools import chain
 from typing import Any
 
 from antiphon.lang.check.calls import call_function, call_name, check_arguments, check_freely, refuse_names
+from antiphon.lang.check.effects import ITEMS, changed_by_index
+from antiphon.lang.check.fields import keyed_type, method_type
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, generic_method, is_generic
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
-from antiphon.lang.check.narrowing import narrowed_type
+from antiphon.lang.check.misuse import check_method
+from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import common_field
 from antiphon.lang.check.state import Checker, fields_of, general, shown
@@ -18,6 +22,7 @@ from antiphon.lang.check.types import (
     AI_MEMBERS,
     AI_NAMES,
     JSON,
+    NEVER,
     NULL,
     NUMBER,
     TEXT,
@@ -27,14 +32,13 @@ from antiphon.lang.check.types import (
     Object,
     Type,
     Union,
-    assignable,
-    join,
     may_be_null,
     nullable,
     plain,
     without_null,
 )
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice, TextLit
+from antiphon.lang.check.whole import check_whole
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
@@ -42,8 +46,6 @@ _METHOD = Callable((), 0, JSON, unchecked=True)
 _MUTATING = frozenset(
     n for table in (ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS) for n, m in table.items() if m.mutates
 )
-#: Of objects with more fields it is not worked out what they have in common.
-_FEW_FIELDS = 12
 
 
 def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None) -> Type:
@@ -95,6 +97,7 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
+    type_ = present(c, node.object, type_, node.name)
     kind = operand(type_)
     if kind is JSON:
         return JSON
@@ -110,21 +113,23 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
 
 
 def index_type(c: Checker, node: Index, type_: Type) -> Type:
-    """The type of an item of a value, less what the conditions around it rule out."""
-    item = item_slot(c, node, type_)
-    return narrowed_type(c, node, item) if c.narrowed else item
+    """The type of an item of a value."""
+    found = item_slot(c, node, type_)
+    return narrowed_type(c, node, found) if c.narrowed else found
 
 
 def item_slot(c: Checker, node: Index, type_: Type) -> Type:
-    """The type of what may be an item of a value."""
+    """What an item of a value may be, whatever is known of it."""
+    type_ = present(c, node.object, type_)
     kind = operand(type_)
-    index = c.expr(node.index)
+    index = present(c, node.index, c.expr(node.index))
     if kind is JSON:
         return JSON
     wanted = operand(index)
     if isinstance(kind, Array) or kind is TEXT:
         if wanted is not NUMBER and wanted is not JSON:
             c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index)
+        check_whole(c, node.index, "an index")
         return kind.item if isinstance(kind, Array) else TEXT
     if isinstance(kind, Map):
         if wanted is not TEXT and wanted is not JSON:
@@ -135,19 +140,21 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
     if isinstance(kind, Object):
         if wanted is not TEXT and wanted is not JSON:
             c.report("V0309", f"an object is indexed by text, found `{shown(wanted)}`", node.index)
-        return _field_type(node, kind)
+        return keyed_type(c, node, kind)
     c.report("V0309", f"`{general(type_)}` has no items", node.object, "arrays, text, objects and json can be indexed")
     return JSON
 
 
 def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
     """A part of an array or a text."""
+    type_ = present(c, node.object, type_)
     for each in (node.first, node.last, node.step):
         if each is None:
             continue
         bound = c.expr(each)
         if operand(bound) not in (NUMBER, JSON) and bound is not NULL:
             c.report("V0309", f"the bounds of a slice are numbers, found `{general(bound)}`", each)
+        check_whole(c, each, "the bound of a slice")
     if isinstance(node.step, NumberLit) and node.step.value == 0:
         c.report("V0309", "the step of a slice cannot be 0", node.step)
     kind = operand(type_)
@@ -177,6 +184,7 @@ def _call_value(c: Checker, node: Call, type_: Type) -> Type:
         return call_function(c, node, type_, "the function", (node.callee.start, node.callee.end))
     check_freely(c, node)
     refuse_names(c, node, "it")
+    called_unknown(c)
     if plain(type_) != JSON:
         c.report("V0311", f"a value of type `{general(type_)}` cannot be called", node.callee)
     return JSON
@@ -186,7 +194,7 @@ _PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_
 
 
 def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None, wanted: Type | None) -> Type:
-    receiver = without_null(plain(type_))
+    receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
     if (function := field_function(receiver, node.name)) is not None:
         if may_be_null(narrowed_type(c, node, _field(receiver, node.name))):
             hint = f"test `{c.text_of(node)} != null` before"
@@ -197,15 +205,27 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
     if node.name in _MUTATING and (method is None or method.mutates) and receiver is not TEXT:
         check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
-        return _known_method(c, call, node, method, operand(receiver), wanted)
+        found = _known_method(c, call, node, method, operand(receiver), wanted)
+        if method.mutates:
+            changed(c, _changed_by_call(call, operand(receiver)))
+        return found
     if operand(receiver) is JSON and node.name in WITH_FUNCTION and is_generic(node.name, call):
         generic_method(c, call, node, Array(JSON), None)
         return JSON
     check_freely(c, call)
     refuse_names(c, call, node.name)
+    if node.name in _MUTATING:
+        changed(c, _changed_by_call(call, JSON))
     if operand(receiver) is not JSON:
         _no_method(c, node, type_, receiver, table or {})
     return JSON
+
+
+def _changed_by_call(call: Call, receiver: Type) -> set[str]:
+    """The members whose values a method changes that changes its object."""
+    if isinstance(receiver, Array) or not call.arguments:
+        return {ITEMS}
+    return {ITEMS, *changed_by_index(call.arguments[0])}
 
 
 def _field(type_: Type, name: str) -> Type:
@@ -222,6 +242,9 @@ def field_function(type_: Type, name: str) -> Callable | None:
 
 
 def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver: Type, wanted: Type | None) -> Type:
+    if isinstance(receiver, Array) and receiver.item is NEVER:
+        # What an empty array could hold is not said.
+        receiver = Array(JSON)
     if isinstance(receiver, Array) and is_generic(node.name, call):
         return generic_method(c, call, node, receiver, wanted)
     types = tuple(signature_type(each, receiver) for each in method.parameters)
@@ -232,11 +255,11 @@ def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver
         c.report("V0341", "`sort` takes no function", call.arguments[0], hint)
         return receiver
     check_arguments(c, call, node.name, where, types, method.required)
-    if node.name == "sum" and isinstance(receiver, Array) and not assignable(receiver.item, NUMBER):
-        c.report("V0302", f"`sum` adds numbers, found `{shown(receiver)}`", where)
+    check_method(c, call, node, receiver)
     if isinstance(receiver, Map) and node.name == "get" and len(call.arguments) == 2:
         return receiver.value
-    return signature_type(method.returns, receiver)
+    known = method_type(c, call, node, receiver) if isinstance(receiver, Object) else None
+    return signature_type(method.returns, receiver) if known is None else known
 
 
 def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dict[str, Method]) -> None:
@@ -309,16 +332,3 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         hint = fields_of(kind)
     what = "field" if isinstance(kind, Object) else "member"
     c.report("V0306", f"`{general(type_)}` has no {what} `{node.name}`", where, hint)
-
-
-def _field_type(node: Index, kind: Object) -> Type:
-    if isinstance(node.index, TextLit) and len(node.index.parts) == 1 and isinstance(node.index.parts[0], str):
-        field = kind.fields.get(node.index.parts[0])
-        return field.read if field is not None else JSON
-    if not 0 < len(kind.fields) <= _FEW_FIELDS:
-        return JSON
-    types = [each.read for each in kind.fields.values()]
-    found = types[0]
-    for each in types[1:]:
-        found = join(found, each)
-    return found

@@ -1,86 +1,178 @@
-"""Narrowing: what the conditions around a place say about values."""
+"""Narrowing: what the conditions around a place say about values, and how long that is known."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
+from antiphon.lang.check.effects import (
+    ANY,
+    ITEMS,
+    Effects,
+    concurrent_effects,
+    effects_of,
+    effects_of_call,
+    unknown_effects,
+)
 from antiphon.lang.check.learning import Fact, learned
 from antiphon.lang.check.parts import is_never
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import Type, may_be_null, without_null
-from antiphon.lang.syntax.nodes import Expr, Index, Member, Name, NumberLit, TextLit, Unary
+from antiphon.lang.check.types import TEXT, TOOL_CALL, Type, may_be_null, without_null
+from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, NullLit, NumberLit, TextLit, Unary
 
 #: Conditions are looked at so far, and paths so long.
 _MOST_TERMS, _LONGEST = 50, 4
 #: So much is kept in mind: it is copied with every block.
 _MOST_FACTS = 64
+#: Of a tool's call: where the one is null, the other is there.
+_EITHER = {"error": "result", "result": "error"}
 
 
 def narrow(c: Checker, condition: Expr, holds: bool) -> bool:
     """Take note of what is known where the condition holds, or where it does not; true if that cannot be."""
-    return note(c, learned(condition, holds, _MOST_TERMS))
+    impossible = note(c, learned(condition, holds, _MOST_TERMS))
+    missing = _missing(condition, holds)
+    if isinstance(missing, Member) and missing.name in _EITHER and missing.object.type is TOOL_CALL:
+        learn(c, Member(missing.start, missing.end, missing.object, _EITHER[missing.name]), TEXT)
+    return impossible
 
 
 def note(c: Checker, facts: Iterable[Fact]) -> bool:
     """Take note of facts; true if one of them cannot be."""
     impossible = False
     for node, type_ in facts:
-        path = _path(node)
-        if path is None:
-            continue
-        impossible = impossible or is_never(type_)
-        if len(c.narrowed) < _MOST_FACTS or path in c.narrowed:
-            c.narrowed[path] = (c.assignments.get(path[0], 0), type_)
+        impossible = learn(c, node, type_) or impossible
     return impossible
+
+
+def learn(c: Checker, node: Expr, type_: Type) -> bool:
+    """Take note that a value is of a narrower type, until something may change it; true if there is no such value."""
+    path = path_of(node)
+    if path is None or _changes_meanwhile(c, path):
+        return False
+    if len(c.narrowed) < _MOST_FACTS or path in c.narrowed:
+        c.narrowed[path] = (_version(c, path), type_)
+    return is_never(type_)
 
 
 def narrowed_type(c: Checker, node: Name | Member | Index, type_: Type) -> Type:
     """The type of a value, less what the conditions around it rule out."""
-    path = _path(node)
+    path = path_of(node)
     found = c.narrowed.get(path) if path is not None else None
-    if path is None or found is None or found[0] != c.assignments.get(path[0], 0):
+    if path is None or found is None or found[0] != _version(c, path):
         return type_
     return found[1]
 
 
 def assigned(c: Checker, symbol: Symbol, type_: Type | None = None) -> None:
     """What was known of a variable is known no more; `type_` is what it holds now."""
-    count = c.assignments[symbol] = c.assignments.get(symbol, 0) + 1
-    if type_ is not None and len(c.narrowed) < _MOST_FACTS and may_be_null(symbol.type) and not may_be_null(type_):
-        c.narrowed[(symbol, "")] = (count, without_null(symbol.type))
+    c.assignments[symbol] = c.assignments.get(symbol, 0) + 1
+    path: Path = symbol, ()
+    if type_ is None or len(c.narrowed) >= _MOST_FACTS or _changes_meanwhile(c, path):
+        return
+    if may_be_null(symbol.type) and not may_be_null(type_):
+        c.narrowed[path] = (_version(c, path), without_null(symbol.type))
 
 
-def forget_variables(c: Checker) -> dict[Path, tuple[int, Type]]:
-    """What is known at the start of a loop's body, in which variables may be assigned later on."""
-    return {path: known for path, known in c.narrowed.items() if path[0].is_constant}
+def changed(c: Checker, members: Iterable[str]) -> None:
+    """What was known of members of these names is known no more, whichever object they are of."""
+    for each in members:
+        c.assignments[each] = c.assignments.get(each, 0) + 1
 
 
-def _path(node: Expr) -> Path | None:
-    """The variable that a value is reached from, and how: members, and items whose place is known to stay the same."""
-    parts: list[str] = []
-    while isinstance(node, Member | Index) and len(parts) < _LONGEST:
-        if isinstance(node, Member):
-            parts.append(f".{node.name}")
-        elif (key := _key(node.index)) is not None:
-            parts.append(key)
-        else:
+def called(c: Checker, symbol: Symbol) -> None:
+    """A function or tool is called: what it may change is known no more."""
+    if c.narrowed:
+        _end(c, effects_of_call(c, symbol))
+
+
+def run(c: Checker, node: Node) -> None:
+    """A piece of the program will run, perhaps again and again: what it may change is not known when it begins."""
+    if c.narrowed:
+        _end(c, effects_of(c, node))
+
+
+def called_unknown(c: Checker) -> None:
+    """Something is called of which nothing is known."""
+    if c.narrowed:
+        _end(c, unknown_effects(c))
+
+
+def lasting(c: Checker) -> dict[Path, tuple[int, Type]]:
+    """What is known in a function that will be called some time: of what never changes."""
+    return {
+        path: known
+        for path, known in c.narrowed.items()
+        if path[0].kind == "const" or (path[0].is_constant and not path[1])
+    }
+
+
+def path_of(node: Expr) -> Path | None:
+    """A variable with the members and items behind it, as far as they say which they are."""
+    steps: list[str | int | Symbol] = []
+    while isinstance(node, Member | Index) and len(steps) < _LONGEST:
+        step = node.name if isinstance(node, Member) else _step(node.index)
+        if step is None:
             return None
+        steps.append(step)
         node = node.object
     if isinstance(node, Name) and node.symbol is not None:
-        return node.symbol, "".join(reversed(parts))
+        return node.symbol, tuple(reversed(steps))
     return None
 
 
-def _key(index: Expr) -> str | None:
-    match index:
-        case NumberLit():
-            return f"[{index.value}]"
-        case Unary(op="-", operand=NumberLit() as number):
-            return f"[-{number.value}]"
-        case TextLit(parts=[str() as name]):
-            return f".{name}"
-        case Name(symbol=Symbol() as symbol) if symbol.is_constant:
-            return f"[{symbol.name} {symbol.start}]"
-        case _:
-            return None
+def _step(index: Expr) -> str | int | Symbol | None:
+    sign = 1
+    if isinstance(index, Unary) and index.op == "-":
+        sign, index = -1, index.operand
+    if isinstance(index, NumberLit) and isinstance(index.value, int):
+        return sign * index.value
+    if isinstance(index, TextLit) and len(index.parts) == 1 and isinstance(index.parts[0], str):
+        return index.parts[0]
+    return index.symbol if isinstance(index, Name) else None
+
+
+def _version(c: Checker, path: Path) -> int:
+    """How often anything was changed on which a path depends: knowledge is good for one version of it."""
+    symbol, steps = path
+    counts = c.assignments
+    total = counts.get(symbol, 0)
+    total += sum(counts.get(step, 0) for step in steps if isinstance(step, Symbol))
+    if symbol.kind == "const":
+        return total
+    if steps:
+        total += counts.get(ANY, 0)
+        total += sum(counts.get(step if isinstance(step, str) else ITEMS, 0) for step in steps)
+    return total
+
+
+def _changes_meanwhile(c: Checker, path: Path) -> bool:
+    """Whether something that runs beside this may change the value at any time."""
+    symbol, steps = path
+    if symbol.kind == "const":
+        return False
+    beside = concurrent_effects(c)
+    if symbol.name in beside.names and not symbol.is_constant:
+        return True
+    members = beside.members
+    return bool(members) and any(
+        ANY in members or (each if isinstance(each, str) else ITEMS) in members for each in steps
+    )
+
+
+def _end(c: Checker, effects: Effects) -> None:
+    for path in c.narrowed:
+        if path[0].name in effects.names and not path[0].is_constant:
+            c.assignments[path[0]] = c.assignments.get(path[0], 0) + 1
+    changed(c, effects.members)
+
+
+def _missing(node: Expr, holds: bool) -> Expr | None:
+    """The value that is null, if the condition asks for just one."""
+    while isinstance(node, Unary) and node.op == "not":
+        node, holds = node.operand, not holds
+    if isinstance(node, Member):
+        return None if holds else node
+    if isinstance(node, Binary) and node.op == ("==" if holds else "!="):
+        return node.left if isinstance(node.right, NullLit) else node.right if isinstance(node.left, NullLit) else None
+    return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.check.names import check_has_text
 from antiphon.lang.check.narrowing import narrow
+from antiphon.lang.check.null import present
 from antiphon.lang.check.state import Checker, general, has_literals, shown
 from antiphon.lang.check.types import (
     BOOLEAN,
@@ -30,6 +31,7 @@ from antiphon.lang.check.types import (
     plain,
     without_null,
 )
+from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, Range, Unary
 
 
@@ -41,6 +43,7 @@ def unary(c: Checker, node: Unary, _: Type | None) -> Type:
     type_ = c.expr(node.operand)
     if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
         return c.number_literal(-type_.value)
+    type_ = present(c, node.operand, type_)
     if operand(type_) not in (NUMBER, JSON):
         c.report("V0302", f"`-` needs a number, found `{general(type_)}`", node.operand)
     return NUMBER
@@ -119,9 +122,10 @@ def warn_constant(c: Checker, node: Expr, *, unless: bool | None = None) -> None
 def range_(c: Checker, node: Range, _: Type | None) -> Type:
     """`a..b`."""
     for each in (node.first, node.last):
-        type_ = c.expr(each)
+        type_ = present(c, each, c.expr(each))
         if operand(type_) not in (NUMBER, JSON):
             c.report("V0302", f"a range goes from number to number, found `{general(type_)}`", each)
+        check_whole(c, each, "the end of a range")
     return _NUMBERS
 
 
@@ -130,18 +134,20 @@ _LOGIC = frozenset(("and", "or"))
 
 
 def _arithmetic(c: Checker, node: Binary, left: Type) -> Type:
-    return combine(c, node.op, left, c.expr(node.right), (node.start, node.end))
+    right = present(c, node.right, c.expr(node.right))
+    return combine(c, node.op, present(c, node.left, left), right, (node.start, node.end))
 
 
 def _plus(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
     check_has_text(c, node.left, left)
     check_has_text(c, node.right, right)
+    left, right = present(c, node.left, left), present(c, node.right, right)
     return combine(c, "+", left, right, (node.start, node.end))
 
 
 def _order(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.expr(node.right)
+    left, right = present(c, node.left, left), present(c, node.right, c.expr(node.right))
     first, second = operand(left), operand(right)
     if not (first is second and (first is NUMBER or first is TEXT)) and not (
         (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.settling import check_shared
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Kind, Symbol
 from antiphon.lang.check.types import (
@@ -47,6 +48,8 @@ def taken_apart(c: Checker, node: Destructure, kind: Kind) -> list[Symbol]:
     # Of an object that is there already, a pattern takes what it names; of an answer, it says what is expected.
     type_ = c.expr(node.value, wanted if asks else None)
     _check_taken_apart(c, pattern, node.value, type_, wanted)
+    if kind == "let":
+        _check_leaves(c, pattern, node.value, type_)
     return _leaf_symbols(c, leaves, kind, node.end, node.is_private)
 
 
@@ -59,6 +62,7 @@ def pattern_symbols(
     leaves: list[PatternField] = []
     wanted = _pattern(c, pattern, leaves, type_)
     _check_taken_apart(c, pattern, node, type_, wanted)
+    _check_leaves(c, pattern, node, type_)
     return _leaf_symbols(c, leaves, kind, since, private)
 
 
@@ -102,6 +106,8 @@ def _items(
         found = meaning(c, each.declared) if each.declared is not None else item
         if not assignable(item, found):
             c.mismatch(each, item, found, each.name)
+        elif kind != "const":
+            check_shared(c, node, item, found)
         if each.name in symbols:
             _report_twice(c, each, symbols[each.name])
             each.symbol = symbols[each.name]
@@ -223,6 +229,19 @@ def _check_pattern_fields(c: Checker, pattern: Pattern, kind: Object) -> None:
             _check_pattern_fields(c, each.nested, inner)
         elif inner is not None and (wanted := _leaf_type(each)) is not None and not assignable(inner, wanted):
             c.mismatch(each, inner, wanted, each.name)
+
+
+def _check_leaves(c: Checker, pattern: Pattern, value: Expr, type_: Type) -> None:
+    """What is taken out and can change is shared with the object it is taken from."""
+    given = _given_fields(type_)
+    for each in pattern.fields:
+        field, wanted = given.get(each.name), _leaf_type(each)
+        if field is None or wanted is None:
+            continue
+        if each.nested is not None:
+            _check_leaves(c, each.nested, value, field.type)
+        elif assignable(field.type, wanted):
+            check_shared(c, value, field.type, wanted, json_too=True)
 
 
 def _leaf_type(node: PatternField) -> Type | None:

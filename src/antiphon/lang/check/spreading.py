@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.settling import check_shared
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.types import (
     JSON,
@@ -37,6 +38,8 @@ def check_items(c: Checker, node: Spread, goal: Array) -> None:
     item = spread_items(c, node, goal)
     if not assignable(item, goal.item):
         c.mismatch(node.value, Array(item), goal, "")
+    else:
+        check_shared(c, node.value, item, goal.item)
 
 
 def check_values(c: Checker, node: Spread, goal: Map) -> None:

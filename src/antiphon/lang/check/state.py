@@ -17,6 +17,7 @@ from antiphon.lang.check.types import (
     Literal,
     Map,
     Object,
+    Simple,
     Type,
     Union,
     assignable,
@@ -57,8 +58,10 @@ STATEMENTS: dict[type, StatementRule] = {}
 MOST_SUGGESTIONS = 100
 #: Declared in the whole block, so never out of reach.
 HOISTED: frozenset[type] = frozenset((Function, TypeDecl))
-#: A narrowed value: the variable and the members after it.
-Path = tuple[Symbol, str]
+#: Types whose values cannot change.
+_SCALAR = frozenset((Simple, Literal))
+#: A narrowed value: the variable, and the members and items after it; an item may be that at a variable.
+Path = tuple[Symbol, tuple[str | int | Symbol, ...]]
 
 
 @dataclass(slots=True, eq=False)
@@ -97,9 +100,21 @@ class Checker:
     scope: Scope = field(init=False)
     frame: Frame = field(default_factory=Frame)
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
-    #: What is known of values by the conditions that led here, with the number of assignments at that time.
+    #: What is known of values by the conditions that led here, with the number of changes at that time.
     narrowed: dict[Path, tuple[int, Type]] = field(default_factory=dict[Path, tuple[int, Type]])
-    assignments: dict[Symbol, int] = field(default_factory=dict[Symbol, int])
+    #: How often a variable was assigned, or a member of some name changed, so far.
+    assignments: dict[Symbol | str, int] = field(default_factory=dict[Symbol | str, int])
+    #: What pieces of the program may change, by the ids of their nodes; and what may change at any time.
+    effects: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]])
+    concurrent: Any = None
+    anything: Any = None
+    tools: list[Any] | None = None
+    #: Values that can change: handed to functions, gone through, and taken from constants.
+    handed: list[tuple[Expr, Symbol, int, Type | None]] = field(
+        default_factory=list[tuple[Expr, Symbol, int, Type | None]]
+    )
+    looped: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
+    taken: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
     #: Warnings about unused variables, which a model may yet be shown.
     unread: list[Diagnostic] = field(default_factory=list[Diagnostic])
     shows_variables: bool = False
@@ -132,7 +147,16 @@ class Checker:
         return type_
 
     def want(self, node: Expr, wanted: Type, name: str) -> Type:
-        """The type of an expression that must fit a place; `name` is what the place is called."""
+        """The type of an expression that must fit a place, which has its value then; `name` is what it is called."""
+        type_ = self.fit(node, wanted, name)
+        if type_ is not wanted and type(type_) not in _SCALAR:
+            from antiphon.lang.check.settling import check_shared
+
+            check_shared(self, node, type_, wanted)
+        return type_
+
+    def fit(self, node: Expr, wanted: Type, name: str) -> Type:
+        """The type of an expression whose value must fit a place, which takes a copy of it or only reads it."""
         type_ = node.type = EXPRESSIONS[type(node)](self, node, wanted)
         if type_ is not wanted and not assignable(type_, wanted):
             self.mismatch(node, type_, wanted, name)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from antiphon.lang.check.function_values import give
-from antiphon.lang.check.iteration import entry_type, is_private, item_type
+from antiphon.lang.check.iteration import entry_type, is_private, item_type, note_loop
 from antiphon.lang.check.names import model_name
-from antiphon.lang.check.narrowing import forget_variables, narrow
+from antiphon.lang.check.narrowing import narrow, run
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker, general, shown
@@ -124,12 +124,10 @@ def if_(c: Checker, node: If) -> bool:
 def for_(c: Checker, node: For) -> bool:
     """`for x in …`, `for {name} in …`, `for key, value in …`."""
     symbols = _loop_symbols(c, node, c.expr(node.iterable))
-    before = c.narrowed
-    c.narrowed = forget_variables(c)
+    run(c, node.body)
     c.frame.loops.append(False)
     c.block(node.body, symbols)
     c.frame.loops.pop()
-    c.narrowed = before
     _check_mode(c, node.mode)
     return False
 
@@ -151,13 +149,15 @@ def _loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
         symbols = [node.symbol]
     for each in symbols:
         each.until, each.is_global = node.body.end, False
+        note_loop(c, node.iterable, each)
     return symbols
 
 
 def while_(c: Checker, node: While) -> bool:
     """`while …`; one that is always true and has no `break` is never left."""
     before = c.narrowed
-    c.narrowed = forget_variables(c)
+    run(c, node)
+    c.narrowed = dict(before)
     check_condition(c, node.condition, c.expr(node.condition, BOOLEAN))
     warn_constant(c, node.condition, unless=True)
     narrow(c, node.condition, True)

@@ -40,6 +40,12 @@ class Symbol:
     items: Type | None = None
     #: For functions and tools: the node. For imported names: the symbol in the other module.
     node: Any = None
+    #: The constant of which the value of a loop's variable is a part.
+    source: Symbol | None = None
+    #: What is done with an array or object in it (see `aliases`), and the variables that it goes into.
+    fate: int = 0
+    flows: list[Symbol] = field(default_factory=list["Symbol"])
+    traced: bool = False
     #: What it is called in Python; the compiler's.
     python: str = ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Map, Object, Type, base, plain
+from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Map, Object, Type, assignable, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at
@@ -31,7 +31,7 @@ def _assign_name(c: Compiler, node: n.Assign, target: n.Name) -> list[ast.stmt]:
         return []
     hide(c, symbol, node.value)
     if node.op == "=":
-        return sealed(symbol.is_private, [c.bind(symbol, c.cast(node.value, symbol.type), place)], place)
+        return sealed(symbol.is_private, [c.bind(symbol, c.cast(node.value, symbol.type, symbol), place)], place)
     both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
     value = c.fitted(operation(c, both, None), _result(both), plain(symbol.type), place)
     return sealed(symbol.is_private, [c.bind(symbol, value, place)], place)
@@ -50,7 +50,7 @@ def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> l
     else:
         key = c.expr(target.index)
     if node.op == "=":
-        value = c.cast(node.value, _assigned_type(target))
+        value = c.cast(node.value, place_type)
     else:
         held, index = c.temporary(), c.temporary()
         out += [emit.assign(held, holder, place), emit.assign(index, key, place)]
@@ -101,19 +101,6 @@ def _store_member(c: Compiler, holder: ast.expr, key: ast.expr, value: ast.expr,
     ]
 
 
-def _assigned_type(target: n.Member | n.Index) -> Type:
-    """The type of what may be assigned to a member or an item."""
-    holder = base(type_of(target.object))
-    if isinstance(target, n.Member) and isinstance(holder, Object) and target.name in holder.fields:
-        each = holder.fields[target.name]
-        return each.read
-    if isinstance(target, n.Index) and isinstance(holder, Array):
-        return holder.item
-    if isinstance(target, n.Index) and isinstance(holder, Map):
-        return holder.value
-    return JSON
-
-
 def _result(both: n.Binary) -> Type:
     """The type of a compound assignment's operation."""
     one, two = base(type_of(both.left)), base(type_of(both.right))
@@ -121,6 +108,6 @@ def _result(both: n.Binary) -> Type:
         return TEXT
     if one == two and one == NUMBER:
         return one
-    if both.op == "+" and isinstance(one, Array):
+    if both.op == "+" and isinstance(one, Array) and assignable(two, one, certain=True):
         return one
     return JSON

@@ -97,6 +97,13 @@ class Code:
     names: dict[str, Symbol] = field(default_factory=dict[str, Symbol])
     _type_names: dict[int, str] = field(default_factory=dict[int, str])
 
+    @property
+    def has_python(self) -> bool:
+        """Whether Python is in it: blocks, or what it imports."""
+        return bool(self.python) or any(
+            each.path.endswith(".py") or each.path.startswith("py:") for each in self.imports
+        )
+
     def type_name(self, type_: Type) -> str:
         """The name under which the running module finds a type."""
         known = self._type_names.get(id(type_))

@@ -27,11 +27,16 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
     if node.is_async and node.value is not None:
         value = _started(c, node.value, symbol.type)
     else:
-        value = emit.constant(None, place) if node.value is None else c.cast(node.value, symbol.type)
+        value = emit.constant(None, place) if node.value is None else _value(c, node.value, symbol, node.is_const)
         if symbol.is_global and is_data(symbol.type):
             value = _input(c, symbol, value, place)
         value = kept(value, symbol.type, node.is_const, place)
     return sealed(symbol.is_private and node.value is not None, [c.bind(symbol, value, place)], place)
+
+
+def _value(c: Compiler, node: n.Expr, symbol: Symbol, is_const: bool) -> ast.expr:
+    # What a constant has is frozen, which copies it.
+    return c.lend(node, symbol.type) if is_const else c.cast(node, symbol.type, symbol)
 
 
 def sealed(is_private: bool, body: list[ast.stmt], place: Place) -> list[ast.stmt]:
@@ -104,7 +109,8 @@ def destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
     if node.is_async and isinstance(node.value, n.Ask):
         value = emit.call("_vwait", [emit.runtime("start_ask", ask_arguments(c, node.value), place)], place)
     else:
-        value, given = c.expr(node.value), type_of(node.value)
+        take = c.lend if node.is_const else c.cast
+        value, given = take(node.value, None), type_of(node.value)
     out = sealed(bool(hidden), [emit.assign(name, value, place)], place)
     return out + taken_apart(c, node.pattern, emit.name(name, place), given, node.is_const, c.place(node.value))
 

@@ -7,6 +7,7 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
 from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import Array
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
@@ -90,7 +91,7 @@ def _function(c: Compiler, node: n.Function) -> list[ast.stmt]:
 def _definition(c: Compiler, node: n.Function, symbol: Symbol, name: str, place: Place) -> ast.stmt:
     asked, c.asked = c.asked, False
     with function_scope(c, node) as scope:
-        if isinstance(symbol.type, Signature) and node.returns is not None:
+        if isinstance(symbol.type, Signature):
             scope.returns = symbol.type.returns
         prologue, names, defaults = _parameters(c, node.parameters)
         prologue = [*c.before, *prologue]
@@ -159,6 +160,7 @@ def async_body(c: Compiler, node: n.AsyncFor) -> str:
     c.asked = True
     with function_scope(c, node) as scope:
         scope.collects = c.temporary()
+        scope.yields = node.type.item if isinstance(node.type, Array) else None
         parameter = "_vunused"
         if node.symbol is not None:
             c.declare(node.symbol, node.start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from antiphon.lang.check.sharing import agree, is_fresh
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, TOOL, Array, Field, Map, Object, Simple, Type, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
@@ -86,6 +87,8 @@ def _spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
     """`...value` of an array; what belongs to a constant is copied, so that it can be changed in its new place."""
     place, type_ = c.place(node), type_of(node.value)
     value = c.cast(node.value, Array(inner) if inner is not None else None)
+    if inner == JSON and isinstance(type_, Array) and not agree(type_.item, JSON) and not is_fresh(node.value):
+        value = emit.call("_vcopy", [value], place)
     if not isinstance(type_, Array) or not isinstance(base(type_.item), Simple) or type_.item == JSON:
         value = emit.call("_vspread", [value], place)
     return at(ast.Starred(value, ast.Load()), place)
@@ -108,7 +111,7 @@ def object_(c: Compiler, node: n.ObjectLit) -> ast.expr:
         else:
             keys.append(emit.constant(entry.key, c.place(entry)))
             known = entry.key in fields and entry.key not in later
-            values.append(c.cast(entry.value, fields[entry.key].type if known else None))
+            values.append(c.cast(entry.value, fields[entry.key].read if known else None))
     return at(ast.Dict(keys, values), c.place(node))
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
+from antiphon.lang.check.aliases import parameter_of
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, is_generic
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of, signature_type
+from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
@@ -22,6 +24,7 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
+    nullable,
     without_null,
 )
 from antiphon.lang.check.types import Callable as Signature
@@ -140,7 +143,11 @@ def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Pl
     if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
         test, value = is_a(c, value, "_vlist", place)
         return emit.either(test, emit.item(value, key, place), emit.call("_vitem", [value, key], place), place)
-    return emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    found = emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    kind = base(type_)
+    if not isinstance(kind, Object):
+        return found
+    return _of_fields(c, found, kind, nullable(type_of(node)) if lenient else type_of(node), place)
 
 
 def whole(c: Compiler, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:
@@ -179,7 +186,7 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
         arguments = method_arguments(c, node, name, JSON)
         return emit.call("_vcall", [value, emit.constant(name, place), *arguments], place)
     if known is None or name not in known:
-        return _dynamic_method(c, name, value, [c.expr(each) for each in node.arguments], place)
+        return _dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
     if isinstance(type_, AI):
         value, type_ = emit.call("_vunwrap", [value], place), type_.inner
     kind = base(type_)
@@ -188,7 +195,29 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     direct = _direct_method(kind, name, value, arguments, place)
-    return direct or emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
+    if direct is not None:
+        return direct
+    called = emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
+    looks = isinstance(kind, Object) and name in ("values", "entries", "get")
+    return _of_fields(c, called, cast(Object, kind), type_of(node), place) if looks else called
+
+
+def _of_fields(c: Compiler, value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:
+    """What fields give that only the running program names. An object may have more than its type says."""
+    if any(is_mutable(each.type) for each in kind.fields.values()) and not _is_typed(type_):
+        return emit.call("_vcopy", [value], place)
+    return value if type_ == JSON else emit.call("_vfits", [value, emit.name(c.code.type_name(type_), place)], place)
+
+
+def _is_typed(type_: Type) -> bool:
+    """Whether what a method gives of the fields is of a known type."""
+    if isinstance(type_, Array):
+        return _is_typed(type_.item)
+    return _is_typed(type_.fields["value"].type) if _is_entry(type_) else type_ != JSON
+
+
+def _is_entry(type_: Type) -> TypeGuard[Object]:
+    return isinstance(type_, Object) and not type_.name and [*type_.fields] == ["key", "value"]
 
 
 def _dynamic_method(c: Compiler, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr:
@@ -226,7 +255,7 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         return _assertion(c, node, place)
     signature = type_of(callee)
     signature = signature if isinstance(signature, Signature) else None
-    arguments = _arguments(c, node, signature)
+    arguments = _arguments(c, node, signature, symbol)
     if node.named:
         value = _call_named(c, node, symbol, arguments, place)
     else:
@@ -245,14 +274,20 @@ def _call_value(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast
     return emit.call_of(value, _arguments(c, node, type_), place)
 
 
-def _arguments(c: Compiler, node: n.Call, signature: Signature | None) -> list[ast.expr]:
+def _arguments(c: Compiler, node: n.Call, signature: Signature | None, symbol: Symbol | None = None) -> list[ast.expr]:
     wanted: list[Type | None] = []
     if signature is not None and not signature.unchecked:
         wanted = list(signature.parameters)
         if signature.variadic:
             wanted += [signature.parameters[-1]] * (len(node.arguments) - len(wanted))
     wanted += [None] * (len(node.arguments) - len(wanted))
-    return [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    if symbol is not None and symbol.kind in ("builtin", "import"):
+        # What is built in keeps nothing, and Python gets copies.
+        return [c.lend(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    pairs = enumerate(zip(node.arguments, wanted, strict=False))
+    return [
+        c.cast(each, type_, parameter_of(symbol, at) if symbol is not None else None) for at, (each, type_) in pairs
+    ]
 
 
 def _call_named(c: Compiler, node: n.Call, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:

@@ -31,6 +31,7 @@ class FunctionScope:
         self.outside: set[str] = set()
         self.returns: Type | None = None
         self.collects = ""
+        self.yields: Type | None = None
         #: How many loops we are in, and the variables that each of their rounds has anew.
         self.loops = 0
         self.looped: set[str] = set()

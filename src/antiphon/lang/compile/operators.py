@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from antiphon.lang.check.sharing import is_fresh, is_mutable
 from antiphon.lang.check.types import (
     AI,
     BOOLEAN,
@@ -20,6 +21,7 @@ from antiphon.lang.check.types import (
     plain,
 )
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
 from antiphon.lang.compile.literals import as_text
@@ -97,11 +99,19 @@ def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
         right = c.expr(node.right) if two == TEXT else as_text(c, node.right)
         return emit.binary(left, _OPERATORS["+"], _text_of(right, place), place)
     right = c.expr(node.right)
+    if op == "+" and isinstance(node.type, Array) and node.type.item == JSON:
+        left, right = (_loose_items(each, value, place) for each, value in ((node.left, left), (node.right, right)))
     if one == two and op in _OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
         return emit.binary(left, _OPERATORS[op], right, place)
     if one == two and one in (NUMBER, TEXT) and op in _COMPARISONS:
         return emit.compare(left, _COMPARISONS[op], right, place)
     return _guarded(c, node, left, right, place)
+
+
+def _loose_items(node: n.Expr, value: ast.expr, place: Place) -> ast.expr:
+    kind = base(type_of(node))
+    typed = isinstance(kind, Array) and kind.item != JSON and is_mutable(kind.item) and not is_fresh(node)
+    return emit.call("_vcopy", [value], place) if typed else value
 
 
 def _guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.expr, place: Place) -> ast.expr:
@@ -184,7 +194,13 @@ def _coalescing(
         left = emit.call("_vunwrap", [left], place)
     name = c.temporary()
     test = emit.compare(emit.named(name, left, place), _IS_NOT, emit.constant(None, place), place)
-    return emit.either(test, emit.name(name, place), right(c, node.right), place)
+    held = _loose(node.left, emit.name(name, place), node.type, place)
+    return emit.either(test, held, _loose(node.right, right(c, node.right), node.type, place), place)
+
+
+def _loose(node: n.Expr, value: ast.expr, type_: Type | None, place: Place) -> ast.expr:
+    """An operand whose value the result is, or has in it: where that is json, it is a copy."""
+    return emit.call("_vcopy", [value], place) if goes_into_json(node, type_) else value
 
 
 def _equality(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
@@ -227,6 +243,9 @@ def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place)
     value = left if left is not None and other is node.left else lenient(c, other)
     if isinstance(type_of(other), AI) or type_of(other) == JSON:
         value = emit.call("_vunwrap", [value], place)
+    if isinstance(value, ast.Constant):
+        # Python would warn of it.
+        return emit.constant((value.value is None) is (node.op == "=="), place)
     operator = _IS if node.op == "==" else _IS_NOT
     return emit.compare(value, operator, emit.constant(None, place), place)
 

@@ -12,6 +12,7 @@ from antiphon.lang.check.types import AI, JSON, Type, assignable
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import Code, Variable
+from antiphon.lang.compile.copies import must_copy
 from antiphon.lang.compile.emit import Place
 from antiphon.lang.compile.naming import FunctionScope, python_name
 from antiphon.lang.syntax import nodes as n
@@ -60,10 +61,20 @@ class Compiler:
         """Compile an expression."""
         return EXPRESSIONS[type(node)](self, node)
 
-    def cast(self, node: n.Expr, wanted: Type | None) -> ast.expr:
-        """An expression where a type is wanted; looked at when the program runs, unless it is known to fit."""
+    def cast(self, node: n.Expr, wanted: Type | None, into: Symbol | None = None) -> ast.expr:
+        """An expression where a type is wanted; looked at when the program runs, unless it is known to fit.
+
+        It goes `into` a variable, or any other place that keeps it: what others could change is copied then.
+        """
         value = self.expr(node)
-        return self.fitted(value, type_of(node), wanted, self.place(node))
+        fitting = self.fitted(value, type_of(node), wanted, self.place(node))
+        if fitting is value and must_copy(node, wanted, into):
+            return emit.call("_vcopy", [value], self.place(node))
+        return fitting
+
+    def lend(self, node: n.Expr, wanted: Type | None) -> ast.expr:
+        """An expression where a type is wanted, whose value is only read, or copied anyway."""
+        return self.fitted(self.expr(node), type_of(node), wanted, self.place(node))
 
     def fitted(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
         """A value of one type where another is wanted."""

@@ -116,14 +116,14 @@ def return_(c: Compiler, node: n.Return) -> list[ast.stmt]:
 def yield_(c: Compiler, node: n.Yield) -> list[ast.stmt]:
     """`yield value`."""
     place = c.place(node)
-    value = emit.call("_vunwrap", [c.expr(node.value)], place)
+    value = emit.call("_vunwrap", [c.cast(node.value, c.scope.yields)], place)
     return [emit.expression(emit.method(emit.name(c.scope.collects, place), "append", [value], place), place)]
 
 
 def throw(c: Compiler, node: n.Throw) -> list[ast.stmt]:
     """`throw value`."""
     place = c.place(node)
-    return [at(ast.Raise(emit.call("_vthrown", [c.expr(node.value)], place), None), place)]
+    return [at(ast.Raise(emit.call("_vthrown", [c.cast(node.value, JSON)], place), None), place)]
 
 
 def try_(c: Compiler, node: n.Try) -> list[ast.stmt]:

@@ -12,7 +12,7 @@ from typing import Any, cast
 from antiphon._suggestions import nearest
 from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union, show
 from antiphon.lang.run.errors import Thrown, VibeError
-from antiphon.lang.run.values import ErrorValue, FrozenDict, json_text, kind_of, text, unwrap
+from antiphon.lang.run.values import ErrorValue, FrozenDict, FrozenList, json_text, kind_of, text, thaw, unwrap
 from antiphon.results.plain import Whole
 from antiphon.session.result import AIResult
 
@@ -360,12 +360,41 @@ def span_array(first: Any, last: Any) -> list[int]:
 
 
 def as_type(value: Any, wanted: Type) -> Any:
-    """The value, taken out of an AI result, if it fits the type; an error that says what does not."""
-    value = unwrap(value)
+    """The value, taken out of an AI result, if it fits the type; an error that says what does not.
+
+    It is a copy: whoever has the value under a name without types cannot change what has one.
+    """
+    value = fits(unwrap(value), wanted)
+    return _copied(value, wanted) if isinstance(value, list | dict) else value
+
+
+def fits(value: Any, wanted: Type) -> Any:
+    """The value itself, if it fits the type; an error that says what does not."""
     fault = misfit(value, wanted, "")
     if fault:
         raise VibeError("V0902", fault)
     return value
+
+
+def _copied(value: Any, wanted: Type) -> Any:
+    """A value that fits, with arrays and objects of its own, as far as the type knows of them."""
+    value = unwrap(value)
+    match wanted:
+        case Array(inner):
+            return [_copied(each, inner) for each in value]
+        case Object():
+            fields = wanted.fields
+            return {key: _copied(each, fields[key].type) if key in fields else each for key, each in value.items()}
+        case Map(inner):
+            return {key: _copied(each, inner) for key, each in value.items()}
+        case Union(options):
+            fitting = next((each for each in options if not misfit(value, each, "")), None)
+            return value if fitting is None else _copied(value, fitting)
+        case AI(inner):
+            return _copied(value, inner)
+        case _:
+            # What is json in it stays as it is, but for what belongs to a constant.
+            return thaw(value) if isinstance(value, FrozenList | FrozenDict) else value
 
 
 def misfit(value: Any, wanted: Type, path: str) -> str:

@@ -74,6 +74,8 @@ _SHARED: dict[str, Any] = {
     "_vspan": library.span,
     "_vrange": library.span_array,
     "_vas": library.as_type,
+    "_vfits": library.fits,
+    "_vcopy": values.own,
     "_vfield": library.field_of,
     "_vthrown": library.thrown,
     "_vcaught": library.caught,

@@ -58,10 +58,25 @@ def _in_our_words(error: BaseException, trace: TracebackType | None) -> VibeErro
             return VibeError("V0904", "there is not enough memory for this")
         case TypeError() if "indices must be integers" in _words(error):
             return VibeError("V0902", "an index is a whole number")
+        case KeyError() if not _has_python(trace):
+            return VibeError("V0907", f"the object has no field `{_words(error)[1:-1]}`")
+        case _ if not _has_python(trace):
+            return VibeError("V0902", "a value of another kind is wanted here")
         case _:
             words = _words(error)
             said = f"{type(error).__name__}: {words}" if words else type(error).__name__
             return VibeError("V0915", f"Python code failed: {said}")
+
+
+def _has_python(trace: TracebackType | None) -> bool:
+    """Whether Python that somebody wrote may have to do with an error: a module of the program has some."""
+    found = False
+    while trace is not None:
+        code: Code | None = trace.tb_frame.f_globals.get(CODE)
+        if code is not None and code.has_python:
+            return True
+        found, trace = found or code is not None, trace.tb_next
+    return not found
 
 
 def _words(error: BaseException) -> str:

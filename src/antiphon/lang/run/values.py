@@ -71,11 +71,21 @@ def freeze(value: Any) -> Any:
         raise VibeError("V0906", "a value that contains itself cannot be a constant") from None
 
 
+def own(value: Any) -> Any:
+    """A copy that nobody else can change; that of an answer keeps its history."""
+    kind = value.__class__
+    if kind in _SCALARS:
+        return value
+    return AIResult(thaw(value.value), value.tool_calls, value.run) if kind is AIResult else thaw(value)
+
+
 def thaw(value: Any) -> Any:
     """A copy that may be changed, to any depth."""
     value = value.value if type(value) is AIResult else value
     if isinstance(value, list):
         return [thaw(item) for item in cast(list[Any], value)]
+    if type(value) is ErrorValue:
+        return ErrorValue((key, thaw(item)) for key, item in value.items())
     if isinstance(value, dict):
         return {key: thaw(item) for key, item in cast(dict[str, Any], value).items()}
     return value

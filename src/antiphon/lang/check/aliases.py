@@ -1,0 +1,194 @@
+"""What becomes of the array or object in a variable: it is only read, kept elsewhere, or changed.
+
+The checked tree is gone through once. A value that goes into another variable, a parameter or the variable of a loop is
+followed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
+from antiphon.lang.check.sharing import is_mutable
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import Array, plain
+from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.syntax import nodes as n
+
+READ, KEPT, CHANGED = 0, 1, 2
+_MUTATING = frozenset(
+    name for table in (ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS) for name, each in table.items() if each.mutates
+)
+
+#: A node, what is done with its value, and the variable that it goes into.
+_Use = tuple[Any, int, Symbol | None]
+
+
+def fate_of(symbol: Symbol) -> int:
+    """The worst that is done with the value of a variable, wherever it goes from there."""
+    worst, seen, todo = READ, {symbol}, [symbol]
+    while todo and worst < CHANGED:
+        each = todo.pop()
+        if not each.traced and isinstance(each.owner, n.Function):
+            # A function of another module.
+            trace((each.owner,))
+        worst = max(worst, each.fate)
+        todo += [other for other in each.flows if other not in seen]
+        seen.update(each.flows)
+    return worst
+
+
+def trace(roots: Iterable[n.Node]) -> None:
+    """Note at each variable what is done with its value."""
+    todo: list[_Use] = [(each, READ, None) for each in roots]
+    while todo:
+        node, how, into = todo.pop()
+        rule = _RULES.get(node.__class__)
+        if rule is not None:
+            todo += rule(node, how, into)
+        else:
+            # Of what is not known here, all is kept.
+            todo += [(child, KEPT, None) for child in n.children(node)]
+
+
+def parameter_of(function: Symbol, position: int) -> Symbol | None:
+    """The parameter that takes an argument, where it is of the language."""
+    node = function.node.node if isinstance(function.node, Symbol) else function.node
+    if not isinstance(node, n.Function) or position >= len(node.parameters):
+        return None
+    return node.parameters[position].symbol
+
+
+def _name(node: n.Name, how: int, into: Symbol | None) -> Iterator[_Use]:
+    symbol = node.symbol
+    if symbol is not None and is_mutable(node.type):
+        if into is not None:
+            symbol.flows.append(into)
+        else:
+            symbol.fate = max(symbol.fate, how)
+    return iter(())
+
+
+def _part(node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> Iterator[_Use]:
+    yield (node.object, how, into) if is_mutable(node.type) else (node.object, READ, None)
+    for each in n.children(node):
+        if each is not node.object:
+            yield each, READ, None
+
+
+def _call(node: n.Call, how: int, into: Symbol | None) -> Iterator[_Use]:
+    callee = node.callee
+    if isinstance(callee, n.Member):
+        yield from _method(node, callee, how, into)
+        return
+    symbol = callee.symbol if isinstance(callee, n.Name) else None
+    if symbol is None:
+        yield callee, KEPT, None
+    for at, each in enumerate(node.arguments):
+        if symbol is not None and symbol.kind in ("builtin", "import"):
+            # Python gets a copy; what is built in keeps nothing.
+            yield each, READ, None
+        else:
+            yield each, KEPT, parameter_of(symbol, at) if symbol is not None else None
+    names = symbol.type.names if symbol is not None and isinstance(symbol.type, Signature) else ()
+    for named in node.named:
+        at = names.index(named.name) if named.name in names else len(names)
+        yield named.value, KEPT, parameter_of(symbol, at) if symbol is not None else None
+
+
+def _method(node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> Iterator[_Use]:
+    if callee.name in _MUTATING:
+        yield callee.object, CHANGED, None
+    if is_mutable(node.type) and callee.name != "copy":
+        yield callee.object, how, into
+    else:
+        yield callee.object, READ, None
+    for each in node.arguments:
+        yield each, KEPT, None
+        if isinstance(each.type, Signature):
+            # A function is called with the items.
+            takers = _takers(each)
+            yield from ((callee.object, KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None])
+
+
+def _takers(argument: Any) -> list[Symbol | None]:
+    """The parameters of a function that is an argument."""
+    function: Any = argument.symbol.node if isinstance(argument, n.Name) and argument.symbol is not None else argument
+    if not hasattr(function, "parameters") or not hasattr(function, "body"):
+        return []
+    return [each.symbol for each in function.parameters]
+
+
+def _binary(node: n.Binary, how: int, into: Symbol | None) -> Iterator[_Use]:
+    kind = plain(node.type) if node.type is not None else None
+    handed = node.op == "??" or (node.op == "+" and not (isinstance(kind, Array) and not is_mutable(kind.item)))
+    for each in (node.left, node.right):
+        yield (each, how, into) if handed and is_mutable(node.type) else (each, READ, None)
+
+
+def _choice(node: n.Conditional, how: int, into: Symbol | None) -> Iterator[_Use]:
+    yield node.condition, READ, None
+    yield node.then, how, into
+    yield node.otherwise, how, into
+
+
+def _read(node: n.Node, _: int, __: Symbol | None) -> Iterator[_Use]:
+    return ((each, READ, None) for each in n.children(node))
+
+
+def _loop(node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> Iterator[_Use]:
+    yield node.iterable, KEPT if node.symbol is not None else READ, node.symbol
+    if isinstance(node, n.For) and node.value is not None:
+        yield node.iterable, KEPT, node.value.symbol
+    if isinstance(node, n.For) and node.pattern is not None:
+        for each in n.walk(node.pattern):
+            if isinstance(each, n.PatternField | n.PatternItem) and each.symbol is not None:
+                yield node.iterable, KEPT, each.symbol
+    yield node.body, READ, None
+
+
+def _let(node: n.Let, _: int, __: Symbol | None) -> Iterator[_Use]:
+    if node.value is not None:
+        # What goes into a constant is copied.
+        yield node.value, READ if node.is_const and not node.is_async else KEPT, None if node.is_const else node.symbol
+
+
+def _destructure(node: n.Destructure, _: int, __: Symbol | None) -> Iterator[_Use]:
+    yield node.pattern, READ, None
+    yield node.value, READ if node.is_const and not node.is_async else KEPT, None
+
+
+def _assign(node: n.Assign, _: int, __: Symbol | None) -> Iterator[_Use]:
+    target = node.target
+    if isinstance(target, n.Name):
+        yield node.value, KEPT, target.symbol if node.op == "=" else None
+        return
+    yield target.object, CHANGED, None
+    yield from ((each, READ, None) for each in n.children(target) if each is not target.object)
+    yield node.value, KEPT, None
+
+
+def _function(node: n.Function, _: int, __: Symbol | None) -> Iterator[_Use]:
+    for each in node.parameters:
+        if each.symbol is not None:
+            each.symbol.traced = True
+    return ((each, KEPT, None) for each in n.children(node))
+
+
+_RULES: dict[type, Callable[[Any, int, Symbol | None], Iterator[_Use]]] = {
+    n.Name: _name,
+    n.Call: _call,
+    n.Binary: _binary,
+    n.Conditional: _choice,
+    n.For: _loop,
+    n.AsyncFor: _loop,
+    n.Let: _let,
+    n.Destructure: _destructure,
+    n.Assign: _assign,
+    n.Function: _function,
+    **dict.fromkeys((n.Member, n.Index, n.Slice), _part),
+    **dict.fromkeys(
+        (n.Unary, n.Range, n.Is, n.TextLit, n.Hole, n.Ask, n.AskHuman, n.PyBlock, n.If, n.While, n.ExprStatement), _read
+    ),
+}

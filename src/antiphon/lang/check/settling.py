@@ -1,0 +1,96 @@
+"""Values that can change, where they get another name: refused where that could put in what the first does not expect.
+
+What a function does with its parameters is known when all of them are checked; so calls are settled at the end.
+"""
+
+from __future__ import annotations
+
+from antiphon.lang.check.aliases import CHANGED, KEPT, fate_of, parameter_of, trace
+from antiphon.lang.check.names import declared_here
+from antiphon.lang.check.sharing import agree, constant_of, is_fresh, is_mutable
+from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import JSON, Array, Callable, Type, plain
+from antiphon.lang.syntax.nodes import Call, Expr
+
+
+def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type, *, json_too: bool = False) -> None:
+    """A value that goes into a place of another type, which has it for good; where that is json, it is a copy."""
+    if not json_too and plain(wanted) == JSON:
+        return
+    if isinstance(type_, Callable):
+        if not agree(type_, wanted):
+            message = f"what this function is called with, or gives, would also be of another type: `{shown(wanted)}`"
+            c.report("V0331", message, node, f"declare its parameters so: it is `{shown(type_)}`")
+    elif is_mutable(type_) and not agree(type_, wanted) and not _is_copied(node):
+        _report(c, node, type_, wanted)
+
+
+def check_taken(c: Checker, node: Expr, symbol: Symbol) -> None:
+    """What belongs to a constant does not change under the name of a variable either."""
+    if constant_of(node) is not None and is_mutable(symbol.type):
+        c.taken.append((node, symbol))
+
+
+def check_arguments_shared(c: Checker, call: Call, function: Symbol, types: tuple[Type, ...]) -> None:
+    """What is handed to a function may have another type if the function only reads it."""
+    for at, (each, wanted) in enumerate(zip(call.arguments, types, strict=False)):
+        if each.type is not None and is_mutable(each.type):
+            c.handed.append((each, function, at, wanted))
+    names = function.type.names if isinstance(function.type, Callable) else ()
+    for named in call.named:
+        at = names.index(named.name) if named.name in names else -1
+        if at >= 0 and is_mutable(named.value.type):
+            c.handed.append((named.value, function, at, types[at]))
+
+
+def settle(c: Checker) -> None:
+    """Look at what was handed to functions, and at loops through constants."""
+    if not c.handed and not c.looped and not c.taken:
+        return
+    trace(c.module.statements)
+    for node, function, at, wanted in c.handed:
+        parameter = parameter_of(function, at)
+        if parameter is not None:
+            _settle_argument(c, node, function, parameter, wanted)
+    for node, symbol in (*c.looped, *c.taken):
+        constant = constant_of(node)
+        if constant is not None and fate_of(symbol) == CHANGED:
+            message = f"`{constant.name}` is a constant, and under the name `{symbol.name}` it would be changed"
+            hint = f"take a copy: `{c.object_text_of(node)}.copy()`"
+            c.report("V0402", message, node, hint, declared_here(constant))
+
+
+def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol, wanted: Type | None) -> None:
+    constant = constant_of(node)
+    if constant is not None:
+        if fate_of(parameter) == CHANGED:
+            message = f"`{constant.name}` is a constant, and `{function.name}` would change it"
+            hint = f"give it a copy: `{c.object_text_of(node)}.copy()`"
+            c.report("V0402", message, node, hint, declared_here(constant))
+        return
+    type_ = node.type or JSON
+    if wanted is None:
+        # Its items are what is handed over.
+        kind = plain(type_)
+        type_, wanted = kind.item if isinstance(kind, Array) else JSON, parameter.type
+    if agree(type_, wanted) or is_fresh(node):
+        return
+    fate = fate_of(parameter)
+    if plain(wanted) == JSON and fate == CHANGED:
+        message = (
+            f"`{function.name}` changes `{parameter.name}`, which is `json`: of a `{general(type_)}` it has a copy"
+        )
+        hint = f"declare `{parameter.name}: {shown(type_)}`, or hand over the copy: `{c.object_text_of(node)}.copy()`"
+        c.report("V0331", message, node, hint)
+    elif plain(wanted) != JSON and fate >= KEPT:
+        _report(c, node, type_, wanted)
+
+
+def _is_copied(node: Expr) -> bool:
+    return is_fresh(node) or constant_of(node) is not None
+
+
+def _report(c: Checker, node: Expr, type_: Type, wanted: Type) -> None:
+    message = f"this `{general(type_)}` would also be a `{shown(wanted)}`, which may hold what it must not"
+    c.report("V0331", message, node, f"take a copy: `{c.object_text_of(node)}.copy()`")

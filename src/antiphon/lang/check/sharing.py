@@ -1,0 +1,197 @@
+"""Arrays and objects under two names: when that is safe, and when one of them must have a copy.
+
+What one name may put in, the other must expect. So a value that can change is shared only between types that agree;
+what is new, or never changes, fits wherever its values do. Between `json` and a type, values are copied.
+"""
+
+from __future__ import annotations
+
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import (
+    JSON,
+    PROMPT,
+    TEXT,
+    Array,
+    Callable,
+    Literal,
+    Map,
+    Object,
+    Simple,
+    Type,
+    Union,
+    assignable,
+    plain,
+)
+from antiphon.lang.syntax import nodes as n
+
+#: Types that name each other in a long chain are compared so far.
+_MOST_PAIRS = 64
+#: A chain of members and operators is followed so far.
+_LONGEST = 200
+
+
+def is_mutable(type_: Type | None) -> bool:
+    """Whether values of the type may be arrays or objects."""
+    if type_ is None or type_ is JSON:
+        return True
+    kind = plain(type_)
+    if isinstance(kind, Union):
+        return any(map(is_mutable, kind.options))
+    return kind == JSON if isinstance(kind, Simple) else not isinstance(kind, Literal | Callable)
+
+
+def agree(source: Type, target: Type) -> bool:
+    """Whether a value that can change may be under a name of each type."""
+    return _agree(plain(source), plain(target), {})
+
+
+def _agree(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:
+    if isinstance(source, Callable) and isinstance(target, Callable):
+        return _may_stand_for(source, target, seen)
+    if source is target or source == JSON or not is_mutable(source):
+        # What comes from json is looked at, and copied.
+        return True
+    if target == JSON:
+        # Whatever is put into it then, it stays an array or a map, of anything.
+        return (isinstance(source, Array) and source.item == JSON) or (isinstance(source, Map) and source.value == JSON)
+    if isinstance(source, Union):
+        return all(_agree(each, target, seen) for each in source.options)
+    if isinstance(target, Union):
+        return any(assignable(source, each) and _agree(source, each, seen) for each in target.options)
+    if isinstance(source, Array) and isinstance(target, Array):
+        return _same(source.item, target.item, seen)
+    if isinstance(source, Object) and isinstance(target, Object):
+        return _same_fields(source, target, seen)
+    return isinstance(source, Map) and isinstance(target, Map) and _same(source.value, target.value, seen)
+
+
+def _may_stand_for(source: Callable, target: Callable, seen: dict[tuple[int, int], bool]) -> bool:
+    """Whether what one function is handed and gives may be shared as if it were the other."""
+    taken = zip(target.parameters, source.parameters, strict=False)
+    return all(_agree(plain(a), plain(b), seen) for a, b in taken) and _agree(
+        plain(source.returns), plain(target.returns), seen
+    )
+
+
+def _same(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:
+    source, target = plain(source), plain(target)
+    if source == target or {source, target} == {TEXT, PROMPT}:
+        return True
+    if source == JSON:
+        return True
+    if target == JSON or not is_mutable(source) or not is_mutable(target):
+        return isinstance(source, Union) and isinstance(target, Union) and source.members == target.members
+    if isinstance(source, Union) or isinstance(target, Union):
+        return _same_options(source, target, seen)
+    return _agree(source, target, seen)
+
+
+def _same_options(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:
+    one = source.options if isinstance(source, Union) else (source,)
+    two = target.options if isinstance(target, Union) else (target,)
+    return len(one) == len(two) and all(any(_same(a, b, seen) for b in two) for a in one)
+
+
+def _same_fields(source: Object, target: Object, seen: dict[tuple[int, int], bool]) -> bool:
+    pair = id(source), id(target)
+    if pair in seen or len(seen) > _MOST_PAIRS:
+        return seen.get(pair, True)
+    seen[pair] = True
+    for name, wanted in target.fields.items():
+        given = source.fields.get(name)
+        if given is None or given.optional != wanted.optional or not _same(given.type, wanted.type, seen):
+            seen[pair] = False
+            break
+    return seen[pair]
+
+
+def is_fresh(node: n.Expr) -> bool:
+    """Whether nobody else has the value of an expression, nor anything in it that can change."""
+    todo: list[n.Expr | n.Spread] = [node]
+    left = _LONGEST
+    while todo and left:
+        left -= 1
+        each = todo.pop()
+        type_ = None if isinstance(each, n.Spread) else each.type
+        if type_ is not None and (not is_mutable(type_) or type_ == JSON):
+            continue
+        match each:
+            case n.ArrayLit():
+                todo += each.items
+            case n.ObjectLit():
+                todo += [entry.value for entry in each.entries]
+            case n.Spread():
+                todo += () if _holds_values(each.value.type) else (each.value,)
+            case n.Conditional():
+                todo += (each.then, each.otherwise)
+            case n.Ask() | n.AskHuman() | n.PyBlock() | n.Range():
+                pass
+            case n.Binary(op="+") | n.AsyncFor() | n.Slice() if _holds_values(each.type):
+                pass
+            case n.Binary(op="+" | "??"):
+                todo += (each.left, each.right)
+            case n.Slice() | n.Member() | n.Index():
+                todo.append(each.object)
+            case n.Call() if _gives_new(each):
+                pass
+            case n.Call(callee=n.Member(object=receiver)):
+                todo += (receiver, *each.arguments)
+            case _:
+                return False
+    return not todo
+
+
+def constant_of(node: n.Expr) -> Symbol | None:
+    """The constant of which an expression is a part, if it may be one."""
+    todo: list[n.Node] = [node]
+    left = _LONGEST
+    while todo and left:
+        left -= 1
+        each = todo.pop()
+        if not is_mutable(getattr(each, "type", None)):
+            continue
+        match each:
+            case n.Name(symbol=symbol):
+                if symbol is not None and (found := symbol.source or _constant(symbol)) is not None:
+                    return found
+            case n.Member() | n.Index() | n.Slice():
+                todo.append(each.object)
+            case n.Call(callee=n.Member(object=receiver, name=name)) if name != "copy":
+                todo.append(receiver)
+            case (
+                n.Call()
+                | n.ArrayLit()
+                | n.ObjectLit()
+                | n.Ask()
+                | n.AskHuman()
+                | n.PyBlock()
+                | n.AsyncFor()
+                | n.Range()
+            ):
+                pass
+            case n.Binary(op="+") if _holds_values(each.type):
+                pass
+            case _:
+                todo += n.children(each)
+    return None
+
+
+def _constant(symbol: Symbol) -> Symbol | None:
+    return symbol if symbol.kind in ("const", "builtin") else None
+
+
+def _holds_values(type_: Type | None) -> bool:
+    """Whether an array has nothing in it that can change."""
+    kind = plain(type_) if type_ is not None else JSON
+    return isinstance(kind, Array) and not is_mutable(kind.item)
+
+
+#: Methods that give a new array, with the items of the old one.
+_NEW = frozenset(("slice", "values", "entries", "split", "lines", "keys", "map", "filter", "flat", "unique", "zip"))
+
+
+def _gives_new(node: n.Call) -> bool:
+    callee = node.callee
+    if isinstance(callee, n.Member):
+        return callee.name == "copy" or (callee.name in _NEW and _holds_values(node.type))
+    return isinstance(callee, n.Name) and callee.symbol is not None and callee.symbol.kind == "builtin"

@@ -1,0 +1,96 @@
+"""What passes the check does not fail for its types; and what is right passes."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from antiphon.lang.run.program import Host, loads
+from tests.lang_unit.checking import codes, messages
+from tests.lang_unit.harness import ran
+from tests.lang_unit.probes import ACCEPTED, REFUSED, STOPPED
+from tests.lang_unit.typed import Typed
+
+
+def _all(table: dict[str, list[tuple[str, str]]]) -> list[object]:
+    return [
+        pytest.param(*each, id=f"{name} {at}") for name, probes in table.items() for at, each in enumerate(probes, 1)
+    ]
+
+
+@pytest.mark.parametrize(("program", "code"), _all(REFUSED))
+def test_what_would_fail_for_its_types_is_refused(program: str, code: str) -> None:
+    assert code in codes(program)
+
+
+@pytest.mark.parametrize(("program", "prints"), _all(ACCEPTED))
+def test_what_is_right_passes_and_runs(program: str, prints: str) -> None:
+    assert [each for each in codes(program) if each < "V07"] == []
+    gone = ran(program)
+    assert gone.outcome.error is None, gone.outcome.error.message
+    assert "\n".join(gone.prints) == prints
+
+
+@pytest.mark.parametrize(("program", "words"), STOPPED)
+def test_json_is_looked_at_wherever_it_goes_into_a_type(program: str, words: str) -> None:
+    assert [each for each in codes(program) if each < "V07"] == []
+    error = ran(program).error
+    assert (error.code, words in error.message) == ("V0902", True), error.message
+
+
+#: What a program ends with that fails for its types: of the others it may, for instance, miss an index.
+OF_TYPES = {"V0902", "V0905", "V0907", "V0908", "V0912", "V0915"}
+seeds = st.integers(0, 2**48)
+
+
+def types_hold(text: str) -> None:
+    error = loads(text, "typed.vibe").attempt(Host(write=lambda _: None)).error
+    assert error is None or error.code not in OF_TYPES, f"{text}\n{error.render()}"
+
+
+@settings(max_examples=12, deadline=None)
+@given(seeds)
+def test_programs_that_are_right_in_their_types_pass_and_run(seed: int) -> None:
+    text = Typed(Random(seed)).program()
+    assert [each for each in codes(text) if each < "V07"] == [], f"{text}\n{messages(text)}"
+    types_hold(text)
+
+
+@settings(max_examples=12, deadline=None)
+@given(seeds)
+def test_a_mistake_that_is_planted_in_a_right_program_is_found(seed: int) -> None:
+    text = Typed(Random(seed)).wrong_program()
+    assert [each for each in codes(text) if each < "V07"] != [], text
+
+
+@settings(max_examples=15, deadline=None)
+@given(seeds)
+def test_what_passes_does_not_fail_for_its_types_however_it_came_about(seed: int) -> None:
+    random = Random(seed)
+    lines = Typed(random).program().splitlines()
+    for _ in range(random.randint(1, 4)):
+        _spoil(lines, random)
+    text = "\n".join(lines)
+    if not [each for each in codes(text) if each < "V07"]:
+        types_hold(text)
+
+
+def _spoil(lines: list[str], random: Random) -> None:
+    """Take a line away, put it elsewhere, or take another name in it, or another type."""
+    at = random.randrange(16, len(lines)) if len(lines) > 17 else 0
+    names = ["g", *(f"v{i}" for i in range(1, 12))]
+    match random.randrange(5):
+        case 0:
+            lines.insert(random.randrange(16, len(lines) + 1) if len(lines) > 16 else 0, lines[at])
+        case 1:
+            lines[at] = lines[at].replace("!= null", "== null")
+        case 2:
+            words = ("let ", "const ") if random.random() < 0.5 else ("const ", "let ")
+            lines[at] = lines[at].replace(*words)
+        case 3:
+            lines[at] = lines[at].replace(".copy()", "").replace(" ?? ", " == ")
+        case _:
+            lines[at] = lines[at].replace(random.choice(names), random.choice(names))
