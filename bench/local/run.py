@@ -8,10 +8,15 @@ python bench/local/run.py --model 0.5b --validity 500
 from __future__ import annotations
 
 import argparse
+import atexit
 import json
+import shutil
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, Literal
@@ -21,16 +26,18 @@ from typing_extensions import TypedDict
 from antiphon import AntiphonError, Conversation, Session, connect
 from antiphon.session import Limits
 from antiphon.tools import Tool, as_tool
+from antiphon.tools.builtin import read_only_tools
 
 HERE = Path(__file__).parent
-SETS = ("extraction", "nested", "tools", "loop", "questions")
+SETS = ("extraction", "nested", "tools", "loop", "files", "questions")
+HELD_OUT = ("files-held-out",)
 _KINDS = {"text": str, "whole": int, "number": float, "boolean": bool, "texts": list[str]}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", action="append", help="a tier or the path of a GGUF file; 0.5b if none is given")
-    parser.add_argument("--set", action="append", choices=SETS, help="only this set")
+    parser.add_argument("--set", action="append", choices=[*SETS, *HELD_OUT], help="only this set")
     parser.add_argument("--show", action="store_true", help="print what was wrong")
     parser.add_argument("--validity", type=int, metavar="N", help="generate N typed answers and count invalid ones")
     asked = parser.parse_args()
@@ -90,6 +97,13 @@ def loop(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
     return (result.value, calls), bool(calls) and says(str(result.value), item["want"])
 
 
+def files(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
+    session = Session(f"local/{model}", tools=read_only_tools(folder(item["folder"])), limits=Limits(turns=8))
+    result = session.chat(item["request"])
+    calls = [f"{kept.tool}({kept.args})" for kept in result.tool_calls]
+    return (result.value, calls), bool(calls) == item.get("calls", True) and says(str(result.value), item["want"])
+
+
 def questions(model: str, item: dict[str, Any]) -> tuple[Any, bool]:
     got = Session(f"local/{model}").chat(item["question"]).value
     return got, says(got, item["want"])
@@ -100,8 +114,25 @@ JUDGES: dict[str, Callable[[str, dict[str, Any]], tuple[Any, bool]]] = {
     "nested": extraction,
     "tools": tools,
     "loop": loop,
+    "files": files,
+    "files-held-out": files,
     "questions": questions,
 }
+
+
+@cache
+def folder(name: str) -> Path:
+    """A copy of a folder beside this one that is a git repository of two commits."""
+    # Not where git would find another repository around it.
+    place = Path(tempfile.mkdtemp()) / name
+    atexit.register(shutil.rmtree, place.parent)
+    shutil.copytree(HERE / "folders" / name, place)
+    git = ["git", "-C", str(place), "-c", "user.name=Wanda", "-c", "user.email=wanda@example.org"]
+    subprocess.run(["git", "init", "-q", "-b", "main", str(place)], check=True)
+    for files, message in ((["README.md"], "Begin"), (["."], "Read the table of ships")):
+        subprocess.run([*git, "add", *files], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", message], check=True)
+    return place
 
 
 # Types, tools and what counts as the same

@@ -15,9 +15,9 @@ from antiphon.cli.colours import faint
 from antiphon.cli.completing import MODEL
 from antiphon.cli.configured import configuration
 from antiphon.cli.talk.choosing import chosen, tool_options
+from antiphon.cli.talk.loading import check_images, get_ready
 from antiphon.cli.talk.printing import Written, drop_output, is_terminal, print_json, print_text, tell
 from antiphon.errors import AntiphonError
-from antiphon.render.echo import unseen
 
 if TYPE_CHECKING:
     from antiphon.conversation import Image
@@ -157,12 +157,11 @@ def _answered(talk: Talk, wanted: _Wanted, person: Person | None, kept: TalkJour
 
     before = talk.conversation.fork()
     try:
-        if (load := getattr(talk.session.model, "count_tokens", None)) is not None:
-            # A model of this machine is fetched and loaded while nothing else moves on the screen.
-            with unseen():
-                load("")
         if wanted.images:
             talk.conversation.add_user(wanted.images)
+            # What it cannot see is refused before anything is fetched or computed.
+            check_images(talk.conversation, talk.session.model)
+        get_ready(talk.session.model)
         result = _followed(talk, wanted, person)
     except BaseException as error:
         # A conversation that goes on is left as it was before the question, unless it waits for somebody; of a new one,

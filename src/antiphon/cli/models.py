@@ -165,6 +165,7 @@ def _facts(there: Status) -> dict[str, Any]:
 def _list(as_json: bool) -> None:
     from antiphon.cli.configured import configuration
     from antiphon.config import default_model
+    from antiphon.config.choice import LOCAL_WITH_TOOLS
     from antiphon.providers.local import weights
     from antiphon.providers.local.manifest import size
     from antiphon.providers.servers import find_servers
@@ -190,7 +191,8 @@ def _list(as_json: bool) -> None:
             click.echo(f"{mark} {accent(printable_line(name))}  {faint(f'at {server.url}')}")
         if not server.models:
             click.echo(f"  {server.name} at {server.url} has no model yet")
-    click.echo(f"default: {accent(printable_line(choice.model))} (`antiphon models --why` explains)")
+    with_tools = f", with tools {accent(LOCAL_WITH_TOOLS)}" if choice.source == "local" else ""
+    click.echo(f"default: {accent(printable_line(choice.model))}{with_tools} (`antiphon models --why` explains)")
 
 
 _TITLES = {

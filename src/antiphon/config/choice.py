@@ -21,6 +21,8 @@ MODELS = {
     "openrouter": "openrouter/anthropic/claude-sonnet-5.5",
 }
 LOCAL = "local/0.5b"
+#: The smallest that does well with the built-in tools: see docs/local.md.
+LOCAL_WITH_TOOLS = "local/1.5b"
 
 
 @dataclass(frozen=True, slots=True)

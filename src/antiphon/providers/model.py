@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import httpx2
 
 _OPTIONS = tuple(field.name for field in fields(Options) if field.name != "stream")
+#: Models that can see images, for whoever does not know one.
+_SEEING = "anthropic/claude-sonnet-5-5 or google/gemini-3.8-flash"
 _KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 
 
@@ -297,8 +299,9 @@ def _check_images(conversation: Conversation, target: Target) -> None:
             return
         for part in turn.parts:
             if isinstance(part, Image) and (reason := refusal(part, target)):
+                others = "" if target.sees_images() else f", such as {_SEEING}"
                 raise ContentError(
-                    f"an image cannot be sent to {target.provider}/{target.model}: {reason}"
+                    f"an image cannot be sent to {target.provider}/{target.model}: {reason}{others}"
                     " (`conversation.undo()` takes it back)"
                 )
 

@@ -1,6 +1,6 @@
 """What happens in a run, as facts: who subscribes to a run is told all of them, from any point on.
 
-The pieces of an answer are the wire's own `TextDelta`, `ReasoningDelta` and `CallDelta`.
+The pieces of an answer are the wire's own `TextDelta`, `ReasoningDelta` and `CallDelta`; before it, `ProgressDelta`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from antiphon.effects.values import Said
 from antiphon.session.people import Question
 from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta, Usage
 
 if TYPE_CHECKING:
     from antiphon.session.run import Run
@@ -118,6 +118,7 @@ Body = (
     TextDelta
     | ReasoningDelta
     | CallDelta
+    | ProgressDelta
     | RunStarted
     | RequestStarted
     | RequestEnded

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from antiphon.config import default_model
+from antiphon.config.choice import LOCAL_WITH_TOOLS
 from antiphon.conversation import Conversation, UserTurn
 from antiphon.errors import ConfigurationError, NotSavedError, StoreError
 from antiphon.journal.postgres import is_url
@@ -21,6 +22,9 @@ from antiphon.tools import ALLOW_ALL
 if TYPE_CHECKING:
     from antiphon.config import Configuration
     from antiphon.talks.keeping import TalkJournal
+
+
+_UNCHOSEN = "no key was found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +103,9 @@ def choose_tools(wishes: Wishes, opened: Opened, toolbox: Toolbox, otherwise: st
     chosen = (chosen if wishes.tools is None else wishes.tools).and_named(wishes.more)
     session = opened.talk.session
     session.tools = toolbox.tools(chosen)
+    if opened.why == _UNCHOSEN and session.tools:
+        # Nobody chose a model, and the smallest is no good at tools.
+        session.model = LOCAL_WITH_TOOLS
     there = {*chosen.off, *(tool.name for tool in session.tools), "read_result"}
     specs = session.conversation.tools if is_kept else ()
     if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:
@@ -147,7 +154,7 @@ def _reason(source: str, entry: Entry | None) -> str:
         "user": "your configuration",
         "environment": "ANTIPHON_MODEL",
         "key": "a key that was found",
-        "local": "no key was found",
+        "local": _UNCHOSEN,
     }[source]
 
 

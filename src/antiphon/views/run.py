@@ -23,7 +23,7 @@ from antiphon.session import (
     UsageChanged,
 )
 from antiphon.session.events import Body
-from antiphon.wire import CallDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class RunView:
     thoughts: list[str] = field(default_factory=list[str])
     #: The tool whose call the model is writing.
     writing: str = ""
+    #: How many tokens of the prompt the model has read, of how many, where it tells.
+    read: tuple[int, int] = (0, 0)
     requests: int = 0
     usage: Usage = field(default_factory=Usage)
     cost: float | None = 0.0
@@ -68,7 +70,10 @@ class RunView:
             return "1 call" if len(self.calls) == 1 else f"{len(self.calls)} calls"
         if self.writing:
             return f"calling {self.writing}"
-        return "thinking" if self.thoughts else "answering" if self.said else "waiting"
+        if self.said or self.thoughts:
+            return "thinking" if self.thoughts else "answering"
+        read, total = self.read
+        return f"reading, {read:,} of {total:,} tokens" if read < total else "waiting"
 
     def to_json(self) -> dict[str, Any]:
         """The same as JSON data."""
@@ -112,6 +117,7 @@ def _take(run: RunView, body: Body, at: float) -> None:
             run.kind, run.title, run.model, run.parent, run.began = kind, title, model, parent, at
         case RequestStarted(number, _):
             run.requests, run.said, run.thoughts, run.writing, run.state = number, [], [], "", "running"
+            run.read = (0, 0)
         case RequestEnded(_, text):
             run.said, run.thoughts, run.writing = [text], [], ""
         case TextDelta(text):
@@ -121,6 +127,8 @@ def _take(run: RunView, body: Body, at: float) -> None:
             run.thoughts.append(text)
         case CallDelta(_, name, _):
             run.writing, run.thoughts = name or run.writing, []
+        case ProgressDelta(read, total):
+            run.read = (read, total)
         case CallStarted(call):
             run.writing, run.said = "", []
             run.calls[call.id] = RunningCall(call, at, run.depth)

@@ -29,7 +29,7 @@ from antiphon.session import (
 )
 from antiphon.session.events import Body
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, ReasoningDelta, TextDelta
+from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta
 
 # What a terminal could obey, a reader of lines take for a line's end, or an eye not see.
 _UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
@@ -101,6 +101,7 @@ _TYPES: dict[type, str] = {
     TextDelta: "text",
     ReasoningDelta: "reasoning",
     CallDelta: "call_delta",
+    ProgressDelta: "progress",
     CallStarted: "call_started",
     CallFinished: "call_finished",
     UsageChanged: "usage",
@@ -118,6 +119,8 @@ def _body(body: Body) -> dict[str, Any]:
             return {"text": plain(text)}
         case CallDelta(index, name, arguments):
             return {"index": index, **({"name": plain(name)} if name else {}), "arguments": plain(arguments)}
+        case ProgressDelta(read, total):
+            return {"read": read, "total": total}
         case RunStarted(kind, title, model, parent):
             return {"kind": kind, "title": plain(title), "model": plain(model), "parent": parent}
         case RequestStarted(number, model):

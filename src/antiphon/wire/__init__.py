@@ -14,7 +14,18 @@ from antiphon.conversation import Conversation, Origin
 from antiphon.errors import FormatError, OptionError
 from antiphon.wire.options import Options, Profile, Target
 from antiphon.wire.reading import Reading
-from antiphon.wire.reply import CallDelta, Decoder, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
+from antiphon.wire.reply import (
+    CallDelta,
+    Decoder,
+    Delta,
+    ErrorText,
+    ProgressDelta,
+    ReasoningDelta,
+    Reply,
+    Stop,
+    TextDelta,
+    Usage,
+)
 
 #: The APIs by name, with the provider who owns each.
 APIS = {
@@ -170,6 +181,7 @@ __all__ = [
     "ErrorText",
     "Options",
     "Profile",
+    "ProgressDelta",
     "Reading",
     "ReasoningDelta",
     "Reply",

@@ -112,7 +112,15 @@ class CallDelta:
     arguments: str
 
 
-Delta = TextDelta | ReasoningDelta | CallDelta
+@dataclass(frozen=True, slots=True)
+class ProgressDelta:
+    """How many tokens of the prompt have been read, of how many; told by models of this machine only."""
+
+    read: int
+    total: int
+
+
+Delta = TextDelta | ReasoningDelta | CallDelta | ProgressDelta
 
 
 class Decoder(Protocol):

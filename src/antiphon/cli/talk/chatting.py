@@ -7,13 +7,13 @@ from collections.abc import Callable, Generator
 from typing import Any
 
 from antiphon.cli.talk.commands import Leave, run_command
+from antiphon.cli.talk.loading import get_ready
 from antiphon.cli.talk.reader import Reader
 from antiphon.cli.talk.screen import Screen
 from antiphon.conversation import UserTurn
 from antiphon.errors import AntiphonError, NotReadyError
-from antiphon.render.echo import unseen
 from antiphon.render.safe import is_utf8, safe_line
-from antiphon.session import Asks, Event, NoAnswer, ReturnError
+from antiphon.session import Event, NoAnswer, ReturnError
 from antiphon.store.talk import Talk
 from antiphon.talks.mentions import read_mentions
 from antiphon.talks.toolbox import Chosen, Toolbox
@@ -34,7 +34,6 @@ class Chatting:
         self.toolbox = toolbox
         self.tools = Chosen()
         self._about = {} if about is None else about
-        self._loaded: Asks | None = None
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
         self._is_answering = False
@@ -128,12 +127,7 @@ class Chatting:
 
     def load(self) -> None:
         """Fetch and load a model of this machine while nothing else moves on the screen."""
-        model = self.talk.session.model
-        count = getattr(model, "count_tokens", None)
-        if self._loaded is not model and count is not None:
-            with unseen():
-                count("")
-        self._loaded = model
+        get_ready(self.talk.session.model)
 
     def use_tools(self, chosen: Chosen) -> None:
         """Let the model use these tools from now on."""

@@ -25,6 +25,19 @@ class LocalModel(Model):
     def __repr__(self) -> str:
         return f"<LocalModel {self.name}>"
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it can answer at once."""
+        return self._local.is_loaded
+
+    def fetch(self) -> None:
+        """Have the file of its weights here; people are told how far it has come."""
+        self._local.path()
+
+    def load(self) -> None:
+        """Have it ready to answer: fetched, and in memory."""
+        self._local.engine()
+
     def count_tokens(self, text: str) -> int:
         """How many tokens a text is to this model: `conversation.compact(6000, count=model.count_tokens)`."""
         return self._local.engine().count_tokens(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -70,14 +71,41 @@ class _Bar:
 
     def start(self, weights: Weights) -> Callable[[Report], None]:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
         console = Console(stderr=True)
         console.print(headline(weights), markup=False, highlight=False)
         text = TextColumn("{task.description}", markup=False)
-        bar = Progress(text, BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=console)
+        left = TextColumn("{task.fields[left]}", markup=False)
+        bar = Progress(text, BarColumn(), DownloadColumn(), left, console=console)
         self.stack.enter_context(bar)
-        task = bar.add_task(weights.name, total=weights.bytes)
-        return lambda report: bar.update(
-            task, completed=report.done, description=f"{report.weights.name}: {report.note}"
-        )
+        task = bar.add_task(weights.name, total=weights.bytes, left="")
+        pace = Pace()
+
+        def update(report: Report) -> None:
+            told = pace.left(report.done, report.weights.bytes)
+            bar.update(task, completed=report.done, description=f"{report.weights.name}: {report.note}", left=told)
+
+        return update
+
+
+class Pace:
+    """How long it still takes, as fast as it has come since it began to come; nothing while too little has."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began: tuple[float, int] | None = None
+
+    def left(self, done: int, total: int) -> str:
+        """The time that is left, as in `3 min left`; `done` bytes are there, of so many."""
+        now = self._clock()
+        if self._began is None or done < self._began[1]:
+            self._began = (now, done)
+        since, first = self._began
+        came = done - first
+        if came * 100 < total or done >= total:
+            # What was there before did not come in this time, and the wait for the first bytes is no pace.
+            self._began = (now, done) if not came else self._began
+            return ""
+        seconds = (total - done) * (now - since) / came
+        return f"{seconds:.0f} s left" if seconds < 99.5 else f"{min(seconds / 60, 999):.0f} min left"

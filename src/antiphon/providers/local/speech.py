@@ -39,7 +39,8 @@ class Speech:
 
     def chunks(self, piece: dict[str, Any]) -> Iterator[Chunk]:
         """The chunks that a piece of the runtime's stream makes."""
-        if "prompt_progress" in piece:
+        if progress := obj(piece.get("prompt_progress")):
+            yield {"model": self._model, "choices": [], "prompt_progress": progress}
             return
         base = {key: piece[key] for key in ("id", "object", "created", "usage") if key in piece}
         base["model"] = self._model
@@ -162,7 +163,7 @@ def whole(chunks: Iterable[Chunk]) -> dict[str, Any]:
     calls: dict[int, dict[str, Any]] = {}
     finish = None
     for chunk in chunks:
-        response |= {key: value for key, value in chunk.items() if key != "choices"}
+        response |= {key: value for key, value in chunk.items() if key not in ("choices", "prompt_progress")}
         for choice in map(obj, arr(chunk.get("choices"))):
             delta, finish = obj(choice.get("delta")), choice.get("finish_reason") or finish
             for name in ("content", "reasoning_content"):

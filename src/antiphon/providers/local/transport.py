@@ -6,6 +6,7 @@ import asyncio
 import queue
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -27,11 +28,19 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def engine(self) -> Engine:
-        """The model, loaded when it is first asked for, its weights fetched if they are not there."""
+        self.is_loaded = False
+
+    def path(self) -> Path:
+        """The file of the weights, fetched if it is not there."""
         # Nobody should wait for weights that nothing here can run.
         load_runtime()
-        return engine(weights_path(self._name))
+        return weights_path(self._name)
+
+    def engine(self) -> Engine:
+        """The model, loaded when it is first asked for."""
+        loaded = engine(self.path())
+        self.is_loaded = True
+        return loaded
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Begin to generate; the answer comes with the response's content."""
@@ -40,7 +49,7 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         if isinstance(asked, httpx2.Response):
             return asked
         pieces: queue.SimpleQueue[Piece | None] = queue.SimpleQueue()
-        generation = model.begin(asked.request, pieces.put)
+        generation = model.begin(asked, pieces.put)
         try:
             first = pieces.get()
             if refusal := _refusal(first):
@@ -67,7 +76,7 @@ class LocalTransport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
             with suppress(RuntimeError):
                 loop.call_soon_threadsafe(pieces.put_nowait, piece)
 
-        generation = model.begin(asked.request, hand_over)
+        generation = model.begin(asked, hand_over)
         try:
             first = await pieces.get()
             if refusal := _refusal(first):

@@ -12,7 +12,7 @@ from antiphon.errors import MalformedJSONError, StreamCut
 from antiphon.wire.growing import Growing, longer, settled
 from antiphon.wire.openai_chat.reasoning import LISTS, fields_of, merged, readable, thought
 from antiphon.wire.openai_chat.response import content_blocks, decode, error_text, fail, is_no_call, says_nothing
-from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
+from antiphon.wire.reply import CallDelta, Delta, ProgressDelta, ReasoningDelta, Reply, TextDelta
 from antiphon.wire.sse import Event, EventParser
 
 #: Strings that are names, not pieces of a longer text.
@@ -212,6 +212,8 @@ class Decoder:
             return self._broken_off(data)
         if failed := obj(data.get("x_groq")).get("error") or ("choices" not in data and data.get("detail")):
             return self._broken_off({"error": failed} if isinstance(failed, str) else data)
+        if progress := obj(data.get("prompt_progress")):
+            return [ProgressDelta(number(progress.get("processed")) or 0, number(progress.get("total")) or 0)]
         self._response |= {k: v for k, v in data.items() if k != "choices" and v is not None}
         for choice in map(obj, arr(data.get("choices"))):
             if not choice.get("index"):

@@ -1,0 +1,3 @@
+"""Plans which ship lies at which berth."""
+
+__version__ = "2.4.1"
