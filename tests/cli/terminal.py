@@ -24,7 +24,9 @@ _START = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); 
 class Terminal:
     """Runs `antiphon` in a pseudo-terminal: `send` types, `expect` waits until something is shown."""
 
-    def __init__(self, *arguments: str, env: Mapping[str, str], cwd: Path, columns: int = 80) -> None:
+    def __init__(
+        self, *arguments: str, env: Mapping[str, str], cwd: Path, columns: int = 80, module: str | None = "antiphon"
+    ) -> None:
         self.seen = ""
         #: The same with what the terminal is told to do.
         self.obeyed = ""
@@ -33,7 +35,7 @@ class Terminal:
         self._fd, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         env = {"PYTHONPATH": os.environ["PYTHONPATH"], **env}
-        command = [sys.executable, "-c", _START, sys.executable, "-m", "antiphon", *arguments]
+        command = [sys.executable, "-c", _START, sys.executable, *(["-m", module] if module else []), *arguments]
         self.process = subprocess.Popen(
             command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, start_new_session=True
         )

@@ -14,7 +14,8 @@ from pydantic import BaseModel, Field, TypeAdapter
 
 from antiphon import Conversation, Model, Session, ToolCall, ToolSpec, connect
 from antiphon.errors import ConfigurationError, ContextOverflow, OptionError, WeightsError
-from antiphon.providers.local.engine import engine
+from antiphon.providers.local.engine import Engine, engine
+from antiphon.providers.local.prompting import Prompt
 from antiphon.providers.local.weights import ensure
 from antiphon.session import Limits, ReturnError
 from antiphon.wire import CallDelta, TextDelta
@@ -406,3 +407,32 @@ def test_without_the_runtime_no_weights_are_fetched(tmp_path: Path, monkeypatch:
     with pytest.raises(ConfigurationError, match="needs the package `xllamacpp`"):
         Session("local/1.5b").do("Hello.")
     assert not list(tmp_path.iterdir())
+
+
+# What was read before
+
+
+def test_an_opening_is_read_once_and_not_again_by_the_next_process(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ANTIPHON_CACHE", str(tmp_path))
+    opening = [{"role": "system", "content": "Be brief and kind. " * 60}]
+    request = {"messages": [*opening, {"role": "user", "content": "Hi"}], "max_tokens": 2, "temperature": 0}
+    asked = Prompt({**request, "stream": True, "stream_options": {"include_usage": True}}, "text", opening=opening)
+
+    def answered() -> tuple[str, int]:
+        pieces: list[Any] = []
+        one = Engine(path)
+        one.begin(asked, pieces.append).thread.join()
+        one.close()
+        chunks = [piece for piece in pieces if piece and "prompt_progress" not in piece]
+        text = "".join(c["delta"].get("content") or "" for chunk in chunks for c in chunk["choices"])
+        return text, chunks[-1]["usage"]["prompt_tokens_details"]["cached_tokens"]
+
+    first, _ = answered()
+    (file,) = (tmp_path / "openings").iterdir()
+    read = file.stat().st_mtime_ns
+    again, cached = answered()
+    assert (again, cached > 200, file.stat().st_mtime_ns > read) == (first, True, True)
+    file.write_bytes(file.read_bytes()[:5000])
+    assert answered()[0] == first

@@ -52,7 +52,7 @@ def get_ready(model: Any) -> None:
         _ask_to_fetch(model)
     with unseen():
         model.fetch()
-        with _moving(f"loading {model.name}"):
+        with moving(f"loading {model.name}"):
             model.load()
 
 
@@ -74,7 +74,7 @@ def _ask_to_fetch(model: LocalModel) -> None:
 
 
 @contextmanager
-def _moving(text: str) -> Generator[None]:
+def moving(text: str) -> Generator[None]:
     """A line that says so on standard error, where that is a terminal that can."""
     encoding = (getattr(sys.stderr, "encoding", "") or "").lower()
     if not is_terminal(sys.stderr) or not encoding.startswith("utf") or sys.platform == "win32":

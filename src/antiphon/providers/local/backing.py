@@ -17,13 +17,14 @@ _ENDINGS = (
     "txt|md|rst|py|pyi|js|mjs|ts|tsx|jsx|json|jsonl|toml|ya?ml|csv|tsv|html?|css|sh|bash|c|h|cc|cpp|hpp|rs|go|java|kt|rb|"
     "php|swift|lua|sql|ini|cfg|conf|env|log|xml|lock|pdf|ipynb|tex|vibe|svg|png|jpe?g|gguf|gitignore"
 )
-#: A path, a file's name, or a file that everybody calls by its first name.
-_NAME = re.compile(
-    rf"(?:(?:^|[\s\"'`(<@])(?:~|\.{{1,2}})?(?:/?[\w.-]+/)+[\w.-]*|\b[\w-]+\.(?:{_ENDINGS})\b|(?:^|\s)\.env\b"
-    r"|\b(?:README|LICEN[CS]E|CHANGELOG|CONTRIBUTING|AUTHORS|Makefile|Dockerfile|TODO|FIXME)S?\b)"
+#: A file's name, or one that everybody calls by its first name.
+_FILE = re.compile(
+    rf"\b[\w-]+\.(?:{_ENDINGS})\b|(?:^|\s)\.env\b"
+    r"|\b(?:README|LICEN[CS]E|CHANGELOG|CONTRIBUTING|AUTHORS|Makefile|Dockerfile)\b"
 )
-#: A name that only code has: `free_berths`, `MAX_ITEMS`, `withTax`.
-_IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+)\b")
+_PATH = re.compile(r"(?:^|[\s\"'`(<@])(?:~|\.{1,2})?(?:/?[\w.-]+/)+[\w.-]*")
+#: A name that only code has: `free_berths`, `MAX_ITEMS`, `withTax`, `TODO`.
+_IDENTIFIER = re.compile(r"\b(?:[A-Za-z]+_\w+|[a-z]+[A-Z]\w+|(?:TODO|FIXME)s?)\b")
 _FENCED = re.compile(r"(?:\S+:\n)?(?P<fence>`{3,}).*?(?:(?P=fence)|\Z)", re.DOTALL)
 #: Where something new is wanted, nothing need be looked at, unless it is named.
 _MAKING = re.compile(
@@ -31,6 +32,14 @@ _MAKING = re.compile(
     r"(?:write|compose|draft|invent|make up|translate|calculate|compute|say)\b",
     re.IGNORECASE,
 )
+
+
+#: Where files are looked for, those that are named need not be the ones to read.
+_SEEKING = re.compile(
+    r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
+)
+#: Results that say that there is nothing: an error, or a remark in brackets alone.
+_EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +59,8 @@ def _words(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{pattern})\b", re.IGNORECASE)
 
 
+#: The first whose words a tool has is its own.
 _SUBJECTS = (
-    _Subject(
-        _words("files?|folders?|director(?:y|ies)"),
-        _words(
-            "files?|folders?|subfolders?|director(?:y|ies)|(?:this|the|our|my) (?:project|package|code|codebase|"
-            "program|app|application|server|script|tests?|module|config(?:uration)?|settings|docs|documentation|notes|data)|"
-            "code ?base|source code|in the (?:code|docs|tests)|repo(?:sitory)?|dependenc(?:y|ies)|licen[cs]e|defined|"
-            "according to|here"
-        ),
-        _words(
-            "the (?:file|folder|director(?:y|ies)|code|project|readme|document|function|script)|(?:this|your) (?:file|"
-            "folder|directory|project|code|repository)|files? (?:is|are|in|named|called|contains?)|I (?:have |'ve )?"
-            "(?:read|looked|checked|searched|opened|listed|found)"
-        ),
-        names=True,
-    ),
     _Subject(
         _words("git|commits?|repository"),
         _words("git|commits?|committed|uncommitted|staged|untracked|branch(?:es)?|last change|(?:I|was|were) changed"),
@@ -76,46 +71,85 @@ _SUBJECTS = (
         _words(
             "what time|the time|what day|which day|today|what date|the date|right now|which year is it|what year is it"
         ),
-        _words("(?:today|it) is|the (?:time|date) is|current (?:time|date)"),
+        _words(r"today is|it is (?:now )?\d{1,2}[:.]\d\d|the (?:time|date) is|current (?:time|date)"),
+    ),
+    _Subject(
+        _words("files?|folders?|director(?:y|ies)"),
+        _words(
+            "files?|folders?|subfolders?|director(?:y|ies)|(?:this|the|our|my) (?:project|package|code|codebase|"
+            "program|app|application|server|script|tests?|module|config(?:uration)?|settings|docs|documentation|notes|"
+            "data)|"
+            "code ?base|source code|in the (?:code|docs|tests)|repo(?:sitory)?|dependenc(?:y|ies)|licen[cs]e|defined|"
+            "according to|here"
+        ),
+        _words(
+            "the (?:file|folder|director(?:y|ies)|code|project|readme|document|function|script)|(?:this|your) (?:file|"
+            "folder|directory|project|code|repository)|files? (?:is|are|in|named|called|contains?)|I (?:have |'ve )?"
+            "(?:read|looked|checked|searched|opened|listed|found)"
+        ),
+        names=True,
     ),
 )
 
 
-def must_look(request: str, tools: list[dict[str, Any]]) -> bool:
-    """Whether a request is about something that one of the tools can see, and nobody knows without."""
-    given = _FENCED.search(request) is not None
+def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = True) -> list[dict[str, Any]]:
+    """The tools of which one must be called, because a request is about what only they can see; none if it is not.
+
+    Whoever names a file wants it read, at first; where that failed, all that see files may find it.
+    """
     said = _FENCED.sub(" ", request)
-    for subject in _of(tools):
-        if subject.names and (_NAME.search(said) or _IDENTIFIER.search(said)):
-            return True
-        if not given and not _MAKING.search(said) and subject.asked.search(said):
-            return True
-    return False
+    about = [subject for subject in _of(tools) if _asks(subject, request, said)]
+    fitting = [tool for tool in tools if _subject(tool) in about]
+    if is_first and len(about) == 1 and about[0].names and _FILE.search(said) and not _SEEKING.search(said):
+        readers = [tool for tool in fitting if "path" in arr(obj(tool.get("parameters")).get("required"))]
+        return readers or fitting
+    return fitting
+
+
+def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:
+    """Whether something new is wanted, of nothing that a tool can see: there is nothing to call."""
+    said = _FENCED.sub(" ", request)
+    is_known = all(_subject(tool) is not None for tool in tools)
+    is_asked = any(subject.asked.search(said) or (subject.names and _named(said)) for subject in _of(tools))
+    return is_known and bool(_MAKING.search(said)) and not is_asked
 
 
 def claims(answer: str, tools: list[dict[str, Any]]) -> bool:
     """Whether an answer speaks of what one of the tools can see, as if it had been seen."""
-    return any(subject.claimed.search(answer) or (subject.names and _NAME.search(answer)) for subject in _of(tools))
+    return any(subject.claimed.search(answer) or (subject.names and _FILE.search(answer)) for subject in _of(tools))
+
+
+def _asks(subject: _Subject, request: str, said: str) -> bool:
+    if subject.names and _named(said):
+        return True
+    # What was sent along need not be looked at.
+    return said == request and not _MAKING.search(said) and bool(subject.asked.search(said))
+
+
+def _named(said: str) -> bool:
+    return any(pattern.search(said) for pattern in (_FILE, _PATH, _IDENTIFIER))
 
 
 def _of(tools: list[dict[str, Any]]) -> list[_Subject]:
-    text = " ".join(_spoken(tool) for tool in tools)
-    return [subject for subject in _SUBJECTS if subject.tools.search(text)]
+    found = [_subject(tool) for tool in tools]
+    return [subject for subject in _SUBJECTS if subject in found]
 
 
-def _spoken(tool: dict[str, Any]) -> str:
-    """The words of a tool, those of its name apart."""
-    return f"{string(tool.get('name')).replace('_', ' ')} {string(tool.get('description'))}"
+def _subject(tool: dict[str, Any]) -> _Subject | None:
+    """What a tool looks at, by its name, else by what is said of it."""
+    texts = (string(tool.get("name")).replace("_", " "), string(tool.get("description")))
+    return next((subject for text in texts for subject in _SUBJECTS if subject.tools.search(text)), None)
 
 
-def is_backed(messages: list[dict[str, Any]]) -> bool:
-    """Whether a tool was called since the user last said something."""
+def calls_since(messages: list[dict[str, Any]]) -> tuple[int, bool]:
+    """How many calls were made since the user last said something, and whether one of them found something."""
+    results: list[str] = []
     for message in reversed(messages):
         if message.get("role") == "user":
-            return False
-        if message.get("role") == "tool" or arr(message.get("tool_calls")):
-            return True
-    return False
+            break
+        if message.get("role") == "tool":
+            results.append(string(message.get("content")))
+    return len(results), any(not _EMPTY.match(each) for each in results)
 
 
 def last_request(messages: list[dict[str, Any]]) -> str:

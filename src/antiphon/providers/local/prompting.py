@@ -14,12 +14,14 @@ from typing import Any, Literal
 from antiphon._json import dumps, loads
 from antiphon._shape import arr, obj, string
 from antiphon.errors import MalformedJSONError
-from antiphon.providers.local.backing import claims, is_backed, last_request, must_look
+from antiphon.providers.local.backing import calls_since, claims, last_request, need_not_look, to_look_with
 from antiphon.providers.local.schemas import grammar
 from antiphon.wire.schema import INSTRUCTION
 
 #: How long an answer may get where nobody says.
 MAX_TOKENS = 2048
+#: So many calls that find nothing are asked for; then that is the answer.
+_TRIES = 2
 #: The longest request that is repeated behind the results of its calls.
 _REPEATED = 500
 _SAMPLING = ("temperature", "top_p", "stop", "parallel_tool_calls")
@@ -47,6 +49,8 @@ _EXAMPLES = (
     ("assistant", '{"answer": "I gave the fern 0.5 liters of water. The soil moisture is now 40 %."}'),
     ("user", "Request: Who painted the Mona Lisa?"),
     ("assistant", '{"answer": "Leonardo da Vinci painted the Mona Lisa."}'),
+    ("user", "Request: How many days has a week?"),
+    ("assistant", '{"answer": "A week has seven days."}'),
     ("user", "Request: Write one line about snow."),
     ("assistant", '{"answer": "Snow falls softly, and the whole street holds its breath."}'),
     (
@@ -97,9 +101,14 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     was_called = any(message.get("tool_calls") for message in messages)
     offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
     may_answer = not offered or (not forced and body.get("tool_choice") != "required")
-    is_doubtful = bool(offered) and may_answer and not is_backed(messages)
-    if is_doubtful and must_look(last_request(messages), offered):
-        may_answer = is_doubtful = False
+    calls, is_backed = calls_since(messages)
+    is_doubtful = bool(offered) and may_answer and not is_backed and calls < _TRIES
+    if is_doubtful:
+        said = last_request(messages)
+        needed = to_look_with(said, offered, is_first=not calls)
+        offered = needed or ([] if need_not_look(said, offered) else offered)
+        may_answer = not needed
+        is_doubtful = bool(offered) and may_answer and not calls
     if native_tools and (tools or was_called) and not schema:
         request = _native(body, messages, tools, forced, may_answer)
         again = _native(body, messages, tools, forced, False) if is_doubtful else None

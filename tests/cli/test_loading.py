@@ -1,0 +1,42 @@
+"""A local model is got ready: asked for before it is fetched, and loaded while a line moves."""
+
+import os
+import re
+from pathlib import Path
+
+from tests.cli.terminal import Terminal
+
+_HOLDING = """
+import ctypes, select, sys
+from antiphon.cli.talk.loading import moving
+with moving("loading local/x"):
+    # Like the runtime: nothing else in this process goes on meanwhile.
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        ctypes.PyDLL(None).usleep(50_000)
+print("loaded")
+"""
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {"HOME": str(home), "ANTIPHON_CACHE": str(home / "cache"), "PATH": os.environ["PATH"], "TERM": "xterm"}
+
+
+def test_a_line_moves_while_the_process_can_do_nothing_but_load(tmp_path: Path):
+    with Terminal("-c", _HOLDING, env=environment(tmp_path), cwd=tmp_path, module=None) as terminal:
+        terminal.expect("⠋ loading local/x")
+        terminal.expect("⠙ loading local/x")
+        terminal.send("\n")
+        terminal.expect("loaded")
+        assert terminal.ends() == 0
+
+
+def test_at_a_terminal_weights_are_fetched_only_after_asking_with_their_size(tmp_path: Path):
+    with Terminal(
+        "ask", "--tools", "read", "Which files are here?", env=environment(tmp_path), cwd=tmp_path
+    ) as terminal:
+        assert "local/1.5b" in terminal.expect("Fetch it, once, 1.1 GB")
+        terminal.send("n\n")
+        said = terminal.expect("antiphon setup")
+        assert re.search(r"local/1.5b was not fetched; `-m local/0.5b` is\s+smaller \(491 MB\)", said)
+        assert terminal.ends() == 2
+    assert not list((tmp_path / "cache").rglob("*.gguf*"))

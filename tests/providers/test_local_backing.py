@@ -1,0 +1,345 @@
+"""What a local model may say without having looked, with a runtime that says what a test wants it to say."""
+
+import itertools
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from antiphon import Conversation, Session, ToolCall, ToolSpec, connect
+from antiphon.conversation import Image
+from antiphon.errors import ContentError
+from antiphon.providers.local import kept
+from antiphon.providers.local.backing import Held, claims, need_not_look, to_look_with
+from antiphon.providers.local.engine import threads
+from antiphon.providers.local.progress import Pace
+from antiphon.tools.builtin import all_tools, read_only_tools
+from antiphon.wire import ProgressDelta
+
+TOOLS = [
+    {"name": tool.name, "description": tool.spec.description, "parameters": tool.spec.parameters}
+    for tool in read_only_tools()
+]
+STOCK = [{"name": "stock", "description": "How many of a product are in stock."}]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Which files are in this directory?",
+        "what's in src/app?",
+        "What does notes.txt say?",
+        "Summarise the README",
+        "How many lines has main.rs",
+        "Where is parse_header defined?",
+        "What is MAX_SIZE set to?",
+        "Write a summary of docs/plan.md",
+        "Which commit was the last?",
+        "Are there uncommitted changes?",
+        "What time is it?",
+        "Who maintains this project?",
+    ],
+)
+def test_what_only_a_tool_can_know_is_looked_at(request_: str):
+    assert to_look_with(request_, TOOLS)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What is 2 + 2?",
+        "What is the capital of Denmark?",
+        "Write a function that reverses a list.",
+        "Translate 'the file is here' into French.",
+        "Thanks!",
+        "Is 3.5 larger than 3.14, i.e. is it more?",
+        "Summarise this.\n\nnotes.txt:\n```\nThe file src/a.py is new.\n```",
+    ],
+)
+def test_what_anybody_knows_or_has_been_given_is_not(request_: str):
+    assert not to_look_with(request_, TOOLS)
+
+
+def test_tools_that_see_no_files_are_not_asked_about_them():
+    assert not to_look_with("What does notes.txt say?", STOCK)
+    assert not claims("The file notes.txt says hello.", STOCK)
+
+
+def test_an_answer_claims_when_it_speaks_of_what_nobody_has_looked_at():
+    assert claims("The file says that the port is 80.", TOOLS)
+    assert claims("I have checked, and it is in config.toml.", TOOLS)
+    assert claims("It is 14:05.", TOOLS)
+    assert not claims("It is 4.", TOOLS)
+    assert not claims("Copenhagen is the capital of Denmark.", TOOLS)
+
+
+def names(request: str, is_first: bool = True) -> list[str]:
+    return [tool["name"] for tool in to_look_with(request, TOOLS, is_first)]
+
+
+def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
+    assert names("What does notes.txt say?") == ["read_file"]
+    assert names("What does notes.txt say?", is_first=False) == ["read_file", "list_files", "glob_files", "grep_files"]
+    assert "grep_files" in names("Which files mention notes.txt?")
+    assert "list_files" in names("What is in src/app?")
+    assert "grep_files" in names("Are there FIXMEs?")
+
+
+def test_only_tools_of_the_matter_are_asked_for():
+    assert names("Which commit was the last?") == ["git_status", "git_diff", "git_log"]
+    assert names("What time is it?") == ["now"]
+
+
+def test_what_is_only_to_be_written_offers_no_call():
+    assert need_not_look("Write a short greeting to Mira.", TOOLS)
+    assert not need_not_look("Write a summary of the last commit.", TOOLS)
+    assert not need_not_look("Write to Mira that we have three lamps.", STOCK)
+
+
+# Held back
+
+
+def piece(text: str, finish: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"delta": {"content": text}, "finish_reason": finish}]}
+
+
+@given(st.text(max_size=900), st.lists(st.integers(0, 1000), max_size=8))
+def test_what_is_held_back_comes_whole_and_in_order_or_not_at_all(text: str, places: list[int]):
+    marks = sorted({0, len(text), *(place % (len(text) + 1) for place in places)})
+    pieces = [piece(text[start:end]) for start, end in itertools.pairwise(marks)] + [piece("", "stop")]
+    held = Held(lambda said: "!" in said)
+    came = [held.take(each) for each in pieces]
+    if None in came:
+        assert "!" in text
+        assert not any(came[: came.index(None)])
+    else:
+        assert [each for ready in came for each in ready or ()] == pieces
+        assert "!" not in text[:400]
+
+
+def test_a_call_and_the_reading_of_the_prompt_are_never_held_back():
+    held = Held(lambda _: True)
+    reading = {"prompt_progress": {"processed": 1, "total": 2}}
+    assert held.take(reading) == [reading]
+    assert held.take(piece('{"tool"')) == [piece('{"tool"')]
+
+
+# A runtime that says what it is told to
+
+
+class Runtime:
+    """In the place of `xllamacpp`: answers from a script, and notes what it was asked."""
+
+    __version__ = "1"
+
+    def __init__(self, *answers: list[dict[str, Any]]) -> None:
+        self.answers = iter(answers)
+        self.asked: list[dict[str, Any]] = []
+        self.settings: Any = None
+        self.loaded = 0
+
+    def CommonParams(self) -> Any:
+        return SimpleNamespace(model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace())
+
+    def Server(self, settings: Any) -> Any:
+        self.settings, self.loaded = settings, self.loaded + 1
+        return self
+
+    def handle_chat_completions(self, request: dict[str, Any], heard: Callable[[dict[str, Any]], bool]) -> None:
+        self.asked.append(request)
+        for each in next(self.answers):
+            if heard(each):
+                return
+
+
+def said(text: str) -> list[dict[str, Any]]:
+    return [*map(piece, text), piece("", "stop")]
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Iterator[Path]:
+    """A model file with nothing in it."""
+    path = tmp_path / "empty.gguf"
+    path.write_bytes(b"GGUF\3\0\0\0" + bytes(56))
+    yield path
+    from antiphon.providers.local import engine
+
+    engine._engines.pop(path.resolve(), None)
+
+
+def play(monkeypatch: pytest.MonkeyPatch, *answers: list[dict[str, Any]]) -> Runtime:
+    runtime = Runtime(*answers)
+    monkeypatch.setitem(sys.modules, "xllamacpp", runtime)  # type: ignore[arg-type]
+    return runtime
+
+
+def may_answer(request: dict[str, Any]) -> bool:
+    options = json.loads(request["grammar"].partition("%json ")[2])["anyOf"]
+    return any("answer" in option["properties"] for option in options)
+
+
+_READING = [piece("x", "stop")]
+
+
+def test_a_question_about_a_file_is_asked_for_a_call(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "motto.txt").write_text("Slow and steady.")
+    call = '{"tool": "read_file", "arguments": {"path": "motto.txt"}}'
+    runtime = play(monkeypatch, _READING, said(call), said('{"answer": "Slow and steady."}'))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("What does motto.txt say?")
+    assert [kept.tool for kept in result.tool_calls] == ["read_file"]
+    assert result.value == "Slow and steady."
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, True]
+
+
+def test_a_claim_that_no_call_backs_is_asked_again_for_a_call(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    made_up, call = '{"answer": "The file says 42, I have read it."}', '{"tool": "list_files", "arguments": {}}'
+    runtime = play(monkeypatch, _READING, said(made_up), said(call), said('{"answer": "There is one: empty.gguf."}'))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("What does it say?")
+    assert [kept.tool for kept in result.tool_calls] == ["list_files"]
+    assert "42" not in str(result.value)
+    assert [may_answer(request) for request in runtime.asked[1:]] == [True, False, True]
+
+
+def test_an_answer_that_needs_no_call_is_given_at_once(file: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(monkeypatch, _READING, said('{"answer": "It is 4."}'))
+    result = Session(f"local/{file}", tools=all_tools()).chat("What is 2 + 2?")
+    assert (result.value, len(runtime.asked)) == ("It is 4.", 2)
+
+
+def test_arguments_that_may_be_left_out_need_not_be_called_null(file: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(monkeypatch, _READING, said('{"answer": "It is 4."}'))
+    Session(f"local/{file}", tools=read_only_tools()).chat("What is 2 + 2?")
+    options = json.loads(runtime.asked[1]["grammar"].partition("%json ")[2])["anyOf"]
+    read = next(each["properties"] for each in options if each["properties"].get("tool") == {"const": "read_file"})
+    assert read["arguments"]["required"] == ["path"]
+
+
+def test_the_request_stands_behind_the_results_of_its_calls(file: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(monkeypatch, _READING, said('{"answer": "a"}'))
+    conversation = Conversation(tools=[ToolSpec("look", "Look at a file.", {"type": "object"})])
+    conversation.add_user("What does a.txt say?")
+    conversation.add_assistant_tool_calls([ToolCall("1", "look", {})])
+    conversation.add_tool_result("1", "much " * 50)
+    connect(f"local/{file}").chat(conversation)
+    assert runtime.asked[1]["messages"][-1]["content"].endswith("The request was: What does a.txt say?")
+
+
+def test_a_call_that_found_nothing_backs_nothing(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "README.md").write_text("Install it with pip.")
+    calls = [f'{{"tool": "read_file", "arguments": {{"path": "{path}"}}}}' for path in ("README", "README.md")]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
+    assert result.value == "With pip."
+
+
+def test_how_far_the_prompt_is_read_is_told_in_between(file: Path, monkeypatch: pytest.MonkeyPatch):
+    reading = [{"prompt_progress": {"processed": at, "total": 1837, "cache": 0}} for at in (0, 1200)]
+    play(monkeypatch, [*reading, piece("Hello."), piece("", "stop")])
+    conversation = Conversation()
+    conversation.add_user("Hi")
+    with connect(f"local/{file}").stream(conversation) as stream:
+        deltas = list(stream)
+    assert deltas[:2] == [ProgressDelta(0, 1837), ProgressDelta(1200, 1837)]
+    assert stream.reply.text == "Hello."
+
+
+def test_an_image_is_refused_before_anything_is_loaded(file: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(monkeypatch)
+    conversation = Conversation()
+    conversation.add_user(["What is this?", Image.from_bytes(b"\x89PNG\r\n\x1a\n", "image/png")])
+    with pytest.raises(ContentError, match="cannot see images; describe it, or ask a model that can, such as anthro"):
+        connect(f"local/{file}").chat(conversation)
+    assert not runtime.loaded
+
+
+def test_all_cores_read_and_those_that_are_free_write(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ANTIPHON_LOCAL_THREADS", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 8)
+    for load, writing in ((0.2, 8), (2.1, 6), (30.0, 4)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0, 0))
+        assert threads() == (writing, 8)
+    monkeypatch.setenv("ANTIPHON_LOCAL_THREADS", "3")
+    assert threads() == (3, 3)
+
+
+# What was read is kept
+
+
+def test_what_is_kept_comes_back_as_it_was_and_only_under_its_own_key():
+    kept.keep("model a, opening", b"state")
+    assert kept.take("model a, opening") == b"state"
+    assert kept.take("model b, opening") is None
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-1], lambda data: b"\0" + data[1:], lambda _: b""])
+def test_a_file_that_is_damaged_is_never_given_to_the_runtime(damage: Callable[[bytes], bytes]):
+    kept.keep("opening", b"state" * 100)
+    (path,) = kept.directory().iterdir()
+    path.write_bytes(damage(path.read_bytes()))
+    assert kept.take("opening") is None
+    assert not path.exists()
+
+
+def test_the_file_of_another_model_is_not_taken_under_this_one_s_name():
+    kept.keep("one", b"state")
+    (path,) = kept.directory().iterdir()
+    kept.keep("other", b"other state")
+    other = next(each for each in kept.directory().iterdir() if each != path)
+    other.write_bytes(path.read_bytes())
+    assert kept.take("other") is None
+
+
+def test_what_was_not_used_for_longest_makes_room(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kept, "LIMIT", 1000)
+    for number in range(3):
+        kept.keep(f"{number}", bytes(300))
+        os.utime(kept._path(f"{number}"), (number, number))
+    assert kept.take("0") is not None
+    kept.keep("3", bytes(300))
+    assert [kept.take(f"{number}") is not None for number in range(4)] == [True, False, True, True]
+    kept.keep("too large", bytes(2000))
+    assert kept.take("too large") is None
+
+
+def test_what_is_kept_is_the_user_s_alone_and_a_full_disk_is_no_error(monkeypatch: pytest.MonkeyPatch):
+    kept.keep("opening", b"state")
+    (path,) = kept.directory().iterdir()
+    assert path.stat().st_mode & 0o077 == 0
+    monkeypatch.setenv("ANTIPHON_CACHE", str(path))
+    kept.keep("opening", b"state")
+    assert kept.take("opening") is None
+
+
+# How long a pull takes
+
+
+def test_the_time_that_is_left_is_told_once_there_is_a_pace():
+    now = itertools.count(0, 10)
+    pace = Pace(lambda: next(now))
+    assert pace.left(0, 1000) == ""
+    assert pace.left(0, 1000) == ""
+    # A few bytes in ten seconds are no pace.
+    assert pace.left(3, 1000) == ""
+    assert pace.left(503, 1000) == "20 s left"
+    assert pace.left(1000, 1000) == ""
+
+
+def test_what_a_stopped_pull_left_does_not_count_as_speed():
+    now = itertools.count(0, 60)
+    pace = Pace(lambda: next(now))
+    assert [pace.left(done, 1000) for done in (900, 900, 910, 920)] == ["", "", "9 min left", "8 min left"]
