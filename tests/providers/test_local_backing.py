@@ -20,8 +20,10 @@ from antiphon.providers.local import kept
 from antiphon.providers.local.backing import Held, claims, need_not_look, to_look_with
 from antiphon.providers.local.engine import threads
 from antiphon.providers.local.progress import Pace
+from antiphon.session import Event, RequestStarted, RunStarted
 from antiphon.tools.builtin import all_tools, read_only_tools
-from antiphon.wire import ProgressDelta
+from antiphon.views import RunViews
+from antiphon.wire import ProgressDelta, TextDelta
 
 TOOLS = [
     {"name": tool.name, "description": tool.spec.description, "parameters": tool.spec.parameters}
@@ -343,3 +345,13 @@ def test_what_a_stopped_pull_left_does_not_count_as_speed():
     now = itertools.count(0, 60)
     pace = Pace(lambda: next(now))
     assert [pace.left(done, 1000) for done in (900, 900, 910, 920)] == ["", "", "9 min left", "8 min left"]
+
+
+def test_the_status_line_says_how_much_of_the_prompt_is_read():
+    views = RunViews()
+    told = [RunStarted("chat", "Hi", "local/x", None), RequestStarted(1, "local/x"), ProgressDelta(1200, 1837)]
+    for number, body in enumerate(told):
+        run = views.take(Event("1", number, 0.0, body))
+    assert run.activity == "reading, 1,200 of 1,837 tokens"
+    assert views.take(Event("1", 3, 0.0, ProgressDelta(1837, 1837))).activity == "waiting"
+    assert views.take(Event("1", 4, 0.0, TextDelta("Hello"))).activity == "answering"
