@@ -38,6 +38,7 @@ _MAKING = re.compile(
 _SEEKING = re.compile(
     r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
 )
+_COUNTED = re.compile(r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE)
 #: Results that say that there is nothing: an error, or a remark in brackets alone.
 _EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
 
@@ -112,6 +113,11 @@ def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:
     is_known = all(_subject(tool) is not None for tool in tools)
     is_asked = any(subject.asked.search(said) or (subject.names and _named(said)) for subject in _of(tools))
     return is_known and bool(_MAKING.search(said)) and not is_asked
+
+
+def speaks_of_numbers(request: str) -> bool:
+    """Whether a request says how many, or which in a row."""
+    return bool(_COUNTED.search(_FENCED.sub(" ", request)))
 
 
 def claims(answer: str, tools: list[dict[str, Any]]) -> bool:
