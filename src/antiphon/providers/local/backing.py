@@ -158,6 +158,12 @@ def calls_since(messages: list[dict[str, Any]]) -> tuple[int, bool]:
     return len(results), any(not _EMPTY.match(each) for each in results)
 
 
+def failed_last(messages: list[dict[str, Any]]) -> list[str]:
+    """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
+    calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), [])
+    return [string(obj(obj(call).get("function")).get("name")) for call in calls]
+
+
 def last_request(messages: list[dict[str, Any]]) -> str:
     """What the user said last."""
     content = next((m.get("content") for m in reversed(messages) if m.get("role") == "user"), "")

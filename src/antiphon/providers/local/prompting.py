@@ -17,6 +17,7 @@ from antiphon.errors import MalformedJSONError
 from antiphon.providers.local.backing import (
     calls_since,
     claims,
+    failed_last,
     last_request,
     need_not_look,
     speaks_of_numbers,
@@ -112,6 +113,8 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     said = last_request(messages)
     if not calls and not speaks_of_numbers(said):
         offered = [_without_numbers(tool) for tool in offered]
+    if calls and not is_backed:
+        offered = [tool for tool in offered if tool.get("name") not in failed_last(messages)] or offered
     is_doubtful = bool(offered) and may_answer and not is_backed and calls < _TRIES
     if is_doubtful:
         needed = to_look_with(said, offered, is_first=not calls)
