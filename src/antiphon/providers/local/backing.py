@@ -160,7 +160,7 @@ def calls_since(messages: list[dict[str, Any]]) -> tuple[int, bool]:
 
 def failed_last(messages: list[dict[str, Any]]) -> list[str]:
     """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
-    calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), [])
+    calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), list[Any]())
     return [string(obj(obj(call).get("function")).get("name")) for call in calls]
 
 
