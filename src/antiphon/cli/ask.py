@@ -252,7 +252,7 @@ def resume_ask(entry: RunEntry, as_json: bool, place: str | None = None) -> int:
 
 
 def _asked(wishes: Wishes, wanted: _Wanted) -> int:
-    from antiphon.talks.opening import choose_tools, open_talk, suit_tools
+    from antiphon.talks.opening import choose_tools, open_talk
     from antiphon.talks.toolbox import Toolbox
 
     with ExitStack() as stack:
@@ -262,7 +262,6 @@ def _asked(wishes: Wishes, wanted: _Wanted) -> int:
         message = [] if wanted.run else _parts(talk, wanted)
         used = choose_tools(wishes, opened, Toolbox(configuration(), stack, tell))
         wishes.about.update(used.to_json())
-        suit_tools(opened)
         if is_terminal(sys.stderr):
             is_kept = bool(used) and opened.entry is not None and wishes.tools is None
             told = f"model: {talk.session.model.name} ({opened.why})" + (

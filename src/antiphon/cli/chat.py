@@ -91,7 +91,7 @@ def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.screen import Screen
     from antiphon.render import Person, console
-    from antiphon.talks.opening import choose_tools, open_talk, suit_tools
+    from antiphon.talks.opening import choose_tools, open_talk
     from antiphon.talks.toolbox import Toolbox
 
     display = Screen(console(), None)
@@ -107,7 +107,6 @@ def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
     used = choose_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
     talk = Chatting(opened.talk, display, reader, toolbox, wishes.about)
     talk.use_tools(used)
-    suit_tools(opened)
     _instruct(opened, project, instructed, display.note)
     _greet(talk, opened, _why(wishes, opened, used, project))
     is_asked = bool(opened.talk.session.waiting) and display.person is not None

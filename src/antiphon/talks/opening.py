@@ -106,6 +106,9 @@ def choose_tools(wishes: Wishes, opened: Opened, toolbox: Toolbox, otherwise: st
     chosen = (chosen if wishes.tools is None else wishes.tools).and_named(wishes.more)
     session = opened.talk.session
     session.tools = toolbox.tools(chosen)
+    if opened.why == _UNCHOSEN and session.tools:
+        # Nobody chose a model, and the smallest is no good at tools.
+        session.model = LOCAL_WITH_TOOLS
     there = {*chosen.off, *(tool.name for tool in session.tools), "read_result"}
     specs = session.conversation.tools if is_kept else ()
     if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:
@@ -125,13 +128,6 @@ def _before(opened: Opened) -> Chosen:
 
 def _tools(about: Mapping[str, Any]) -> dict[str, Any] | None:
     return {name: about[name] for name in Chosen().to_json() if name in about} or None
-
-
-def suit_tools(opened: Opened) -> None:
-    """Where nobody chose a model and there are tools, take the local one that is good at them, not the smallest."""
-    session = opened.talk.session
-    if opened.why == _UNCHOSEN and session.tools:
-        session.model = LOCAL_WITH_TOOLS
 
 
 def _journal(

@@ -38,6 +38,7 @@ _MAKING = re.compile(
 _SEEKING = re.compile(
     r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
 )
+_COUNTED = re.compile(r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE)
 #: Results that say that there is nothing: an error, or a remark in brackets alone.
 _EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
 
@@ -114,6 +115,11 @@ def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:
     return is_known and bool(_MAKING.search(said)) and not is_asked
 
 
+def speaks_of_numbers(request: str) -> bool:
+    """Whether a request says how many, or which in a row."""
+    return bool(_COUNTED.search(_FENCED.sub(" ", request)))
+
+
 def claims(answer: str, tools: list[dict[str, Any]]) -> bool:
     """Whether an answer speaks of what one of the tools can see, as if it had been seen."""
     return any(subject.claimed.search(answer) or (subject.names and _FILE.search(answer)) for subject in _of(tools))
@@ -150,6 +156,12 @@ def calls_since(messages: list[dict[str, Any]]) -> tuple[int, bool]:
         if message.get("role") == "tool":
             results.append(string(message.get("content")))
     return len(results), any(not _EMPTY.match(each) for each in results)
+
+
+def failed_last(messages: list[dict[str, Any]]) -> list[str]:
+    """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
+    calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), list[Any]())
+    return [string(obj(obj(call).get("function")).get("name")) for call in calls]
 
 
 def last_request(messages: list[dict[str, Any]]) -> str:

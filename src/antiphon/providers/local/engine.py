@@ -31,7 +31,7 @@ from antiphon.providers.local.prompting import Prompt
 CONTEXT = 8192
 #: Tokens of a prompt between two looks at whether anybody still wants the answer, and between two reports of progress.
 #: Threads wait for each other in every step: fewer, larger steps are much faster where others want the cores too.
-_BATCH = 256
+_BATCH = 512
 _PROMPT_CACHE_MIB = 512
 _ELSEWHERE = "; or name a model at a provider, such as 'anthropic/claude-sonnet-5', and give its key"
 #: Openings of fewer characters are read faster than they are fetched.

@@ -14,7 +14,15 @@ from typing import Any, Literal
 from antiphon._json import dumps, loads
 from antiphon._shape import arr, obj, string
 from antiphon.errors import MalformedJSONError
-from antiphon.providers.local.backing import calls_since, claims, last_request, need_not_look, to_look_with
+from antiphon.providers.local.backing import (
+    calls_since,
+    claims,
+    failed_last,
+    last_request,
+    need_not_look,
+    speaks_of_numbers,
+    to_look_with,
+)
 from antiphon.providers.local.schemas import grammar
 from antiphon.wire.schema import INSTRUCTION
 
@@ -102,9 +110,13 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
     may_answer = not offered or (not forced and body.get("tool_choice") != "required")
     calls, is_backed = calls_since(messages)
+    said = last_request(messages)
+    if not calls and not speaks_of_numbers(said):
+        offered = [_without_numbers(tool) for tool in offered]
+    if calls and not is_backed:
+        offered = [tool for tool in offered if tool.get("name") not in failed_last(messages)] or offered
     is_doubtful = bool(offered) and may_answer and not is_backed and calls < _TRIES
     if is_doubtful:
-        said = last_request(messages)
         needed = to_look_with(said, offered, is_first=not calls)
         offered = needed or ([] if need_not_look(said, offered) else offered)
         may_answer = not needed
@@ -216,6 +228,20 @@ def _without_nulls(parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in obj(parameters.get("properties")).items()
     }
     return {**parameters, "properties": fields} if fields else parameters
+
+
+def _without_numbers(tool: dict[str, Any]) -> dict[str, Any]:
+    """A tool without the numbers that may be left out: a small model says some, whether they make sense or not."""
+    parameters = obj(tool.get("parameters"))
+    needed = arr(parameters.get("required"))
+    given = obj(parameters.get("properties"))
+    kept = {name: value for name, value in given.items() if name in needed or not _is_number(obj(value))}
+    return {**tool, "parameters": {**parameters, "properties": kept}} if len(kept) < len(given) else tool
+
+
+def _is_number(schema: dict[str, Any]) -> bool:
+    kinds = [obj(option).get("type") for option in arr(schema.get("anyOf")) or [schema]]
+    return all(kind in ("integer", "number", "null") for kind in kinds)
 
 
 def _given(schema: dict[str, Any]) -> dict[str, Any]:
