@@ -35,7 +35,7 @@ FOR_CHECKERS = ("Answers", "Asks", "Configuration", "Conversation", "Event", "Pe
 #: What effects hold comes from rooms that a program without effects need not load.
 FOR_CHECKERS += ("Reply", "ToolCall", "ToolResult", "ToolSpec", "Turn")
 #: A script that makes our recordings plays the model as `antiphon test` does.
-OURS = ("examples/recordings/make.py",)
+OURS = ("docs/img/make.py", "examples/recordings/make.py")
 
 
 def packages() -> Iterator[ModuleType]:

@@ -92,7 +92,7 @@ def _played(case: Any, place: Path, performers: tuple[Any, ...]) -> list[str]:
     """What the program prints when everything is played back: what it prints is said by the recording, too."""
     case.prepare(place)
     host = Host(
-        write=nobody, people=nobody, connect=_unreachable, default_model=lambda: make.MODEL, performers=performers
+        write=nobody, people=nobody, connect=_unreachable, default_model=lambda: case.model, performers=performers
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place)

@@ -141,11 +141,19 @@ def _union(options: tuple[Type, ...], made: dict[int, Any]) -> Any:
     return out
 
 
+#: What an object without a name is called in a schema.
+_UNNAMED = "Answer"
+
+
 def _free_name(wish: str, made: dict[int, Any]) -> str:
-    """A name that no other type of the schema has: the objects of one union may share theirs."""
-    taken = {str(getattr(each, "__name__", "")) for each in made.values()}
-    names = (wish, *(f"{wish}{number}" for number in range(2, len(taken) + 3)))
-    return next(each for each in names if each not in taken)
+    """A name that no other type of the schema has: the objects of one union may share theirs.
+
+    The first is the schema itself; without a name of its own, nothing in it can refer to it.
+    """
+    names = [str(getattr(each, "__name__", "")) for each in made.values()]
+    taken = {*(names[1:] if names[:1] == [_UNNAMED] else names)}
+    free = (wish, *(f"{wish}{number}" for number in range(2, len(taken) + 3)))
+    return next(each for each in free if each not in taken)
 
 
 def _typed_dict(type_: Object, made: dict[int, Any]) -> Any:
@@ -156,7 +164,7 @@ def _typed_dict(type_: Object, made: dict[int, Any]) -> Any:
     if id(type_) in made:
         return made[id(type_)]
     # Made before its fields, which may be of this very type.
-    out: Any = TypedDict(_free_name(type_.name or "Answer", made), {})  # type: ignore[misc]
+    out: Any = TypedDict(_free_name(type_.name or _UNNAMED, made), {})  # type: ignore[misc]
     made[id(type_)] = out
     fields: dict[str, Any] = {}
     for name, each in type_.fields.items():
