@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from antiphon.lang.run.execution import Execution
 
 #: The modules, by the names that programs use; each is the Python module of that name here.
-MODULES = ("files", "data", "process")
+MODULES = ("files", "data", "http", "process", "time", "text", "random", "hash")
 PREFIX = "system/"
 
 
@@ -60,6 +60,8 @@ def bound(execution: Execution, module: str, name: str) -> Callable[..., Any]:
 def _done(execution: Execution, title: str, function: Function, given: list[Any], wanted: Type | None) -> Any:
     if not function.again:
         return function.do(*given, wanted or JSON) if function.gives == "wanted" else function.do(*given)
+    if function.again == "inside":
+        return function.do(execution, *given)
     told = described(dict(zip(function.parameters, given, strict=False)))
     value = execution.perform(CallTool(title, told, function.again), lambda: function.do(execution, *given))
     return value if function.shaped is None else function.shaped(value)

@@ -24,8 +24,8 @@ class Function:
     returns: Type
     #: How many arguments may be left out.
     optional: int = 0
-    #: Nothing for what only computes; else what the journal is told of doing it twice.
-    again: Literal["", "harmless", "unsure"] = ""
+    #: Nothing for what only computes; else what the journal is told of doing it twice, unless its effects are inside.
+    again: Literal["", "harmless", "unsure", "inside"] = ""
     gives: Gives = ""
     #: The value of the language that is made of what was done, where that is kept in another form.
     shaped: Callable[[Any], Any] | None = field(default=None)
