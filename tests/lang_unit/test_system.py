@@ -362,3 +362,35 @@ def test_every_function_has_a_signature_that_its_code_keeps(module: str):
     for name, each in functions(module).items():
         assert each.doc.endswith("."), name
         assert each.optional <= len(each.parameters), name
+
+
+# Tools, called by a program
+
+TOOLS = 'import { readFile, listFiles, globFiles, grepFiles, runShell } from "system/tools"\n'
+
+
+def test_tools_give_data_to_programs(here: Path):
+    rows = "".join(f"{number}\r\n" for number in range(20_000))
+    (here / "a.csv").write_bytes(rows.encode())
+    (here / "sub").mkdir()
+    (here / "sub" / "empty.txt").touch()
+    program = f"""{TOOLS}
+        print(readFile("a.csv").length, readFile("a.csv", 2, 3), [readFile("sub/empty.txt")])
+        print(globFiles("*.nope"), globFiles("*.csv"), globFiles("*.txt").length, listFiles(), listFiles("sub"))
+        print(grepFiles("^1999[89]", "a.csv").map(f => f.line), grepFiles("nowhere"))
+        const r = runShell("seq 1 20000; echo err >&2; exit 3")
+        print(r.stdout.lines().length, r.stderr, r.code)
+    """
+    assert printed(program) == [
+        f'{len(rows)} 1\r\n2\r\n [""]',
+        '[] ["a.csv"] 1 ["a.csv","sub"] ["sub/empty.txt"]',
+        "[19999,20000] []",
+        "20000 err\n 3",
+    ]
+
+
+def test_what_a_tool_cannot_do_for_a_program_is_an_error(here: Path):
+    (here / "old").write_bytes(b"\xe9")
+    assert failed(f'{TOOLS}readFile("old")') == ("V0917", "the tool `read_file` failed: `old` is not UTF-8: byte 0")
+    assert failed(f'{TOOLS}readFile("../x")')[0] == "V0917"
+    assert failed(f'{TOOLS}readFile("old", "x")')[0] == "V0917"

@@ -126,7 +126,7 @@ _TIME = {"time": TEXT}
 _ZONED = {**_TIME, "zone": TEXT}
 FUNCTIONS = {
     "today": Function("The date today, in UTC or the named zone.", _today, {"zone": TEXT}, TEXT, 1, "harmless"),
-    "parseTime": Function("The time a text says, in ISO 8601 or the named format (`%d.%m.%Y`), in UTC or the named zone.",
+    "parseTime": Function("The time a text says, in ISO 8601 or a format such as `%d.%m.%Y`, in UTC or the named zone.",
                           _parse_time, {"text": TEXT, "format": TEXT, "zone": TEXT}, TEXT, 2),
     "formatTime": Function("A time as text, in a format such as `%d %B %Y, %H:%M`, in the named zone.",
                            _format_time, {**_TIME, "format": TEXT, "zone": TEXT}, TEXT, 1),
