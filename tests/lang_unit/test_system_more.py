@@ -222,3 +222,39 @@ def test_a_request_without_an_answer_is_an_error_of_the_program(server: tuple[st
     assert failed("http", 'get("http://[")')[0] == "V0946"
     error = ran(using("http") + f'get("{url}")', untrusted=True, directory=".").error
     assert (error.code, asked) == ("V0923", [])
+
+
+# Objects of Python
+
+
+OBJECTS = """
+import { date, timedelta } from "py:datetime"
+import { Decimal } from "py:decimal"
+const day = date(2026, 1, 31)
+print(day, "{day}", [day], day.year + 1, day.isoformat().length, day.replace(2027).year)
+print(Decimal("1.10"), Decimal("1.10").quantize(Decimal("1")), timedelta(1, 5).total_seconds(), day.toString())
+"""
+SAID = ['2026-01-31 2026-01-31 ["2026-01-31"] 2027 10 2027', "1.10 1 86405 2026-01-31"]
+
+
+def test_objects_of_python_keep_their_methods_and_print_as_python_prints_them(tmp_path: Path):
+    assert ran(OBJECTS).prints == SAID
+    for _ in range(2):
+        with Journal(tmp_path / "j.db").run("r"):
+            assert ran(OBJECTS).prints == SAID
+
+
+@pytest.mark.parametrize(
+    ("use", "said"),
+    [
+        ("day.yaer", "did you mean `year`?"),
+        ("day.isofromat()", "did you mean `isoformat`?"),
+        ("day.isoformat", "`isoformat` is a method and must be called"),
+        ("day.year()", "`year` of a Python date is no method"),
+        ("day.__class__", "a Python date has no `__class__`"),
+    ],
+)
+def test_what_an_object_of_python_has_not_is_told(use: str, said: str):
+    error = ran(f'import {{ date }} from "py:datetime"\nconst day = date(2026, 1, 31)\nprint({use})').error
+    assert said in error.render()
+    assert error.code != "V0915"
