@@ -40,7 +40,9 @@ def _request(execution: Execution, method: str, url: str, options: dict[str, Any
         raise VibeError("V0923", "--untrusted allows no requests", "run it without --untrusted if you trust it")
     given = options or {}
     body = given.get("body")
-    sent = {} if body is None else {"content": body.encode()} if isinstance(body, str) else {"json": body}
+    sent: dict[str, Any] = (
+        {} if body is None else {"content": body.encode()} if isinstance(body, str) else {"json": body}
+    )
     seconds = given.get("timeout") or 30
     try:
         response = httpx2.request(
