@@ -58,6 +58,11 @@ def test_times_are_read_written_and_reckoned_with():
     ]
 
 
+def test_arguments_may_be_named_and_those_before_left_out():
+    assert printed("time", 'print(parseTime("2026-01-31T10:00", zone: "Europe/Oslo"))') == ["2026-01-31T10:00:00+01:00"]
+    assert printed("data", 'print(parseCsv("a;b\\n1;2", separator: ";"))') == ['[{"a":"1","b":"2"}]']
+
+
 def test_what_is_no_time_is_told():
     assert failed("time", 'parts("tomorrow")') == ("V0945", "'tomorrow' is no time of ISO 8601")
     assert failed("time", 'parseTime("1.2.", "%Y")') == ("V0945", "'1.2.' is no time in the format '%Y'")

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 #: The modules, by the names that programs use; each is the Python module of that name here.
 MODULES = ("files", "data", "http", "process", "time", "text", "random", "hash")
 PREFIX = "system/"
+#: Stands for an argument that was left out.
+MISSING = object()
 
 
 @cache
@@ -49,7 +51,8 @@ def bound(execution: Execution, module: str, name: str) -> Callable[..., Any]:
     function = functions(module)[name]
 
     def called(*arguments: Any, wanted: Type | None = None) -> Any:
-        given = [plain(each) for each in arguments]
+        # One that is left out before a named one has no value; those at the end are not there.
+        given = [None if each is MISSING else plain(each) for each in arguments]
         value = _done(execution, f"{module}.{name}", function, given, wanted)
         return value if wanted is None else as_type(value, wanted)
 

@@ -26,7 +26,7 @@ def _today(_: Execution, zone: str = "UTC") -> str:
     return datetime.now(_zone(zone)).date().isoformat()
 
 
-def _parse_time(text: str, format: str = "", zone: str = "UTC") -> str:
+def _parse_time(text: str, format: str | None = None, zone: str = "UTC") -> str:
     try:
         found = datetime.strptime(text, format) if format else datetime.fromisoformat(text.strip())
     except ValueError:
