@@ -175,12 +175,11 @@ def decoded(data: Any) -> Any:
             return base64.b64decode(text)
         case {"$timedelta": [int(days), int(seconds), int(micros)]}:
             return timedelta(days, seconds, micros)
-        case {**marked} if len(marked) == 1 and (read := _READ.get(next(iter(marked)))) is not None:
-            return read(next(iter(marked.values())))
-        case {"$object": inside}:
+        case {"$object": dict(inside)}:
             return {key: decoded(each) for key, each in cast(dict[str, Any], inside).items()}
         case _:
-            return {key: decoded(each) for key, each in given.items()}
+            mark = next(iter(given), "")
+            return _READ[mark](given[mark]) if mark in _READ else {key: decoded(each) for key, each in given.items()}
 
 
 def _reply_json(answered: Answered) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def text(value: Any) -> str:
 
 def is_python(value: Any) -> bool:
     """Whether it is an object of Python that is no value of the language, and nothing that is called."""
-    kind = type(value)
+    kind: type[Any] = value.__class__
     ours = issubclass(kind, (*_SCALARS, list, dict, AIResult, Whole)) or kind.__module__.partition(".")[0] == "antiphon"
     return not ours and not callable(value)
 

@@ -109,7 +109,9 @@ def search_tools(roots: Roots, *, wary: bool = False) -> list[Tool]:
 
     async def rows(**given: Any) -> list[dict[str, Any]]:
         found = await grep_files(**given)
-        return [] if found.semantic is None else found.semantic.data["rows"]
+        if found.semantic is None or found.semantic.summary.endswith("there are more"):
+            raise ToolFailure(f"more than {given['max_matches']} lines match; a larger `max_matches` finds them all")
+        return found.semantic.data["rows"]
 
     looking: dict[str, Any] = {"read_only": True, "timeout": 60.0}
     return [
