@@ -154,7 +154,7 @@ def encoded(value: Any) -> Any:
     if issubclass(kind, (dict, Mapping)) and all(isinstance(key, str) for key in value):
         inside = {key: encoded(each) for key, each in value.items()}
         return {"$object": inside} if any(key.startswith("$") for key in inside) else inside
-    if (mark := _MARKS.get(kind)) is not None:
+    if (mark := _MARKS.get(cast(Any, kind))) is not None:
         return {mark: str(value) if mark in _AS_TEXT else value.isoformat()}
     if kind is timedelta:
         return {"$timedelta": [value.days, value.seconds, value.microseconds]}
@@ -175,7 +175,7 @@ def decoded(data: Any) -> Any:
             return base64.b64decode(text)
         case {"$timedelta": [int(days), int(seconds), int(micros)]}:
             return timedelta(days, seconds, micros)
-        case {"$object": dict(inside)}:
+        case {"$object": inside}:
             return {key: decoded(each) for key, each in cast(dict[str, Any], inside).items()}
         case _:
             mark = next(iter(given), "")
