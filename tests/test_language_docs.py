@@ -14,7 +14,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -35,10 +35,11 @@ from antiphon.lang.check.methods import (
     Method,
 )
 from antiphon.lang.check.models import SETTINGS
-from antiphon.lang.check.types import show
+from antiphon.lang.check.types import NULL, show
 from antiphon.lang.run.foreign import BUNDLES, SYSTEM_TOOLS
 from antiphon.lang.run.modules import Modules
 from antiphon.lang.run.program import Program
+from antiphon.lang.run.system import MODULES, functions
 from antiphon.lang.syntax.source import Source
 from tests.lang_unit.harness import Ran, ran
 
@@ -238,9 +239,22 @@ TABLES = {
 }
 
 
+def _system_rows(module: str) -> Iterator[str]:
+    yield from (f'| from `"system/{module}"` | gives | |', "|---|---|---|")
+    for name, each in functions(module).items():
+        last = len(each.parameters) - each.optional
+        given = ", ".join(f"{one}{'?' * (at >= last)}" for at, one in enumerate(each.parameters))
+        returns = "" if each.returns == NULL else f"`{show(each.returns)}`".replace(" | ", "` or `")
+        yield f"| `{name}({given})` | {returns} | {each.doc} |"
+
+
+TABLES |= {f"system {each}": partial(_system_rows, each) for each in MODULES}
+
+
 @pytest.mark.parametrize("name", TABLES)
 def test_a_generated_table_is_up_to_date(name: str):
-    page = ROOT / "docs" / "language" / "reference.md"
+    is_data = name.removeprefix("system ") in MODULES
+    page = ROOT / "docs" / "language" / ("data.md" if is_data else "reference.md")
     text = page.read_text(encoding="utf-8")
     (old,) = (match for match in _TABLE.finditer(text) if match[1] == name)
     new = "".join(f"{row}\n" for row in TABLES[name]())

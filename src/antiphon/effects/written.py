@@ -8,7 +8,12 @@ import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
+from datetime import date, datetime, timedelta
+from datetime import time as daytime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, cast
+from uuid import UUID
 
 from antiphon.conversation import Turn
 from antiphon.conversation.storage import (
@@ -115,6 +120,26 @@ def _turn_hash(turn: Turn) -> bytes:
     return known
 
 
+#: Values of Python's own library that are no JSON, by their marks: a program may have them.
+_MARKS: dict[type, str] = {
+    date: "$date",
+    datetime: "$datetime",
+    daytime: "$time",
+    Decimal: "$decimal",
+    Fraction: "$fraction",
+    UUID: "$uuid",
+}
+_AS_TEXT = ("$decimal", "$fraction", "$uuid")
+_READ: dict[str, Callable[[Any], Any]] = {
+    "$date": date.fromisoformat,
+    "$datetime": datetime.fromisoformat,
+    "$time": daytime.fromisoformat,
+    "$decimal": Decimal,
+    "$fraction": Fraction,
+    "$uuid": UUID,
+}
+
+
 def encoded(value: Any) -> Any:
     """A value as JSON data: numbers that are none, bytes and objects with keys of ours are marked."""
     kind: type[Any] = value.__class__
@@ -129,6 +154,10 @@ def encoded(value: Any) -> Any:
     if issubclass(kind, (dict, Mapping)) and all(isinstance(key, str) for key in value):
         inside = {key: encoded(each) for key, each in value.items()}
         return {"$object": inside} if any(key.startswith("$") for key in inside) else inside
+    if (mark := _MARKS.get(cast(Any, kind))) is not None:
+        return {mark: str(value) if mark in _AS_TEXT else value.isoformat()}
+    if kind is timedelta:
+        return {"$timedelta": [value.days, value.seconds, value.microseconds]}
     raise ContentError(f"a {kind.__name__} has no JSON form, so it cannot be written down")
 
 
@@ -144,10 +173,13 @@ def decoded(data: Any) -> Any:
             return float(text)
         case {"$bytes": str(text)}:
             return base64.b64decode(text)
+        case {"$timedelta": [int(days), int(seconds), int(micros)]}:
+            return timedelta(days, seconds, micros)
         case {"$object": inside}:
             return {key: decoded(each) for key, each in cast(dict[str, Any], inside).items()}
         case _:
-            return {key: decoded(each) for key, each in given.items()}
+            mark = next(iter(given), "")
+            return _READ[mark](given[mark]) if mark in _READ else {key: decoded(each) for key, each in given.items()}
 
 
 def _reply_json(answered: Answered) -> dict[str, Any]:

@@ -24,6 +24,20 @@ _POWERS = {
 }
 
 
+#: The same of the other modules of the system.
+_SYSTEM_POWERS: dict[str, dict[str, str]] = {
+    "system/files": {
+        **dict.fromkeys(("readText", "readLines", "readBytes", "exists", "list"), "reads files of this machine"),
+        **dict.fromkeys(
+            ("writeText", "appendText", "copy", "move", "remove"), "writes, moves or removes files of this machine"
+        ),
+    },
+    "system/http": dict.fromkeys(("get", "post", "request"), "sends requests to addresses it chooses"),
+    "system/process": {"run": "runs commands"},
+    "system/tools": _POWERS,
+}
+
+
 def reach(source: Source, python: Mapping[Path, Files] | None = None) -> list[str]:
     """In words, one each: Python, addresses, keys and variables, servers, commands. The program is read, not run.
 
@@ -55,8 +69,9 @@ def _said(node: n.Node, source: Source, python: Mapping[Path, Files]) -> Iterato
             yield f"runs Python: {path}"
         case n.Import(path=path) if path.startswith("mcp:"):
             yield f"uses the MCP server {path.removeprefix('mcp:')}"
-        case n.Import(path="system/tools", names=names):
-            yield from (_POWERS[each.name] for each in names if each.name in _POWERS)
+        case n.Import(path=path, names=names) if path in _SYSTEM_POWERS:
+            powers = _SYSTEM_POWERS[path]
+            yield from (powers[each.name] for each in names if each.name in powers)
         case n.Call(arguments=[first, *_]) if _reads_environment(node):
             yield f"reads the environment variable {_text(first, source)}"
         case n.Name(name="env"):

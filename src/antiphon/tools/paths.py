@@ -21,6 +21,10 @@ class Missing(ToolFailure):
     """There is nothing of that name: the next root may have it."""
 
 
+class Outside(ToolFailure):
+    """It leads out of the directories that may be used."""
+
+
 @dataclass(frozen=True, slots=True)
 class Root:
     real: str
@@ -148,7 +152,7 @@ def named(path: str) -> str:
 
 
 def outside(path: str) -> ToolFailure:
-    return ToolFailure(f"{named(path)} leads outside of the directories that may be used; give a path inside of them")
+    return Outside(f"{named(path)} leads outside of the directories that may be used; give a path inside of them")
 
 
 def changed(path: str) -> ToolFailure:

@@ -15,6 +15,7 @@ from subprocess import DEVNULL, PIPE, STDOUT
 #: How long a program has to end itself, and its children to close its output, before they are killed.
 _GRACE = 0.5
 _LAST_GRACE = 5.0
+_ENDLESS = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +41,18 @@ async def run(
     first: int = 1_000_000,
     last: int = 0,
     merged: bool = False,
+    whole: bool = False,
     descriptors: Iterable[int] = (),
 ) -> Finished:
     """Run a program in a process group of its own, of which nothing is left afterwards, however this ends.
 
     Of its output the `first` bytes and the `last` are kept. With no `last` it is ended once there is enough. `merged`
-    puts what it says on standard error among the output.
+    puts what it says on standard error among the output; of that else little is kept, unless both are wanted `whole`.
     """
     loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(
         loop.subprocess_exec(
-            lambda: _Listener(_Output(first, last)),
+            lambda: _Listener(_Output(_ENDLESS, 0), _Output(_ENDLESS, 0)) if whole else _Listener(_Output(first, last)),
             *command,
             stdin=DEVNULL,
             stdout=PIPE,
@@ -113,9 +115,9 @@ class _Output:
 
 
 class _Listener(asyncio.SubprocessProtocol):
-    def __init__(self, output: _Output) -> None:
+    def __init__(self, output: _Output, errors: _Output | None = None) -> None:
         self.output = output
-        self.errors = _Output(2_000, 2_000)
+        self.errors = errors or _Output(2_000, 2_000)
         self.exited = asyncio.Event()
         #: Nobody can write any more, a child left in the background included.
         self.silent = asyncio.Event()

@@ -96,6 +96,8 @@ class Tool(Generic[P, R]):
     asks_about: Callable[[Mapping[str, Any]], bool] | None = None
     #: What a call with these arguments would overwrite, for people to compare.
     before: Callable[[Mapping[str, Any]], Before | None] | None = None
+    #: The same for a program that calls it: whole values, where the function gives words for a model.
+    data: Callable[..., Any] | None = None
 
     def wants_approval(self, arguments: Mapping[str, Any]) -> bool:
         """Whether somebody should allow a call with these arguments."""

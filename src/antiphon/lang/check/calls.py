@@ -11,11 +11,24 @@ from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
 from antiphon.lang.check.settling import check_arguments_shared
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Callable, Type, may_be_null, plain, without_null
+from antiphon.lang.check.types import (
+    JSON,
+    NEVER,
+    Array,
+    Callable,
+    Type,
+    assignable,
+    base,
+    is_data,
+    may_be_null,
+    plain,
+    widen,
+    without_null,
+)
 from antiphon.lang.syntax.nodes import Call, Name
 
 
-def call_name(c: Checker, node: Call, callee: Name) -> Type:
+def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) -> Type:
     """`name(arguments)`."""
     symbol = resolve(c, callee)
     type_ = narrowed_type(c, callee, symbol.type) if symbol is not None else JSON
@@ -26,7 +39,7 @@ def call_name(c: Checker, node: Call, callee: Name) -> Type:
         if symbol.kind not in ("function", "tool", "builtin", "import"):
             found = call_function(c, node, type_, callee.name, (callee.start, callee.end))
         else:
-            found = _call_declared(c, node, type_, symbol, callee)
+            found = _call_declared(c, node, type_, symbol, callee, wanted)
         called(c, symbol)
         return found
     called_unknown(c)
@@ -53,7 +66,7 @@ def call_function(c: Checker, node: Call, type_: Callable, name: str, where: tup
     return type_.returns
 
 
-def _call_declared(c: Checker, node: Call, type_: Callable, symbol: Symbol, callee: Name) -> Type:
+def _call_declared(c: Checker, node: Call, type_: Callable, symbol: Symbol, callee: Name, wanted: Type | None) -> Type:
     if type_.unchecked:
         check_freely(c, node)
     else:
@@ -62,7 +75,19 @@ def _call_declared(c: Checker, node: Call, type_: Callable, symbol: Symbol, call
         check_arguments_shared(c, node, symbol, type_.parameters)
     if symbol.kind == "builtin" and symbol.name == "len" and node.arguments:
         check_length(c, node.arguments[0])
-    return type_.returns
+    return _given(node, type_, wanted) if type_.gives else type_.returns
+
+
+def _given(node: Call, type_: Callable, wanted: Type | None) -> Type:
+    """What a function gives that depends on its place, or on its argument."""
+    if type_.gives == "wanted" and not node.named:
+        fits = wanted is not None and is_data(wanted) and assignable(type_.returns, wanted)
+        return wanted if fits and wanted is not None else type_.returns
+    first = base(node.arguments[0].type or JSON) if node.arguments else JSON
+    if type_.gives == "wanted" or not isinstance(first, Array) or first.item == NEVER:
+        return type_.returns
+    item = widen(first.item)
+    return item if type_.gives == "item" else Array(item)
 
 
 def check_arguments(

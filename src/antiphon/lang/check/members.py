@@ -61,7 +61,7 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None
     root: Symbol | None = None
     if type(inner) is Name and type(parts[-1]) is Call:
         call = parts.pop()
-        type_ = call.type = call_name(c, call, inner)
+        type_ = call.type = call_name(c, call, inner, None if parts else wanted)
     else:
         type_ = c.expr(inner)
         root = inner.symbol if type(inner) is Name else None

@@ -95,6 +95,8 @@ class Callable:
     names: tuple[str, ...] = ()
     #: Nothing is known of it: it takes and gives anything.
     unchecked: bool = False
+    #: What it gives besides: what is wanted where it is called, an item of its first argument, or such items.
+    gives: str = ""
 
 
 Type = Simple | Array | Map | Literal | Union | Object | AI | Callable

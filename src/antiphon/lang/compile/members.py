@@ -258,6 +258,9 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
     arguments = _arguments(c, node, signature, symbol)
     if node.named:
         value = _call_named(c, node, symbol, arguments, place)
+    elif signature is not None and signature.gives == "wanted" and symbol.kind == "function":
+        type_ = emit.name(c.code.type_name(type_of(node)), place)
+        return emit.call("_vreadas", [emit.name(symbol.python, place), type_, *arguments], place)
     else:
         value = _call_symbol(c, symbol, arguments, place)
     if symbol.kind == "import" and signature is not None:

@@ -168,8 +168,8 @@ class Module:
         """What is done in it is done for a private variable."""
         return privately()
 
-    def _call_tool(self, tool: Tool, given: list[Any], named: dict[str, Any] | None = None) -> str:
-        """The text that a model would see of a tool's result."""
+    def _call_tool(self, tool: Tool, given: list[Any], named: dict[str, Any] | None = None) -> Any:
+        """What a tool gives to programs; else the text that a model would see of its result."""
         from antiphon.conversation import ToolCall
 
         names = list(tool.spec.parameters.get("properties", {}))
@@ -179,17 +179,19 @@ class Module:
             raise VibeError("V0912", f"`{tool.name}` has no parameter `{unknown}`", f"it has {', '.join(names)}")
         call = ToolCall.read("call", tool.name, dict(zip(names, given, strict=False)) | (named or {}))
         again = "harmless" if tool.read_only or tool.idempotent else "unsure"
-        said: list[str] = self.execution.perform(
+        said: list[Any] = self.execution.perform(
             CallTool(tool.name, described(call.arguments), again), lambda: self._executed(tool, call), tool
         )
         return said[0] if said[1:] != ["asks"] else self._asked(said[0])
 
-    def _executed(self, tool: Tool, call: ToolCall) -> list[str]:
-        """What the tool says; or what it asks, with a mark that it does."""
+    def _executed(self, tool: Tool, call: ToolCall) -> list[Any]:
+        """What the tool gives; or what it asks, with a mark that it does."""
         from antiphon.conversation import Conversation
         from antiphon.session.portal import portal
         from antiphon.tools import Finish, Pause, execute
 
+        if tool.data is not None:
+            return [from_python(portal().run(_data(tool, call)))]
         try:
             result = portal().run(execute(tool, call, Conversation(), key=_key())).result
         except Pause as needed:
@@ -252,6 +254,18 @@ class Module:
         """`sleep`."""
         wait = max(0, unwrap(seconds))
         self.execution.perform(Sleep(wait), lambda: self.execution.host.sleep(wait))
+
+
+async def _data(tool: Tool, call: ToolCall) -> Any:
+    from antiphon.tools import ToolFailure
+    from antiphon.tools.signature import InvalidArguments
+    from antiphon.tools.threads import called
+
+    assert tool.data is not None
+    try:
+        return await called(tool.data, **tool.arguments.read(call.arguments))
+    except (ToolFailure, InvalidArguments) as error:
+        raise VibeError("V0917", f"the tool `{tool.name}` failed: {error}") from None
 
 
 def _key() -> str:

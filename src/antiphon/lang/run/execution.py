@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.effects.door import Node, Place, Step, at, below, perform, place
+from antiphon.effects.values import CallTool
 from antiphon.errors import Halted, Unsettled
 from antiphon.lang.compile.code import Site
 from antiphon.lang.run import context
@@ -26,6 +27,8 @@ from antiphon.lang.run.values import plain, text
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
+    from random import Random
+
     from antiphon.conversation import Conversation
     from antiphon.effects import Effect
     from antiphon.session import Run
@@ -89,6 +92,21 @@ class Execution:
             raise
         except Unsettled as error:
             raise waits(str(error), kind=Asleep if effect.kind == "sleep" else NobodyThere) from error
+
+    def chance(self) -> Random:
+        """Where chance comes from in this thread: of a seed that is an effect, so that it is drawn once for all."""
+        state = self.state
+        if state.chance is None:
+            from random import Random, SystemRandom
+
+            effect = CallTool("random.seed", {}, "harmless")
+            state.chance = Random(state.seed or self.perform(effect, lambda: SystemRandom().getrandbits(64)))
+        return state.chance
+
+    def _seed_below(self) -> str:
+        """For a thread that is begun here: the same whatever the timing, where it is known what chance comes of."""
+        state = self.state
+        return str(self.chance().getrandbits(64)) if state.chance is not None or state.seed else ""
 
     # The run, which is made when there is something to tell of it
 
@@ -297,7 +315,7 @@ class Execution:
             finally:
                 scope.close()
 
-        own = self.state.fork(around)
+        own = replace(self.state.fork(around), seed=self._seed_below())
         before = own.history
         pending = self._spawn(inside, own, _numbered("."))
         pending.scope, pending.join = scope, lambda: self._join(pending, own, before)
@@ -367,9 +385,10 @@ class Execution:
                         # While one waits for somebody, the others get as far as they can.
                         scope.cancel()
 
-        here = place()
+        here, seed = place(), self._seed_below()
         workers = [
-            self._spawn(work, self.state.fork(around), here) for _ in range(min(self.host.max_parallel, len(todo)))
+            self._spawn(work, replace(self.state.fork(around), seed=seed), here)
+            for _ in range(min(self.host.max_parallel, len(todo)))
         ]
         try:
             for each in workers:
@@ -386,7 +405,8 @@ class Execution:
     def _isolated(self, scope: CancelScope, body: Callable[[Any], list[Any]], item: Any, number: int, path: str) -> Any:
         state = self.state
         own = Round(number, state)
-        self._states.set(replace(state.fork(state.around), round=own))
+        seed = state.seed and f"{state.seed}[{number}]"
+        self._states.set(replace(state.fork(state.around), round=own, seed=seed))
         try:
             with scope.active(), at(below(f"{path}[{number}].")) if path else at(place()):
                 values = body(item)

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.lang.check.symbols import Exports, Symbol
-from antiphon.lang.check.types import BOOLEAN, JSON, NULL, NUMBER, TEXT, TOOL, Array, Type, nullable
+from antiphon.lang.check.types import BOOLEAN, JSON, NULL, NUMBER, TEXT, TOOL, Array, Field, Object, Type, nullable
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.pyfiles import Files, read_python, run_python
 from antiphon.lang.run.errors import ImportFailed
+from antiphon.lang.run.system.process import FINISHED
 
 _ANY_CALL = Signature((), 0, JSON, unchecked=True)
 #: The tools of the system, by the names programs use; each is what `antiphon.tools.builtin` calls it.
@@ -34,12 +35,20 @@ SYSTEM_TOOLS = {
     "askUser": "ask_user",
     "currentTime": "now",
 }
+#: What those give that give no text.
+_GIVEN: dict[str, Type] = {
+    "listFiles": Array(TEXT),
+    "globFiles": Array(TEXT),
+    "grepFiles": Array(Object({"file": Field(TEXT), "line": Field(NUMBER), "text": Field(TEXT)}, "Found")),
+    "runShell": FINISHED,
+}
 BUNDLES = ("readonlyTools", "allTools")
 
 
 def system_exports() -> Exports:
     """What `system/tools` gives."""
-    names = {name: Symbol(name, "tool", _ANY_CALL, exported=True) for name in SYSTEM_TOOLS}
+    types = {name: Signature((), 0, _GIVEN.get(name, TEXT), unchecked=True) for name in SYSTEM_TOOLS}
+    names = {name: Symbol(name, "tool", type_, exported=True) for name, type_ in types.items()}
     names |= {name: Symbol(name, "const", Array(TOOL), exported=True) for name in BUNDLES}
     return Exports(names)
 

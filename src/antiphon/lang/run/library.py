@@ -12,7 +12,18 @@ from typing import Any, cast
 from antiphon._suggestions import nearest
 from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union, show
 from antiphon.lang.run.errors import Thrown, VibeError
-from antiphon.lang.run.values import ErrorValue, FrozenDict, FrozenList, json_text, kind_of, text, thaw, unwrap
+from antiphon.lang.run.values import (
+    ErrorValue,
+    FrozenDict,
+    FrozenList,
+    from_python,
+    is_python,
+    json_text,
+    kind_of,
+    text,
+    thaw,
+    unwrap,
+)
 from antiphon.results.plain import Whole
 from antiphon.session.result import AIResult
 
@@ -201,9 +212,26 @@ def member(value: Any, name: str) -> Any:
         return len(cast(list[Any], value))
     if value is None:
         raise VibeError("V0907", f"null has no `{name}`", f"`?? …` gives a default: `x.{name} ?? …`")
+    if is_python(value):
+        return _attribute(value, name)
     if name in AI_NAMES:
         raise VibeError("V0907", f"{kind_of(value)} has no `{name}`: it is not the answer of a model")
     raise VibeError("V0907", f"{kind_of(value)} has no `{name}`")
+
+
+def _attribute(value: Any, name: str) -> Any:
+    found = python_attribute(value, name)
+    if callable(found):
+        raise VibeError("V0907", f"`{name}` is a method and must be called", f"write `.{name}(…)`")
+    return from_python(found, f"`{name}`")
+
+
+def python_attribute(value: Any, name: str) -> Any:
+    """What an object of Python has under a name; what begins with `_` is its own."""
+    if not name.startswith("_") and hasattr(value, name):
+        return getattr(value, name)
+    near = nearest(name, (each for each in dir(value) if not each.startswith("_")))
+    raise VibeError("V0907", f"{kind_of(value)} has no `{name}`", f"did you mean `{near}`?" if near else "")
 
 
 def optional_member(value: Any, name: str) -> Any:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from antiphon._suggestions import nearest
 from antiphon.lang.analysis import analyse
 from antiphon.lang.check.symbols import Exports
 from antiphon.lang.compile import compile_program
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.pyfiles import Files, python_files
+from antiphon.lang.run import system
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import ImportFailed, VibeError
 from antiphon.lang.run.execution import Execution
@@ -90,6 +92,8 @@ class Modules:
             return Exports(problem="there is no module with such a name")
         if path == "system/tools":
             return system_exports()
+        if path.startswith(system.PREFIX):
+            return _system_exports(path)
         if path.startswith("py:"):
             return Exports(complete=False)
         if path.startswith("mcp:"):
@@ -167,6 +171,8 @@ class Instances:
         if path == "system/tools":
             host = self.execution.host
             return untrusted_tool(name, host.directory) if host.untrusted else system_tool(name)
+        if (module := system.module_of(path)) is not None:
+            return system.bound(self.execution, module, name)
         if path.startswith("mcp:"):
             return self._server_tool(path.removeprefix("mcp:"), name)
         if path.startswith("py:") or path.endswith(".py"):
@@ -205,6 +211,15 @@ def _can_name_a_file(path: str) -> bool:
         return False
     steps = encoded.split(b"/")
     return b"\0" not in encoded and len(encoded) <= _LONGEST and all(len(each) <= _LONGEST_STEP for each in steps)
+
+
+def _system_exports(path: str) -> Exports:
+    if (module := system.module_of(path)) is not None:
+        return system.exports(module)
+    known = [f"{system.PREFIX}{each}" for each in ("tools", *system.MODULES)]
+    near = nearest(path, known)
+    hint = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
+    return Exports(problem=f"there is no module `{path}`", hint=hint)
 
 
 def located(path: str, importer: Source) -> Path:

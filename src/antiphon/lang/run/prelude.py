@@ -10,11 +10,9 @@ from antiphon.lang.compile.code import Code
 from antiphon.lang.run import choosing, function_values, library, receivers, values
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.system import MISSING, read_as
 from antiphon.lang.run.threads import wait
 from antiphon.lang.run.traces import CODE
-
-#: Stands for an argument that was left out.
-MISSING = object()
 
 
 def _keep(space: dict[str, Any], local: dict[str, Any]) -> None:
@@ -36,6 +34,7 @@ _SHARED: dict[str, Any] = {
     "_vdict": dict,
     "_vcatchable": Exception,
     "_vmissing": MISSING,
+    "_vreadas": read_as,
     "_vadd": library.add,
     "_vsub": library.subtract,
     "_vmul": library.multiply,

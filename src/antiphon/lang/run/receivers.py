@@ -18,8 +18,8 @@ from antiphon.lang.check.methods import (
 )
 from antiphon.lang.run import array_functions
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.library import as_type, equal, less, part, whole
-from antiphon.lang.run.values import json_text, kind_of, text, thaw, unwrap
+from antiphon.lang.run.library import as_type, equal, less, part, python_attribute, whole
+from antiphon.lang.run.values import from_python, is_python, json_text, kind_of, plain, text, thaw, unwrap
 
 
 def _split(value: str, separator: str | None = None) -> list[str]:
@@ -233,6 +233,8 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
     if signature is None:
         if value is None:
             raise VibeError("V0907", f"null has no method `{name}`")
+        if is_python(value):
+            return _python_method(value, name, arguments)
         near = nearest(name, signatures)
         raise VibeError("V0907", f"{kind_of(value)} has no method `{name}`", f"did you mean `{near}`?" if near else "")
     if not signature.required <= len(arguments) <= len(signature.parameters):
@@ -246,6 +248,14 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
         for each, kind in zip(arguments, signature.parameters, strict=False)
     ]
     return functions[name](value, *given)
+
+
+def _python_method(value: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+    """A method of an object of Python: values go in and come out as they do with its functions."""
+    method = python_attribute(value, name) if name != "toString" else lambda: text(value)
+    if not callable(method):
+        raise VibeError("V0902", f"`{name}` of {kind_of(value)} is no method", f"write `.{name}`")
+    return from_python(method(*map(plain, arguments)), f"`{name}`")
 
 
 def _function(value: Any, name: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.run.models import ModelValue
@@ -36,6 +37,10 @@ class State:
     round: Round | None = None
     #: The `async let` that were used here: their values and what they asked are part of what models are shown.
     joined: frozenset[Pending] = frozenset()
+    #: Where chance comes from here, once it is wanted.
+    chance: Random | None = None
+    #: What it comes of, if whoever began this thread had chance before.
+    seed: str = ""
 
     def fork(self, around: Iterable[str]) -> State:
         """The same for a thread of its own."""

@@ -208,7 +208,24 @@ def text(value: Any) -> str:
         return json_text(value)
     if isinstance(value, Whole):
         return value.brief
+    if is_python(value):
+        return python_text(value)
     return f"<{kind_of(value)}>" if not is_tool(value) else f"<tool {value.name}>"
+
+
+def is_python(value: Any) -> bool:
+    """Whether it is an object of Python that is no value of the language, and nothing that is called."""
+    kind: type[Any] = value.__class__
+    ours = issubclass(kind, (*_SCALARS, list, dict, AIResult, Whole)) or kind.__module__.partition(".")[0] == "antiphon"
+    return not ours and not callable(value)
+
+
+def python_text(value: Any) -> str:
+    """An object of Python as Python prints it; its class may be anybody's, and fail at that."""
+    try:
+        return str(value)
+    except Exception:
+        return f"<{kind_of(value)}>"
 
 
 def number_text(value: float) -> str:

@@ -48,7 +48,17 @@ def _reader(roots: Roots, wary: bool) -> Tool:
             cut = lines_from(stream, start_line, end_line, _MOST_SHOWN)
             return shown(_described(cut, path, start_line), _content(place.shown, cut, start_line, size))
 
-    return as_tool(read_file, read_only=True, asks_about=roots.asks_about(wary))
+    def exact_text(path: str, start_line: int = 1, end_line: int | None = None) -> str:
+        with roots.locate(path) as place, place.open() as stream:
+            data = stream.read()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise ToolFailure(f"{named(path)} is not UTF-8: byte {error.start}") from None
+        whole = start_line == 1 and end_line is None
+        return text if whole else "".join(text.splitlines(keepends=True)[max(0, start_line - 1) : end_line])
+
+    return as_tool(read_file, read_only=True, asks_about=roots.asks_about(wary), data=exact_text)
 
 
 def _check_text(stream: BinaryIO, path: str) -> None:

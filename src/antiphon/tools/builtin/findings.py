@@ -31,6 +31,12 @@ def prefix_of(place: Place) -> str:
     return "" if where in ("", ".") else f"{where.rstrip('/')}/"
 
 
+def paths_of(place: Place, found: Iterator[Entry]) -> list[str]:
+    """All of the entries, as they are called from where the tools work."""
+    prefix = prefix_of(place)
+    return [prefix + "/".join(entry.parts) for entry in found]
+
+
 def listing(place: Place, found: Iterator[Entry], nothing: str, advice: str) -> ToolResult:
     """The first of the entries, in words that say what is left out. `nothing` is what is said of none."""
     entries = list(islice(found, _MOST_LISTED))

@@ -14,7 +14,7 @@ from typing import Any
 
 from antiphon.conversation import ToolResult
 from antiphon.tools.builtin import searching
-from antiphon.tools.builtin.findings import Match, listing, matched, prefix_of
+from antiphon.tools.builtin.findings import Match, listing, matched, paths_of, prefix_of
 from antiphon.tools.builtin.searching import glob_fits, shortened, text_lines
 from antiphon.tools.processes import Finished, program, run, scrubbed
 from antiphon.tools.sandbox import UNWALKED, Place, Roots
@@ -98,8 +98,27 @@ def search_tools(roots: Roots, *, wary: bool = False) -> list[Tool]:
             unsearched = await asyncio.to_thread(_unsearched, place, wanted) if skipped and matches else []
             return matched(prefix_of(place), matches, max_matches, nothing, unsearched)
 
-    looking = [as_tool(function, read_only=True, timeout=60.0) for function in (list_files, glob_files)]
-    return [*looking, as_tool(grep_files, read_only=True, timeout=60.0, asks_about=roots.asks_about(wary))]
+    def names(path: str = ".", depth: int = 1) -> list[str]:
+        with roots.locate(path) as place:
+            return paths_of(place, place.walk(max(1, depth)))
+
+    def paths(pattern: str, path: str = ".") -> list[str]:
+        with roots.locate(path) as place:
+            found = (entry for entry in place.walk() if entry.kind != "directory" and glob_fits(entry.parts, pattern))
+            return paths_of(place, found)
+
+    async def rows(**given: Any) -> list[dict[str, Any]]:
+        found = await grep_files(**given)
+        if found.semantic is None or found.semantic.summary.endswith("there are more"):
+            raise ToolFailure(f"more than {given['max_matches']} lines match; a larger `max_matches` finds them all")
+        return found.semantic.data["rows"]
+
+    looking: dict[str, Any] = {"read_only": True, "timeout": 60.0}
+    return [
+        as_tool(list_files, **looking, data=names),
+        as_tool(glob_files, **looking, data=paths),
+        as_tool(grep_files, **looking, asks_about=roots.asks_about(wary), data=rows),
+    ]
 
 
 def _unsearched(place: Place, wanted: dict[str, Any]) -> list[str]:

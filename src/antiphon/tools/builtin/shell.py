@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from antiphon.conversation import ToolResult
 from antiphon.results import Result, terminal
@@ -29,6 +30,25 @@ def shell_tool(
     if isinstance(allow, str):
         raise TypeError("`allow` is a list of patterns, not one text")
 
+    async def finish(command: str, **kept: Any) -> Finished:
+        if not command.strip():
+            raise ToolFailure("the command is empty")
+        if "\0" in command:
+            raise ToolFailure("the command has a NUL character in it")
+        if allow:
+            check_allowed(command, allow)
+        line = ["/bin/sh", "-c", command]
+        try:
+            return await run(line, cwd=directory, environment=scrubbed() | _QUIET, timeout=timeout, **kept)
+        except (OSError, UnicodeEncodeError) as error:
+            raise ToolFailure(f"the command could not be started: {getattr(error, 'strerror', error)}") from None
+
+    async def finished_record(command: str) -> dict[str, Any]:
+        finished = await finish(command, whole=True)
+        if finished.timed_out:
+            raise ToolFailure(f"the command was ended after {timeout:g} seconds")
+        return {"stdout": finished.output, "stderr": finished.errors, "code": finished.code}
+
     async def run_shell(command: str) -> ToolResult:
         """Run a command in a POSIX shell (`sh`) and see its output and its exit code.
 
@@ -38,32 +58,15 @@ def shell_tool(
         Args:
             command: The command line.
         """
-        if not command.strip():
-            raise ToolFailure("the command is empty")
-        if "\0" in command:
-            raise ToolFailure("the command has a NUL character in it")
-        if allow:
-            check_allowed(command, allow)
-        half = output_limit // 2
-        try:
-            finished = await run(
-                ["/bin/sh", "-c", command],
-                cwd=directory,
-                environment=scrubbed() | _QUIET,
-                timeout=timeout,
-                first=half,
-                last=half,
-                merged=True,
-            )
-        except (OSError, UnicodeEncodeError) as error:
-            raise ToolFailure(f"the command could not be started: {getattr(error, 'strerror', error)}") from None
+        finished = await finish(command, first=output_limit // 2, last=output_limit // 2, merged=True)
         output = finished.output.rstrip()
         if finished.timed_out:
             said = f" Until then it said:\n{output}" if output else ""
             raise ToolFailure(f"the command was ended after {timeout:g} seconds.{said}")
         return shown(f"{output or '(no output)'}\n[{ending(finished)}]", _printed(command, output, finished))
 
-    made = as_tool(run_shell, destructive=True, concurrent=False, output_limit=output_limit + 1_000)
+    more: dict[str, Any] = {"output_limit": output_limit + 1_000, "data": finished_record}
+    made = as_tool(run_shell, destructive=True, concurrent=False, **more)
     if not allow:
         return made
     description = f"{made.spec.description}\n\nOnly these commands are allowed: {', '.join(allow)}"

@@ -1,0 +1,191 @@
+"""`system/data`: CSV, JSON lines, YAML and TOML as values, and values as such text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from typing import Any, cast
+
+from antiphon.lang.check.types import JSON, TEXT, Array, Map, Object, Type, plain
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.inputs import Misread, read_text
+from antiphon.lang.run.library import misfit, parse_json
+from antiphon.lang.run.system.function import Function
+from antiphon.lang.run.values import from_python, json_text, kind_of, text
+
+# CSV
+
+
+def _parse_csv(source: str, *rest: Any) -> list[Any]:
+    *given, wanted = rest
+    rows = _cells(source, given[0] if given else ",")
+    row_type = wanted.item if isinstance(wanted := plain(wanted), Array) else JSON
+    if isinstance(row_type, Array):
+        return [[_cell(cell, str(at + 1), row_type.item, line) for at, cell in enumerate(row)] for line, row in rows]
+    if not rows:
+        return []
+    (_, names), *records = rows
+    names[0] = names[0].removeprefix("\ufeff")
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise VibeError("V0943", f"the CSV has two columns named {json_text(twice)}")
+    return [_record(names, row, row_type, line) for line, row in records]
+
+
+def _cells(source: str, separator: str) -> list[tuple[int, list[str]]]:
+    """The rows with their lines; lines that are empty are none."""
+    import csv
+    import io
+
+    _check_separator(separator)
+    csv.field_size_limit(1 << 31)
+    reader = csv.reader(io.StringIO(source, newline=""), delimiter=separator, strict=True)
+    try:
+        return [(reader.line_num, row) for row in reader if row]
+    except csv.Error as error:
+        raise VibeError("V0943", f"this is no CSV: line {reader.line_num}: {error}") from None
+
+
+def _record(names: list[str], row: list[str], type_: Type, line: int) -> dict[str, Any]:
+    if len(row) != len(names):
+        hint = 'is the separator another one? `parseCsv(text, ";")`' if len(names) == 1 or len(row) == 1 else ""
+        raise VibeError("V0943", f"line {line} of the CSV has {len(row)} cells, and its first {len(names)}", hint)
+    pairs = zip(names, row, strict=True)
+    if isinstance(type_, Map):
+        return {name: _cell(cell, name, type_.value, line) for name, cell in pairs}
+    if not isinstance(type_, Object):
+        return dict(pairs)
+    fields = {name: (type_.fields.get(name), cell) for name, cell in pairs}
+    out = {
+        name: cell if each is None else _cell(cell, name, each.type, line)
+        for name, (each, cell) in fields.items()
+        if each is None or not each.optional or cell
+    }
+    if fault := misfit(out, type_, ""):
+        raise VibeError("V0943", f"line {line} of the CSV: {fault}", f"its columns are {', '.join(names[:12])}")
+    return out
+
+
+def _cell(cell: str, name: str, wanted: Type, line: int) -> Any:
+    if wanted in (TEXT, JSON):
+        return cell
+    try:
+        return read_text(name, wanted, cell)
+    except Misread as wrong:
+        raise VibeError("V0943", f"line {line} of the CSV: {wrong}") from None
+
+
+def _to_csv(rows: Any, separator: str = ",") -> str:
+    _check_separator(separator)
+    rows = _array(rows, "toCsv")
+    names = list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in cast(dict[str, Any], row)))
+    lines: list[list[Any]] = [names] if names else []
+    for row in rows:
+        if not isinstance(row, list | dict) or (isinstance(row, list) and names):
+            raise VibeError("V0943", "the rows of a CSV are all objects, or all arrays")
+        lines.append(_cells_of(cast(Any, row), names))
+    return "".join(f"{separator.join(_quoted(cell, separator, len(line)) for cell in line)}\n" for line in lines)
+
+
+def _cells_of(row: dict[str, Any] | list[Any], names: list[str]) -> list[Any]:
+    return [row.get(name) for name in names] if isinstance(row, dict) else row
+
+
+def _quoted(value: Any, separator: str, cells: int) -> str:
+    cell = "" if value is None else text(value)
+    # A line of one empty cell would be no row.
+    if any(sign in cell for sign in (separator, '"', "\r", "\n")) or (not cell and cells == 1):
+        return '"' + cell.replace('"', '""') + '"'
+    return cell
+
+
+def _check_separator(separator: str) -> None:
+    if len(separator) != 1 or separator in '"\r\n':
+        raise VibeError("V0943", f"the separator of a CSV is one character, not {json_text(separator)}")
+
+
+# JSON lines
+
+
+def _parse_json_lines(source: str, _: Type) -> list[Any]:
+    out: list[Any] = []
+    for number, line in enumerate(source.removeprefix("\ufeff").split("\n"), 1):
+        if line.strip():
+            try:
+                out.append(parse_json(line))
+            except VibeError as error:
+                raise VibeError("V0943", f"line {number} of the JSON lines: {error.message}") from None
+    return out
+
+
+def _to_json_lines(rows: Any) -> str:
+    return "".join(f"{json_text(row)}\n" for row in _array(rows, "toJsonLines"))
+
+
+def _array(rows: Any, name: str) -> list[Any]:
+    if not isinstance(rows, list):
+        raise VibeError("V0902", f"`{name}` wants an array of rows, not {kind_of(rows)}")
+    return cast(list[Any], rows)
+
+
+# TOML and YAML
+
+
+def _parse_toml(source: str, _: Type) -> Any:
+    import tomllib
+
+    try:
+        return _value(tomllib.loads(source.removeprefix("\ufeff")))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise VibeError("V0943", f"this is no TOML: {error}") from None
+
+
+def _parse_yaml(source: str, _: Type) -> Any:
+    yaml = _yaml("parseYaml")
+    try:
+        return from_python(_value(yaml.load(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))), "the YAML")
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise VibeError("V0943", f"this is no YAML: {' '.join(str(error).split())}") from None
+
+
+def _to_yaml(value: Any) -> str:
+    # By way of JSON, so that what YAML has no form for is told as `toJson` tells it.
+    return _yaml("toYaml").safe_dump(json.loads(json_text(value)), allow_unicode=True, sort_keys=False)
+
+
+def _yaml(name: str) -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        from antiphon._extras import lacking
+
+        raise VibeError("V0943", lacking(f"`{name}` needs", "yaml", error)) from None
+    return yaml
+
+
+def _value(value: Any) -> Any:
+    """What a file of settings says: dates and times are ISO 8601 text."""
+    if isinstance(value, date | datetime | time):
+        return value.isoformat()
+    if isinstance(value, Mapping):
+        return {key: _value(each) for key, each in cast(Mapping[Any, Any], value).items()}
+    return [_value(each) for each in cast(list[Any], value)] if isinstance(value, list) else value
+
+
+_TEXT = {"text": TEXT}
+#: Any array: one that can change is of no other type than its own.
+_ROWS = {"rows": JSON}
+_SEPARATED = {"separator": TEXT}
+FUNCTIONS = {
+    "parseCsv": Function("The rows of a CSV by the names in its first line; cells are text, or of the declared type. "
+                         "Declared as `text[][]`, all lines are rows.",
+                         _parse_csv, {**_TEXT, **_SEPARATED}, Array(JSON), 1, gives="wanted"),
+    "toCsv": Function("Rows as CSV: objects with a line of names before them, or arrays.",
+                      _to_csv, {**_ROWS, **_SEPARATED}, TEXT, 1),
+    "parseJsonLines": Function("The values of a text with JSON in each line.",
+                               _parse_json_lines, _TEXT, Array(JSON), gives="wanted"),
+    "toJsonLines": Function("Values as JSON, one in each line.", _to_json_lines, _ROWS, TEXT),
+    "parseYaml": Function("The value of a YAML text; dates are text.", _parse_yaml, _TEXT, JSON, gives="wanted"),
+    "toYaml": Function("A value as YAML.", _to_yaml, {"value": JSON}, TEXT),
+    "parseToml": Function("The value of a TOML text; dates are text.", _parse_toml, _TEXT, JSON, gives="wanted"),
+}  # fmt: skip

@@ -1,0 +1,32 @@
+"""`system/hash`: digests of texts and bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from antiphon.lang.check.types import NUMBER, TEXT, Array, Union
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.system.files import encoded
+from antiphon.lang.run.system.function import Function
+
+
+def _digest(make: Callable[..., Any], value: str | list[int]) -> str:
+    try:
+        data = encoded(value) if isinstance(value, str) else bytes(value)
+    except (ValueError, TypeError):
+        raise VibeError("V0902", "bytes are whole numbers from 0 to 255") from None
+    return make(data, usedforsecurity=False).hexdigest()
+
+
+FUNCTIONS = {
+    name: Function(
+        f"The {name.upper()} of a text (in UTF-8) or of bytes, in hexadecimal digits.",
+        partial(_digest, getattr(hashlib, name)),
+        {"value": Union((TEXT, Array(NUMBER)))},
+        TEXT,
+    )
+    for name in ("sha256", "sha512", "sha1", "md5")
+}

@@ -1,0 +1,110 @@
+"""`system/http`: requests, and what is answered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.system.function import Function
+
+if TYPE_CHECKING:
+    from antiphon.lang.run.execution import Execution
+
+RESPONSE = Object(
+    {
+        "status": Field(NUMBER),
+        "ok": Field(BOOLEAN),
+        "headers": Field(Map(TEXT)),
+        "text": Field(TEXT),
+        "json": Field(JSON),
+        "url": Field(TEXT),
+    },
+    "Response",
+)
+_OPTIONS = Object(
+    {
+        "headers": Field(Map(TEXT), True),
+        "query": Field(Map(TEXT), True),
+        "body": Field(JSON, True),
+        "timeout": Field(NUMBER, True),
+    },
+    "RequestOptions",
+)
+
+
+def _request(execution: Execution, method: str, url: str, options: dict[str, Any] | None = None) -> dict[str, Any]:
+    import httpx2
+
+    if execution.host.untrusted:
+        raise VibeError("V0923", "--untrusted allows no requests", "run it without --untrusted if you trust it")
+    given = options or {}
+    body = given.get("body")
+    sent: dict[str, Any] = (
+        {} if body is None else {"content": body.encode()} if isinstance(body, str) else {"json": body}
+    )
+    seconds = given.get("timeout") or 30
+    try:
+        response = httpx2.request(
+            method.upper(),
+            url,
+            headers=given.get("headers"),
+            params=given.get("query"),
+            timeout=seconds,
+            follow_redirects=True,
+            **sent,
+        )
+    except httpx2.TimeoutException:
+        raise VibeError("V0946", f"`{url[:200]}` did not answer within {seconds:g} seconds") from None
+    except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        hint = "" if "://" in url else f"write it with its protocol: `https://{url[:100]}`"
+        raise VibeError("V0946", f"`{url[:200]}` could not be reached: {why}", hint) from None
+    return _told(response)
+
+
+def _told(response: Any) -> dict[str, Any]:
+    """What was answered; `json` is null where the answer is none."""
+    try:
+        value = response.json()
+    except ValueError:
+        value = None
+    return {
+        "status": response.status_code,
+        "ok": response.is_success,
+        "headers": dict(response.headers),
+        "text": response.text,
+        "json": value,
+        "url": str(response.url),
+    }
+
+
+def _get(execution: Execution, url: str, options: dict[str, Any] | None = None) -> dict[str, Any]:
+    return _request(execution, "GET", url, options)
+
+
+def _post(execution: Execution, url: str, body: Any = None, options: dict[str, Any] | None = None) -> dict[str, Any]:
+    return _request(execution, "POST", url, {**(options or {}), "body": body})
+
+
+def _expect_ok(response: dict[str, Any]) -> dict[str, Any]:
+    if response["ok"]:
+        return response
+    said = " ".join(response["text"].split())[:200]
+    raise VibeError(
+        "V0947", f"`{response['url'][:200]}` answered with status {response['status']}{said and ': '}{said}"
+    )
+
+
+_URL = {"url": TEXT}
+_LAST = {"options": _OPTIONS}
+FUNCTIONS = {
+    "get": Function("Get what is at an address. Options: `headers`, `query`, `timeout` in seconds.",
+                    _get, {**_URL, **_LAST}, RESPONSE, 1, "harmless"),
+    "post": Function("Send a body: a text as it is, any other value as JSON.",
+                     _post, {**_URL, "body": JSON, **_LAST}, RESPONSE, 2, "unsure"),
+    "request": Function("Any method; the body is one of the options.",
+                        _request, {"method": TEXT, **_URL, **_LAST}, RESPONSE, 1, "unsure"),
+    "expectOk": Function("The response, if its status is from 200 to 299; else an error.",
+                         _expect_ok, {"response": RESPONSE}, RESPONSE),
+}  # fmt: skip
