@@ -27,6 +27,7 @@ def read_variable(
         value = _read_pattern_value(c)
         return n.Destructure(start, c.ends[c.at - 1], is_const, pattern, value, private, asynchronous, exported)
     name = c.name("a name")
+    _leave_question(c)
     declared = value = None
     depth = c.depth
     try:
@@ -41,6 +42,13 @@ def read_variable(
     end = c.ends[c.at - 1]
     starts = c.starts
     return n.Let(start, end, is_const, c.values[name], declared, value, private, asynchronous, exported, starts[name])
+
+
+def _leave_question(c: Cursor) -> None:
+    """`x?: number`, as other languages say that it may be left out."""
+    if c.kinds[c.at] == "?" and c.kinds[c.at + 1] == ":":
+        c.report("V0109", "only a field of a type may have a `?`", c.at, "write `x: number | null = null`")
+        c.at += 1
 
 
 def read_input(c: Cursor, start: int, private: bool = False) -> n.Input:
@@ -155,11 +163,18 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
     """`function` or `tool`, whose word stands here."""
     c.at += 1
     name = c.name("the name of the tool" if is_tool else "the name of the function")
+    if c.kinds[c.at] == "<":
+        c.report(
+            "V0109", "a function has no types of its own here", c.at, "write the types: `number`, or `json` for any"
+        )
+        while c.kinds[c.at] not in ("(", "{", "end") and c.at not in c.fresh:
+            c.at += 1
     if c.kinds[c.at] != "(":
         c.unexpected("`(` and the parameters")
     parameters = c.listed(")", _read_parameter)
     returns = None
-    if c.kinds[c.at] == ":":
+    arrow = c.kinds[c.at] == "=>" and c.values[c.at] == "->"
+    if arrow or (c.kinds[c.at] == ":" and not _ends_line(c)):
         c.at += 1
         returns = read_type(c)
     description = _read_description_lines(c, is_tool)
@@ -170,8 +185,17 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
     return node
 
 
+def _ends_line(c: Cursor) -> bool:
+    """Whether the `:` here is that of a block in Python, after which lines further in follow."""
+    return c.at + 1 in c.fresh and c.kinds[c.at + 2] not in ("{", "[", "|")
+
+
 def _read_parameter(c: Cursor) -> n.Parameter:
+    if c.kinds[c.at] in ("...", "*", "**"):
+        c.report("V0109", "a function takes no rest of arguments here", c.at, "take an array: `xs: number[]`")
+        c.at += 1
     name = c.name("the name of a parameter")
+    _leave_question(c)
     declared = default = None
     if c.kinds[c.at] == ":":
         c.at += 1
@@ -258,12 +282,12 @@ def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.Ty
     return n.TypeDecl(start, declared.end, c.values[name], declared, exported, c.starts[name])
 
 
-def read_import(c: Cursor) -> n.Import:
+def read_import(c: Cursor) -> n.Import | n.BadStatement:
     """`import { a, b as c } from "path"`."""
     start = c.starts[c.at]
     c.at += 1
     if c.kinds[c.at] != "{":
-        c.unexpected("`{` and the names to import", 'write `import { name } from "./file.vibe"`')
+        return _read_foreign_import(c)
     names = c.listed("}", _read_import_name)
     if c.values[c.at] != "from":
         c.unexpected("`from` and a path")
@@ -271,6 +295,24 @@ def read_import(c: Cursor) -> n.Import:
     path_start = c.starts[c.at]
     path = read_plain_text(c, "the path of a module")
     return n.Import(start, c.ends[c.at - 1], names, path, path_start)
+
+
+def _read_foreign_import(c: Cursor) -> n.BadStatement:
+    """`import os`, `import x from "y"`: the names in it are known from here on."""
+    at = c.at
+    after = c.kinds[at + 1] if at + 1 not in c.fresh else ""
+    if c.kinds[at] == "name" and (after != "name" or c.values[at + 1] == "as"):
+        hint = f'names of Python are imported one by one: `import {{ name }} from "py:{c.values[at]}"`'
+    else:
+        hint = 'write `import { name } from "./file.vibe"`'
+    c.report("V0101", f"expected `{{` and the names to import, found {c.found()}", at, hint)
+    names: list[str] = []
+    while at not in c.fresh and c.kinds[at] not in (";", "end", "}"):
+        if c.kinds[at] == "name" and c.kinds[at - 1] != "." and c.values[at] not in ("as", "from"):
+            names.append(c.values[at])
+        at = c.partner(at) + 1 if c.kinds[at] == "{" and c.partner(at) > 0 else at + 1
+    start, c.at = c.starts[c.at - 1], at
+    return n.BadStatement(start, max(start, c.ends[at - 1]), names)
 
 
 def _read_import_name(c: Cursor) -> n.ImportName:

@@ -146,7 +146,12 @@ class ExprStatement(Node):
 
 @dataclass(slots=True, eq=False, repr=False)
 class BadStatement(Node):
-    """Stands where no statement could be read; there is a diagnostic of it already."""
+    """Stands where no statement could be read; there is a diagnostic of it already.
+
+    `names` are those it would have declared: nothing is told of their uses.
+    """
+
+    names: list[str] = field(default_factory=list[str])
 
 
 Statement = (
