@@ -14,10 +14,12 @@ from antiphon.lang.check.methods import (
     TEXT_METHODS,
 )
 from antiphon.lang.check.types import NAMED
+from antiphon.lang.formatter import format_source
 from antiphon.lang.syntax.habits import METHODS, NAMES, STATEMENTS, TYPES
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import RESERVED
 from tests.lang_unit.checking import codes, messages
+from tests.lang_unit.harness import ran
 
 HABITS = """\
 const a = (7 // 2) + 1 → floor()
@@ -117,3 +119,43 @@ def test_nothing_that_exists_is_called_foreign():
     }
     for kind, table in tables.items():
         assert not METHODS[kind].keys() & table.keys(), kind
+
+
+def test_what_upstream_writes_means_the_same_here():
+    text = """let private token = "s3cret"
+function sign(private key: text, name: text) {
+  return do "Sign for {name}"
+}
+print(sign(token, "Ann"), "a\\}b")
+"""
+    went = ran(text, "signed")
+    assert went.prints == ["signed a}b"]
+    assert "s3cret" not in went.prompts[0]
+    assert 'name (text): "Ann"' in went.prompts[0]
+
+
+def test_an_async_do_on_its_own_is_waited_for_at_the_end():
+    went = ran('async do "Warm up" none\nprint("first")\n', "warm")
+    assert went.prints == ["first"]
+    assert "Warm up" in went.prompts[0]
+    assert went.outcome.error is None
+    assert ran('async do "Warm up"\n', {"error": "no"}).outcome.error is not None
+
+
+def test_the_lines_of_a_tool_describe_its_parameters():
+    text = """tool weather(city: text, days: number = 1): text
+  @description "The weather"
+  @param city "Where it is"
+{ return city }
+model m = { name: "claude-sonnet-5", tools: [weather] }
+print(do "Hi" m)
+"""
+    went = ran(text, "hi")
+    assert "Where it is" in str(went.fake.requests[0].body)
+
+
+def test_fmt_writes_private_before_the_binder():
+    text = 'let private x = 1\nconst   private {a: text} = x\nlet private = 3\nasync let private y = do "x"\n'
+    right = 'private let x = 1\nprivate const {a: text} = x\nlet private = 3\nasync private let y = do "x"\n'
+    assert format_source(Source("a.vibe", text)) == right
+    assert format_source(Source("a.vibe", right)) == right

@@ -139,6 +139,7 @@ STATEMENTS.update(
         nodes.ExprStatement: statements.expression,
         nodes.Block: statements.block,
         nodes.BadStatement: statements.bad,
+        nodes.Started: declarations.started,
     }
 )
 nodes.require_all(EXPRESSIONS, nodes.Expr)

@@ -98,6 +98,11 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
+        if node.name == "err" and plain(type_) == JSON:
+            where = node.name_start, node.name_start + len(node.name)
+            hint = "write `try { … } catch error { … }`; a field of the answer called so is `.value.err`"
+            c.report("V0306", "an answer has no `err`: what goes wrong is thrown", where, hint)
+            return JSON
     type_ = present(c, node.object, type_, node.name)
     kind = operand(type_)
     if kind is JSON:

@@ -22,6 +22,9 @@ def read_variable(
     """`let` or `const`, whose word stands here."""
     is_const = c.kinds[c.at] == "const"
     c.at += 1
+    if _takes_private(c) and not private:
+        private = True
+        c.at += 1
     if c.kinds[c.at] in ("{", "["):
         pattern = read_pattern(c)
         value = _read_pattern_value(c)
@@ -42,6 +45,13 @@ def read_variable(
     end = c.ends[c.at - 1]
     starts = c.starts
     return n.Let(start, end, is_const, c.values[name], declared, value, private, asynchronous, exported, starts[name])
+
+
+def _takes_private(c: Cursor) -> bool:
+    """Whether the word here says that what follows it is private, and is no name itself."""
+    at = c.at
+    follows = c.kinds[at + 1] in ("name", "{", "[") and at + 1 not in c.fresh
+    return c.values[at] == "private" and c.kinds[at] == "name" and follows
 
 
 def _leave_question(c: Cursor) -> None:
@@ -177,7 +187,7 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
     if arrow or (c.kinds[c.at] == ":" and not _ends_line(c)):
         c.at += 1
         returns = read_type(c)
-    description = _read_description_lines(c, is_tool)
+    description = _read_description_lines(c, is_tool, parameters)
     body = read_function_body(c)
     node = n.Function(start, body.end, c.values[name], parameters, returns, body, is_tool, description, exported)
     node.doc = _comment_above(c, start) if c.tokens.comments else ""
@@ -194,6 +204,8 @@ def _read_parameter(c: Cursor) -> n.Parameter:
     if c.kinds[c.at] in ("...", "*", "**"):
         c.report("V0109", "a function takes no rest of arguments here", c.at, "take an array: `xs: number[]`")
         c.at += 1
+    private = _takes_private(c)
+    c.at += private
     name = c.name("the name of a parameter")
     _leave_question(c)
     declared = default = None
@@ -205,15 +217,18 @@ def _read_parameter(c: Cursor) -> n.Parameter:
         c.at += 1
         default = read_expression(c)
     end = c.ends[c.at - 1]
-    return n.Parameter(c.starts[name], end, c.values[name], declared, description, default)
+    return n.Parameter(c.starts[name], end, c.values[name], declared, description, default, private)
 
 
-def _read_description_lines(c: Cursor, is_tool: bool) -> str | None:
+def _read_description_lines(c: Cursor, is_tool: bool, parameters: list[n.Parameter]) -> str | None:
     description = None
     while c.kinds[c.at] == "@":
         at = c.at
         c.at = at + 1
         word = c.values[c.word("`description`")]
+        if word == "param":
+            _describe_parameter(c, at, is_tool, parameters)
+            continue
         text = read_plain_text(c, "a description")
         description = text if is_tool and (description is None or word == "description") else description
         if word == "description" and is_tool:
@@ -223,6 +238,22 @@ def _read_description_lines(c: Cursor, is_tool: bool) -> str | None:
         else:
             c.report("V0121", f"a tool has no `@{word}`", at, _other_marker(word))
     return description
+
+
+def _describe_parameter(c: Cursor, at: int, is_tool: bool, parameters: list[n.Parameter]) -> None:
+    """`@param name "what it is"`; the two words are taken already."""
+    name = c.values[c.word("the name of a parameter")]
+    text = read_plain_text(c, "a description")
+    described = next((each for each in parameters if each.name == name), None)
+    if not is_tool:
+        c.report("V0121", "only a tool has a `@param`", at, "write a comment above the function")
+    elif described is None:
+        c.report("V0121", f"the tool has no parameter `{name}`", at, "name one of its parameters")
+    elif described.description:
+        hint = "leave out one of them: this line, or the string after its type"
+        c.report("V0121", f"the parameter `{name}` is described twice", at, hint)
+    else:
+        described.description = text
 
 
 def _comment_above(c: Cursor, start: int) -> str:
@@ -326,6 +357,6 @@ def _read_import_name(c: Cursor) -> n.ImportName:
 
 
 def _other_marker(word: str) -> str:
-    if word in ("param", "parameter", "arg"):
-        return 'describe a parameter by a string after its type: `city: text "City name"`'
-    return "write `@description`; it is the only one there is"
+    if word in ("parameter", "arg", "argument"):
+        return 'write `@param city "City name"`, or a string after its type: `city: text "City name"`'
+    return 'there are `@description "…"` and `@param name "…"`'

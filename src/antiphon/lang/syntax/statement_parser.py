@@ -135,6 +135,10 @@ def _read_modified(c: Cursor, start: int, exported: bool) -> n.Statement | None:
         c.report("V0109", f"there is no `{word} function` here", at - 1, hint)
         c.at = at
         return read_function(c, start, False, exported)
+    if seen == {"async"} and c.kinds[at] in ("do", "vibe") and at not in c.fresh and not exported:
+        c.at = at
+        value = read_value(c)
+        return n.Started(start, c.ends[c.at - 1], value)
     if c.kinds[at] not in ("let", "const") or at in c.fresh:
         return None
     c.at = at

@@ -145,6 +145,13 @@ class ExprStatement(Node):
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class Started(Node):
+    """`async do …` on its own: it goes on meanwhile, and is waited for at the end."""
+
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class BadStatement(Node):
     """Stands where no statement could be read; there is a diagnostic of it already.
 
@@ -177,6 +184,7 @@ Statement = (
     | Test
     | ExprStatement
     | Block
+    | Started
     | BadStatement
 )
 
