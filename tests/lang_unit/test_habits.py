@@ -159,3 +159,9 @@ def test_fmt_writes_private_before_the_binder():
     right = 'private let x = 1\nprivate const {a: text} = x\nlet private = 3\nasync private let y = do "x"\n'
     assert format_source(Source("a.vibe", text)) == right
     assert format_source(Source("a.vibe", right)) == right
+
+
+@pytest.mark.parametrize("part", ["await ", "static ", "if x: ", "if x then ", "new ", "lambda x: ", "x if x else "])
+def test_habits_inside_each_other_end_in_a_diagnostic(part: str):
+    assert codes(f"{part * 3000}x\n")
+    assert codes(f"const a: {'Array<' * 3000}number{'>' * 3000} = []\n")

@@ -125,11 +125,13 @@ def _read_indented(c: Cursor, colon: int) -> n.Block:
     if not c.told_indented:
         c.told_indented = True
         c.report("V0109", "a block does not begin with `:` here", colon, "a block stands in `{` and `}`")
+    c.deepen(colon)
     c.at = colon + 1
     if c.at in c.fresh:
         statements = read_statements(c, indentation(c, colon))
     else:
         statements = [read_statement(c)]
+    c.depth -= 1
     return n.Block(c.starts[colon], max(c.ends[c.at - 1], c.ends[colon]), statements)
 
 
@@ -153,7 +155,9 @@ def _read_block_without_brace(c: Cursor) -> n.Block:
 
 
 def _bare_block(c: Cursor) -> n.Block:
+    c.deepen(c.at)
     statement = read_statement(c)
+    c.depth -= 1
     return n.Block(statement.start, statement.end, [statement])
 
 

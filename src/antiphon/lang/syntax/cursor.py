@@ -96,6 +96,12 @@ class Cursor:
         self._reported_at = self.at
         raise Unreadable
 
+    def deepen(self, index: int) -> None:
+        """Go into one more construct; whoever does, takes one from `depth` again."""
+        if self.depth >= MAX_DEPTH:
+            self.too_deep(index)
+        self.depth += 1
+
     def too_long(self, index: int) -> NoReturn:
         """Give up on a chain that is too long."""
         hint = "split it: put a part of it into a variable, or use a loop"

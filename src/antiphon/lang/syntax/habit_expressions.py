@@ -48,7 +48,9 @@ def read_prefixed(c: Cursor, read: _Read) -> n.Expr:
     if word == "ts":
         c.at = c.partner(c.partner(at + 1) + 1) + 1
         return n.BadExpr(c.starts[at], c.ends[c.at - 1])
+    c.deepen(at)
     value = read(c)
+    c.depth -= 1
     if word == "new" and c.kinds[c.at] == "<":
         _skip_to_call(c)
     return value if word == "await" else _unread(c, at)
@@ -93,9 +95,11 @@ def read_following(c: Cursor, left: n.Expr, start: int, read: _Read) -> n.Expr:
             read_type(c)
         return left
     if word == "if":
+        c.deepen(at)
         condition = read(c)
         colon = c.expect("else", "`else` and the other value")
         other = read(c)
+        c.depth -= 1
         return n.Conditional(start, c.ends[c.at - 1], condition, left, other, c.starts[at], c.starts[colon])
     read(c)
     return n.BadExpr(start, c.ends[c.at - 1])
@@ -105,12 +109,14 @@ def read_generic(c: Cursor, at: int, opener: str) -> n.TypeNode:
     """`Array<number>`, `List[str]`: a type with others in brackets; its name is taken already."""
     closer = ">" if opener == "<" else "]"
     wrong = len(c.diagnostics)
+    c.deepen(at)
     c.at += 1
     inner = [_ours(read_type(c))]
     while c.kinds[c.at] == ",":
         c.at += 1
         inner.append(_ours(read_type(c)))
     c.expect(closer)
+    c.depth -= 1
     texts = [c.text[each.start : each.end] for each in inner]
     name = c.values[at].lower()
     del c.diagnostics[wrong:]
@@ -180,7 +186,9 @@ def _skip_lambda(c: Cursor, at: int) -> n.Expr:
     while c.kinds[c.at] != ":" and c.kinds[c.at] != "end" and c.at not in c.fresh:
         c.at += 1
     c.at += c.kinds[c.at] == ":"
+    c.deepen(at)
     read_expression(c)
+    c.depth -= 1
     return _unread(c, at)
 
 

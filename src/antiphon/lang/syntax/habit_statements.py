@@ -51,7 +51,10 @@ def read_foreign_statement(c: Cursor, exported: bool = False, begin: int = -1) -
     if way == "throw":
         value = read_expression(c)
         return n.Throw(start, value.end, n.BadExpr(value.start, value.end))
-    return read_statement(c)
+    c.deepen(at)
+    statement = read_statement(c)
+    c.depth -= 1
+    return statement
 
 
 def _fits(c: Cursor, way: str) -> bool:
