@@ -485,7 +485,8 @@ class Writer:
 
     def _asking(self) -> str:
         context = self.random.choice(("", "", " local", " model", " coder none"))
-        return f"const answer = {self.random.choice(('do', 'vibe'))} {self.text(1)}{context}"
+        head = self.random.choice(("const answer = ", "const private answer = ", "async "))
+        return f"{head}{self.random.choice(('do', 'vibe'))} {self.text(1)}{context}"
 
     def _leaving(self) -> str:
         word = self.random.choice(("break", "continue", "return", "return ", "throw ", "yield "))

@@ -190,7 +190,7 @@ V0107|function f() {\\n  if x {\\n    print(1)\\n}\\nfunction g() { return 1 }
 V0101|if x\\n  print(1)\\n}\\nlet a = 1
 V0101|function f() {\\n  if x\\n    print(1)\\n  }\\n  return 2\\n}\\nlet a = 1
 V0101|if (x) return 1\\nlet y = 2
-V0101|if x:\\n  print(1)\\nlet y = 2
+V0109|if x:\\n  print(1)\\nlet y = 2
 V0112|if x = 5 { print(1) }
 V0107|if (x { print(1) }\\nlet y = 1
 V0109|x++
@@ -228,9 +228,9 @@ V0114|f() = 3
 V0119|let x = py(a) { return ( }\\nlet y = 1
 V0101|let x = py(a.b) { return 1 }
 V0127|let x = 5 y
-V0127|print "hello"
+V0110|print "hello"
 V0127|fucntion f() {\\n  return 1\\n}\\nlet z = 1
-V0127|class A { }
+V0110|class A { }
 V0127|{ a: 1 }
 V0108|)\\nlet x = 1
 V0108|}\\nlet x = 1
@@ -238,9 +238,9 @@ V0108|let x = f(1, 2))
 V0101|let x = [1, 2)]
 V0101|else { print(1) }
 V0101|if x { } else if { }
-V0101|for (let i = 0; i < 3; i++) { print(i) }\\nlet z = 1
+V0109|for (let i = 0; i < 3; i++) { print(i) }\\nlet z = 1
 V0101|a.b.\\nlet x = 1
-V0101|const f = function(x) { return x }
+V0109|const f = function(x) { return x }
 V0101|const {a: text}
 V0101|function f( { }\\nlet y = 1
 V0107|function f(a: text {\\n  return 1\\n}\\nlet y = 1

@@ -21,7 +21,8 @@ from antiphon.fakes import Answer, call
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.program import Host, load, loads
 from antiphon.lang.syntax.diagnostics import ProgramErrors
-from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED
+from antiphon.lang.syntax.habits import VALUES
+from antiphon.lang.syntax.tokens import RESERVED
 from tests.lang_unit.harness import every_api, ran
 
 JSON = st.recursive(
@@ -155,7 +156,7 @@ NAMES = sorted(
         *[name for name in dir(builtins) if name[0].islower() and name not in ("print", "len")][::4],
         *("text", "model", "type", "tool", "test", "default", "local", "none", "forget", "verbose", "async_", "match"),
     }
-    - set(FOREIGN_VALUES)
+    - set(VALUES)
 )
 
 

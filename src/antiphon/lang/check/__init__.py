@@ -6,6 +6,7 @@ what other modules give is handed in.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -31,9 +32,14 @@ from antiphon.lang.check.state import EXPRESSIONS, STATEMENTS, Checker
 from antiphon.lang.check.symbols import Exports
 from antiphon.lang.syntax import nodes
 from antiphon.lang.syntax.diagnostics import Diagnostic
+from antiphon.lang.syntax.habits import SIGNS
 from antiphon.lang.syntax.source import Source
 
 __all__ = ["Checked", "check"]
+
+#: A comment that is a number, or begins with `=`, after something that could be divided.
+_DIVISOR = re.compile(r"//(?:[ \t]*[0-9][0-9_.]*|=[^=].*)[ \t;]*")
+_DIVIDED = re.compile(r"\w[ \t]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,7 @@ def check(
     inputs.check_end(c, program.statements, c.statements(program.statements))
     settle(c)
     c.warn_unused_imports()
+    _warn_divisions(c, program)
     if not c.shows_variables:
         c.diagnostics += c.unread
     found = sorted(c.diagnostics, key=lambda each: (each.start, each.end, each.code))
@@ -70,6 +77,14 @@ def check(
         module.names = before
     given = {name: symbol for name, symbol in module.names.items() if symbol.exported}
     return Checked(found, module, Exports(given))
+
+
+def _warn_divisions(c: Checker, program: nodes.Program) -> None:
+    """`7 // 2` is a comment here, and says nothing."""
+    text = c.source.text
+    for start, end in program.comments:
+        if _DIVISOR.fullmatch(text, start, end) and _DIVIDED.search(text, text.rfind("\n", 0, start) + 1, start):
+            c.warn("V0708", "`//` begins a comment, and divides nothing", (start, end), SIGNS["//"][1])
 
 
 EXPRESSIONS.update(
@@ -124,6 +139,7 @@ STATEMENTS.update(
         nodes.ExprStatement: statements.expression,
         nodes.Block: statements.block,
         nodes.BadStatement: statements.bad,
+        nodes.Started: declarations.started,
     }
 )
 nodes.require_all(EXPRESSIONS, nodes.Expr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import check_keyed_slot
 from antiphon.lang.check.members import check_changeable, item_slot, member_type
@@ -43,11 +45,21 @@ def assign(c: Checker, node: Assign) -> bool:
     return False
 
 
+def _undeclared(c: Checker, node: Assign, target: Name) -> None:
+    """A name that is assigned and declared nowhere: told once, and known from here on."""
+    before = len(c.diagnostics)
+    resolve(c, target)
+    last = c.diagnostics[-1]
+    if len(c.diagnostics) == before + 1 and last.code == "V0201" and node.op == "=" and not last.hint:
+        c.diagnostics[-1] = replace(last, hint=f"declare it: `let {target.name} = {c.text_of(node.value)}`")
+        c.scope.names[target.name] = Symbol(target.name, "import", JSON, used=True)
+
+
 def _assign_name(c: Checker, node: Assign, target: Name) -> None:
     symbol = target.symbol = c.scope.find(target.name)
     if symbol is None:
-        resolve(c, target)
         c.expr(node.value)
+        _undeclared(c, node, target)
         return
     target.type = wanted = symbol.type
     if symbol.is_constant:

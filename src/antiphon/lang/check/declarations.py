@@ -24,6 +24,7 @@ from antiphon.lang.syntax.nodes import (
     Let,
     ModelDecl,
     Node,
+    Started,
     Statement,
     TypeDecl,
 )
@@ -76,6 +77,13 @@ def let(c: Checker, node: Let) -> bool:
         check_taken(c, value, symbol)
     if value is not None and declared is not None and may_be_null(declared) and value.type is not None:
         assigned(c, symbol, value.type)
+    return False
+
+
+def started(c: Checker, node: Started) -> bool:
+    """`async do …` on its own."""
+    c.expr(node.value)
+    _check_async(c, node.value)
     return False
 
 

@@ -78,7 +78,9 @@ def _parameters(c: Checker, node: Function) -> list[Symbol]:
         elif optional is not None and each.name not in first:
             message = f"`{each.name}` must be given, and stands after `{optional.name}`, which need not"
             c.report("V0415", message, _name(each), "put it first, or give it a default")
-        symbol = each.symbol = c.symbol(each.name, "parameter", type_, each.start, node.body.start)
+        symbol = each.symbol = c.symbol(
+            each.name, "parameter", type_, each.start, node.body.start, private=each.is_private
+        )
         symbol.until, symbol.is_global = node.body.end, False
         if each.name in first:
             where = (Label(first[each.name].start, first[each.name].end, "first here"),)

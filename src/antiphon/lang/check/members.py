@@ -38,6 +38,7 @@ from antiphon.lang.check.types import (
     without_null,
 )
 from antiphon.lang.check.whole import check_whole
+from antiphon.lang.syntax.habits import METHODS
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
@@ -97,6 +98,11 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
+        if node.name == "err" and plain(type_) == JSON:
+            where = node.name_start, node.name_start + len(node.name)
+            hint = "write `try { … } catch error { … }`; a field of the answer called so is `.value.err`"
+            c.report("V0306", "an answer has no `err`: what goes wrong is thrown", where, hint)
+            return JSON
     type_ = present(c, node.object, type_, node.name)
     kind = operand(type_)
     if kind is JSON:
@@ -202,14 +208,15 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
         return call_function(c, call, function, node.name, (node.name_start, node.name_start + len(node.name)))
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
-    if node.name in _MUTATING and (method is None or method.mutates) and receiver is not TEXT:
+    if node.name in _MUTATING and (method.mutates if method is not None else operand(receiver) is JSON):
         check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
         found = _known_method(c, call, node, method, operand(receiver), wanted)
         if method.mutates:
             changed(c, _changed_by_call(call, operand(receiver)))
         return found
-    if operand(receiver) is JSON and node.name in WITH_FUNCTION and is_generic(node.name, call):
+    is_known = not (isinstance(node.object, Name) and node.object.symbol is None)
+    if operand(receiver) is JSON and is_known and node.name in WITH_FUNCTION and is_generic(node.name, call):
         generic_method(c, call, node, Array(JSON), None)
         return JSON
     check_freely(c, call)
@@ -268,45 +275,25 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
     if isinstance(kind, Object) and node.name in kind.fields:
         c.report("V0311", f"the field `{node.name}` of `{general(kind)}` cannot be called", where)
         return
-    other = _MAP_NAMES.get(node.name) if isinstance(kind, Map) else _OTHER_NAMES.get(node.name)
-    hint = other if other and kind is not NULL else c.meant(node.name, table)
+    other = _habit(kind, node.name) if kind is not NULL else ""
+    hint = other or c.meant(node.name, table)
     c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint)
 
 
-#: What methods are called elsewhere.
-_OTHER_NAMES = {
-    **dict.fromkeys(("append", "add"), "write `push`"),
-    **dict.fromkeys(("forEach", "each"), "write a `for` loop: `for x in xs { … }`"),
-    **dict.fromkeys(("any",), "write `some`"),
-    **dict.fromkeys(("all",), "write `every`"),
-    **dict.fromkeys(("flatMap",), "write `map(…).flat()`"),
-    **dict.fromkeys(("sorted", "orderBy", "toSorted"), "write `sortBy(x => …)`"),
-    **dict.fromkeys(("findIndex",), "write `indexOf`, or a loop over positions: `for i in xs.length`"),
-    **dict.fromkeys(("fold", "foldl", "inject"), "write `reduce((all, x) => …, start)`"),
-    **dict.fromkeys(("distinct", "uniq"), "write `unique`"),
-    **dict.fromkeys(("toUpperCase", "toUpper", "uppercase"), "write `upper`"),
-    **dict.fromkeys(("toLowerCase", "toLower", "lowercase"), "write `lower`"),
-    **dict.fromkeys(("strip",), "write `trim`"),
-    **dict.fromkeys(("contains", "has"), "write `includes`"),
-    **dict.fromkeys(("substring", "substr"), "write `slice`"),
-    **dict.fromkeys(("size",), "write `length`"),
-    **dict.fromkeys(("concat", "extend"), "write `+`"),
-}
+def _habit(kind: Type, name: str) -> str:
+    """What to write for a method or member that other languages have."""
+    own = METHODS.get(_kind_word(kind), {})
+    return own.get(name) or METHODS[""].get(name, "")
 
 
-#: The same, of maps.
-_MAP_NAMES = {
-    **dict.fromkeys(("set", "put", "add"), "write `m[key] = value`"),
-    **dict.fromkeys(("delete", "pop", "del"), "write `remove`"),
-    **dict.fromkeys(("items",), "write `for key, value in m`, or `entries`"),
-    **dict.fromkeys(("forEach", "each"), "write `for key, value in m { … }`"),
-    **dict.fromkeys(("includes", "contains", "containsKey", "hasKey", "hasOwnProperty"), "write `has`"),
-    **dict.fromkeys(("setdefault", "getOrDefault"), "write `get(key, default)`"),
-    **dict.fromkeys(("size", "count"), "write `length`"),
-    **dict.fromkeys(
-        WITH_FUNCTION - {"count"}, "go through its `entries()`, each with `key` and `value`, or through its `values()`"
-    ),
-}
+def _kind_word(kind: Type) -> str:
+    if isinstance(kind, Array):
+        return "array"
+    if isinstance(kind, Map):
+        return "map"
+    if isinstance(kind, Object):
+        return "object"
+    return "text" if kind is TEXT else "number" if kind is NUMBER else ""
 
 
 def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
@@ -327,7 +314,7 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         c.report("V0306", f"not every `{general(type_)}` has a field `{node.name}`", where, hint)
         return
     own = [*AI_NAMES] if isinstance(type_, AI) else []
-    hint = c.meant(node.name, chain(fields, own, table))
+    hint = (_habit(kind, node.name) if table else "") or c.meant(node.name, chain(fields, own, table))
     if isinstance(kind, Object) and not hint:
         hint = fields_of(kind)
     what = "field" if isinstance(kind, Object) else "member"

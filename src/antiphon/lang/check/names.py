@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.narrowing import narrowed_type
 from antiphon.lang.check.state import Checker, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, MODEL, NAMED, TOOL, Callable, Simple, Type, is_data
 from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.habits import NAMES
 from antiphon.lang.syntax.nodes import Hole, Index, Lambda, Member, Name, Node, Slice
+
+_MEMBER = re.compile(r"\.([^\W\d]\w*)")
 
 
 def name(c: Checker, node: Name, _: Type | None) -> Type:
@@ -104,12 +109,18 @@ def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
         c.report("V0202", message, node, hint, where)
         return
     if hint is None:
-        hint = c.meant(node.name, c.scope.all_names())
+        hint = _habit(c, node) or c.meant(node.name, c.scope.all_names())
         if node.name in NAMED and not hint:
             hint = f"`{node.name}` is the name of a type"
         if node is c.path_root:
             hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
     c.report("V0201", f"there is no `{node.name}` here", node, hint)
+
+
+def _habit(c: Checker, node: Name) -> str:
+    """What to write for a name that is always there in another language."""
+    member = _MEMBER.match(c.source.text, node.end)
+    return NAMES.get(f"{node.name}.{member[1]}" if member else node.name) or NAMES.get(node.name, "")
 
 
 def declared_here(symbol: Symbol) -> tuple[Label, ...]:

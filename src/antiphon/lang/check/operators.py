@@ -32,6 +32,7 @@ from antiphon.lang.check.types import (
     without_null,
 )
 from antiphon.lang.check.whole import check_whole
+from antiphon.lang.syntax.habits import OPERATORS
 from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, Range, Unary
 
 
@@ -78,7 +79,9 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
     if op != "+":
         if (first is NUMBER or first is JSON) and (second is NUMBER or second is JSON):
             return NUMBER
-        c.report("V0302", f"`{op}` needs two numbers, found `{general(left)}` and `{general(right)}`", where)
+        kind = "text" if first is TEXT else "array" if isinstance(first, Array) else ""
+        message = f"`{op}` needs two numbers, found `{general(left)}` and `{general(right)}`"
+        c.report("V0302", message, where, OPERATORS.get((op, kind), ""))
         return NUMBER
     if first is TEXT or second is TEXT:
         return TEXT

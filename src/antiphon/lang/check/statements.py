@@ -71,8 +71,10 @@ def block(c: Checker, node: Block) -> bool:
     return c.block(node)
 
 
-def bad(_: Checker, __: BadStatement) -> bool:
-    """What could not be read has its diagnostic already."""
+def bad(c: Checker, node: BadStatement) -> bool:
+    """What could not be read has its diagnostic already; the names in it may be anything."""
+    for each in node.names:
+        c.scope.names.setdefault(each, Symbol(each, "import", JSON, used=True))
     return False
 
 

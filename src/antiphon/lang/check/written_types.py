@@ -7,6 +7,7 @@ from itertools import chain
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, NAMED, NULL, TEXT, Array, Callable, Field, Literal, Map, Object, Type, Union
+from antiphon.lang.syntax.habits import TYPES
 from antiphon.lang.syntax.nodes import (
     ArrayType,
     FunctionType,
@@ -84,7 +85,7 @@ def _declared(c: Checker, node: TypeName) -> Type:
     symbol = c.scope.find(node.name)
     if symbol is None:
         known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
-        other = _OTHER_NAMES.get(node.name.lower())
+        other = TYPES.get(node.name.lower())
         hint = f"write `{other}`" if other else c.meant(node.name, known)
         c.report("V0206", f"there is no type `{node.name}`", node, hint)
         return JSON
@@ -96,17 +97,6 @@ def _declared(c: Checker, node: TypeName) -> Type:
     return JSON
 
 
-#: What types are called elsewhere.
-_OTHER_NAMES = {
-    **dict.fromkeys(("string", "str"), "text"),
-    **dict.fromkeys(("int", "integer", "float", "double"), "number"),
-    "bool": "boolean",
-    **dict.fromkeys(("object", "any", "unknown"), "json"),
-    **dict.fromkeys(("dict", "map", "record"), "{ [text]: json }"),
-    "function": "(json) => json",
-    **dict.fromkeys(("list", "array"), "json[]"),
-    **dict.fromkeys(("void", "none", "nil", "undefined"), "null"),
-}
 _KINDS = {"let": "variable", "const": "constant", "loop": "loop variable", "caught": "caught error"}
 
 

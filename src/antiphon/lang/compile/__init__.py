@@ -103,6 +103,7 @@ STATEMENTS.update(
         nodes.ExprStatement: statements.expression,
         nodes.Block: statements.inner_block,
         nodes.BadStatement: statements.bad,
+        nodes.Started: declarations.started,
     }
 )
 nodes.require_all(EXPRESSIONS, nodes.Expr)

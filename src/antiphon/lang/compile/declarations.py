@@ -39,6 +39,11 @@ def _value(c: Compiler, node: n.Expr, symbol: Symbol, is_const: bool) -> ast.exp
     return c.lend(node, symbol.type) if is_const else c.cast(node, symbol.type, symbol)
 
 
+def started(c: Compiler, node: n.Started) -> list[ast.stmt]:
+    """`async do …` on its own: whoever waits for what was started waits for it too."""
+    return [emit.expression(_started(c, node.value, node.value.type or JSON), c.place(node))]
+
+
 def sealed(is_private: bool, body: list[ast.stmt], place: Place) -> list[ast.stmt]:
     """What assigns a variable: all that is done for one that is private is nobody's business."""
     return [emit.privately(body, place)] if is_private else body

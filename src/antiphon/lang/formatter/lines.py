@@ -21,6 +21,7 @@ def one_line(pieces: Pieces, at: int, room: int, starts: frozenset[int], roles: 
     """
     text, kinds, places, ends, fields = pieces.text, pieces.kinds, pieces.starts, pieces.ends, roles.fields
     out: list[str] = []
+    swapped = pieces.swapped
     # The brackets around a piece: what they are, and the space at their edges.
     around: list[tuple[str, str]] = []
     first, last, before = at, "", ""
@@ -28,7 +29,7 @@ def one_line(pieces: Pieces, at: int, room: int, starts: frozenset[int], roles: 
         kind, place = kinds[at], places[at]
         if not around and at > first and (kind in _ENDS or place in starts):
             break
-        written = text[place : ends[at]]
+        written = swapped.get(at) or text[place : ends[at]]
         if kind in _SPECIAL:
             if kind in COMMENTS and not around and _ends_statement(pieces, at, starts):
                 break

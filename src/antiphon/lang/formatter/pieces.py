@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ POWERS["choice"] = -1
 #: What is not the same everywhere, so that the tree has to be asked.
 AMBIGUOUS = frozenset((*POWERS, "?", ":"))
 COMMENTS = frozenset(("//", "/*"))
+_PRIVATE = re.compile(r"\b(?:let|const)\s+private\b")
 _TIGHT_BEFORE = frozenset((",", "comma", ".", "?.", "..", "?", ":", "slice", "call", "index"))
 _TIGHT_AFTER = frozenset((".", "?.", "..", "...", "slice", "@", "unary"))
 
@@ -76,6 +78,15 @@ class Pieces:
             self.kinds.append(kind)
             self.starts.append(start)
             self.ends.append(end)
+        #: What is written instead of a word: of `let private`, the two change places.
+        self.swapped = dict(self._swaps()) if _PRIVATE.search(text) else {}
+
+    def _swaps(self) -> Iterator[tuple[int, str]]:
+        for at, kind in enumerate(self.kinds[:-2]):
+            if kind not in ("let", "const") or self.text[self.starts[at + 1] : self.ends[at + 1]] != "private":
+                continue
+            if self.kinds[at + 2] in ("name", "{", "[") and not self.lines(at + 2):
+                yield from ((at, "private"), (at + 1, kind))
 
     def lines(self, at: int) -> int:
         """How many line ends stand before a piece."""
@@ -87,7 +98,7 @@ class Pieces:
 
     def doc(self, at: int) -> Doc:
         """What is printed of a piece."""
-        kind, text = self.kinds[at], self.text[self.starts[at] : self.ends[at]]
+        kind, text = self.kinds[at], self.swapped.get(at) or self.text[self.starts[at] : self.ends[at]]
         if kind in COMMENTS:
             return "\n".join(line.rstrip() for line in text.split("\n"))
         return _python(text) if kind == "py" else text

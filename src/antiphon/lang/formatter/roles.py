@@ -180,6 +180,7 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.Import,
             n.ExprStatement,
             n.BadStatement,
+            n.Started,
             n.TypeName,
             n.ArrayType,
             n.LiteralType,

@@ -7,23 +7,12 @@ from collections.abc import Callable
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.habits import FOLLOWING
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
 _MAX_LOOPS = 16
 #: How high the tree of one statement may be.
 _MAX_HEIGHT = MAX_CHAIN + 5 * MAX_DEPTH
-#: What to say where two things stand side by side, by the first of them.
-_ADVICE = {
-    "print": "call it: `print(…)`",
-    "class": "there are no classes: declare a `type`, or return an object from a `function`",
-    "switch": 'write `match value { "a" => …, else => … }`',
-    "new": "there are no classes: write the object itself, `{ … }`",
-    "await": "leave it out: a program waits for each answer by itself",
-    "async": "`async` stands before `let`, `const` and `for`",
-    "lambda": "write `x => …`, or `(a, b) => …`",
-    "private": "`private` stands before `let` and `const`",
-    "delete": "assign `null`",
-}
 #: What reads a statement, by the kind of its first token, and under no kind any other; `statement_parser` fills it in.
 STARTS: dict[str, Callable[[Cursor], n.Statement]] = {}
 
@@ -33,13 +22,15 @@ def read_statement(c: Cursor) -> n.Statement:
     return (STARTS.get(c.kinds[c.at]) or STARTS[""])(c)
 
 
-def read_statements(c: Cursor) -> list[n.Statement]:
-    """Statements up to a closing brace or the end."""
+def read_statements(c: Cursor, within: int = -1) -> list[n.Statement]:
+    """Statements up to a closing brace or the end; or up to a line that is not further in than `within`."""
     kinds, fresh = c.kinds, c.fresh
     out: list[n.Statement] = []
     while True:
         first = c.at
         kind = kinds[first]
+        if within >= 0 and first in fresh and indentation(c, first) <= within:
+            return out
         if kind == "}" or kind == "end":
             if kind == "end" or not c.owed:
                 return out
@@ -79,13 +70,15 @@ def _run_on(c: Cursor) -> None:
     if c.kinds[at] in (")", "]"):
         skip_stray(c)
         return
-    hint = "put each statement on its own line, or a `;` between them"
-    if c.kinds[at - 1] == "name" and c.values[at - 1] in _ADVICE:
-        hint = _ADVICE[c.values[at - 1]]
+    hint = FOLLOWING.get(c.values[at], "put each statement on its own line, or a `;` between them")
+    if c.kinds[at] == ",":
+        hint = "each has its own statement; several at once are `const [a, b] = [1, 2]`"
     elif c.kinds[at] == ":":
         hint = "a `{` that begins a statement begins a block; an object stands in parentheses there"
     elif c.kinds[at] == "=":
         hint = "`=` assigns, and is a statement; `==` compares"
+    elif c.kinds[at] == "!":
+        hint = "compare it with `null`, or give a default: `x ?? …`"
     c.report("V0127", f"expected the end of the statement, found {c.found()}", at, hint)
     raise Unreadable
 
@@ -119,21 +112,53 @@ def read_block(c: Cursor) -> n.Block:
     return n.Block(c.starts[opener], c.ends[c.at - 1], statements)
 
 
+def indentation(c: Cursor, at: int) -> int:
+    """How far in the line of a token begins."""
+    while at > 0 and at not in c.fresh:
+        at -= 1
+    start = c.starts[at]
+    return start - c.text.rfind("\n", 0, start) - 1
+
+
+def _read_indented(c: Cursor, colon: int) -> n.Block:
+    """`:` and lines further in, as Python writes a block; told of the first one only."""
+    if not c.told_indented:
+        c.told_indented = True
+        c.report("V0109", "a block does not begin with `:` here", colon, "a block stands in `{` and `}`")
+    c.deepen(colon)
+    c.at = colon + 1
+    if c.at in c.fresh:
+        statements = read_statements(c, indentation(c, colon))
+    else:
+        statements = [read_statement(c)]
+    c.depth -= 1
+    return n.Block(c.starts[colon], max(c.ends[c.at - 1], c.ends[colon]), statements)
+
+
 def _read_block_without_brace(c: Cursor) -> n.Block:
     at = c.at
+    if c.kinds[at] == ":":
+        return _read_indented(c, at)
+    if c.values[at] == "then" and c.kinds[at] == "name":
+        c.report("V0109", "there is no `then` here", at, "a block stands in `{` and `}`")
+        c.at = at + 1
+        return _bare_block(c)
     hint = "a block stands in `{` and `}`"
     c.report("V0101", f"expected `{{`, found {c.found()}", at, hint)
     if c.kinds[at] in ("end", "}"):
         return n.Block(c.starts[at], c.starts[at], [])
-    if c.kinds[at] == ":":
-        c.recover(at)
-        raise Unreadable
     if at not in c.fresh:
-        statement = read_statement(c)
-        return n.Block(statement.start, statement.end, [statement])
+        return _bare_block(c)
     if c.has_stray_brace(at):
         c.owed += 1
     return n.Block(c.starts[at], c.starts[at], [])
+
+
+def _bare_block(c: Cursor) -> n.Block:
+    c.deepen(c.at)
+    statement = read_statement(c)
+    c.depth -= 1
+    return n.Block(statement.start, statement.end, [statement])
 
 
 def read_function_body(c: Cursor) -> n.Block:

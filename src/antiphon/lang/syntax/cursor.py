@@ -42,6 +42,8 @@ class Cursor:
         self.loops: int = 0
         #: Closing braces that have no opening one because it is missing and has been complained of.
         self.owed: int = 0
+        #: Whether it was told already that a block is no lines further in.
+        self.told_indented: bool = False
         self._last = len(tokens.kinds) - 3
         self._reported_at: int = -1
         self._partners: list[int] | None = None
@@ -93,6 +95,12 @@ class Cursor:
         self.at = partner if partner >= 0 else self._last
         self._reported_at = self.at
         raise Unreadable
+
+    def deepen(self, index: int) -> None:
+        """Go into one more construct; whoever does, takes one from `depth` again."""
+        if self.depth >= MAX_DEPTH:
+            self.too_deep(index)
+        self.depth += 1
 
     def too_long(self, index: int) -> NoReturn:
         """Give up on a chain that is too long."""
@@ -151,8 +159,12 @@ class Cursor:
                     break
                 items.append(item(self))
                 kind = kinds[self.at]
-                if kind == ",":
+                if kind == "," or (kind == ";" and by_line):
                     self.at += 1
+                    if kind == ";":
+                        self.report(
+                            "V0109", "fields are not separated by `;` here", self.at - 1, "write `,`, or a new line"
+                        )
                 elif kind != closer and not (by_line and self.at in self.fresh):
                     self.unclosed(opener, closer)
                     break

@@ -22,11 +22,15 @@ def read_variable(
     """`let` or `const`, whose word stands here."""
     is_const = c.kinds[c.at] == "const"
     c.at += 1
+    if _takes_private(c) and not private:
+        private = True
+        c.at += 1
     if c.kinds[c.at] in ("{", "["):
         pattern = read_pattern(c)
         value = _read_pattern_value(c)
         return n.Destructure(start, c.ends[c.at - 1], is_const, pattern, value, private, asynchronous, exported)
     name = c.name("a name")
+    _leave_question(c)
     declared = value = None
     depth = c.depth
     try:
@@ -41,6 +45,20 @@ def read_variable(
     end = c.ends[c.at - 1]
     starts = c.starts
     return n.Let(start, end, is_const, c.values[name], declared, value, private, asynchronous, exported, starts[name])
+
+
+def _takes_private(c: Cursor) -> bool:
+    """Whether the word here says that what follows it is private, and is no name itself."""
+    at = c.at
+    follows = c.kinds[at + 1] in ("name", "{", "[") and at + 1 not in c.fresh
+    return c.values[at] == "private" and c.kinds[at] == "name" and follows
+
+
+def _leave_question(c: Cursor) -> None:
+    """`x?: number`, as other languages say that it may be left out."""
+    if c.kinds[c.at] == "?" and c.kinds[c.at + 1] == ":":
+        c.report("V0109", "only a field of a type may have a `?`", c.at, "write `x: number | null = null`")
+        c.at += 1
 
 
 def read_input(c: Cursor, start: int, private: bool = False) -> n.Input:
@@ -155,14 +173,21 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
     """`function` or `tool`, whose word stands here."""
     c.at += 1
     name = c.name("the name of the tool" if is_tool else "the name of the function")
+    if c.kinds[c.at] == "<":
+        c.report(
+            "V0109", "a function has no types of its own here", c.at, "write the types: `number`, or `json` for any"
+        )
+        while c.kinds[c.at] not in ("(", "{", "end") and c.at not in c.fresh:
+            c.at += 1
     if c.kinds[c.at] != "(":
         c.unexpected("`(` and the parameters")
     parameters = c.listed(")", _read_parameter)
     returns = None
-    if c.kinds[c.at] == ":":
+    arrow = c.kinds[c.at] == "=>" and c.values[c.at] == "->"
+    if arrow or (c.kinds[c.at] == ":" and not _ends_line(c)):
         c.at += 1
         returns = read_type(c)
-    description = _read_description_lines(c, is_tool)
+    description = _read_description_lines(c, is_tool, parameters)
     body = read_function_body(c)
     node = n.Function(start, body.end, c.values[name], parameters, returns, body, is_tool, description, exported)
     node.doc = _comment_above(c, start) if c.tokens.comments else ""
@@ -170,8 +195,19 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
     return node
 
 
+def _ends_line(c: Cursor) -> bool:
+    """Whether the `:` here is that of a block in Python, after which lines further in follow."""
+    return c.at + 1 in c.fresh and c.kinds[c.at + 2] not in ("{", "[", "|")
+
+
 def _read_parameter(c: Cursor) -> n.Parameter:
+    if c.kinds[c.at] in ("...", "*", "**"):
+        c.report("V0109", "a function takes no rest of arguments here", c.at, "take an array: `xs: number[]`")
+        c.at += 1
+    private = _takes_private(c)
+    c.at += private
     name = c.name("the name of a parameter")
+    _leave_question(c)
     declared = default = None
     if c.kinds[c.at] == ":":
         c.at += 1
@@ -181,15 +217,18 @@ def _read_parameter(c: Cursor) -> n.Parameter:
         c.at += 1
         default = read_expression(c)
     end = c.ends[c.at - 1]
-    return n.Parameter(c.starts[name], end, c.values[name], declared, description, default)
+    return n.Parameter(c.starts[name], end, c.values[name], declared, description, default, private)
 
 
-def _read_description_lines(c: Cursor, is_tool: bool) -> str | None:
+def _read_description_lines(c: Cursor, is_tool: bool, parameters: list[n.Parameter]) -> str | None:
     description = None
     while c.kinds[c.at] == "@":
         at = c.at
         c.at = at + 1
         word = c.values[c.word("`description`")]
+        if word == "param":
+            _describe_parameter(c, at, is_tool, parameters)
+            continue
         text = read_plain_text(c, "a description")
         description = text if is_tool and (description is None or word == "description") else description
         if word == "description" and is_tool:
@@ -199,6 +238,22 @@ def _read_description_lines(c: Cursor, is_tool: bool) -> str | None:
         else:
             c.report("V0121", f"a tool has no `@{word}`", at, _other_marker(word))
     return description
+
+
+def _describe_parameter(c: Cursor, at: int, is_tool: bool, parameters: list[n.Parameter]) -> None:
+    """`@param name "what it is"`; the two words are taken already."""
+    name = c.values[c.word("the name of a parameter")]
+    text = read_plain_text(c, "a description")
+    described = next((each for each in parameters if each.name == name), None)
+    if not is_tool:
+        c.report("V0121", "only a tool has a `@param`", at, "write a comment above the function")
+    elif described is None:
+        c.report("V0121", f"the tool has no parameter `{name}`", at, "name one of its parameters")
+    elif described.description:
+        hint = "leave out one of them: this line, or the string after its type"
+        c.report("V0121", f"the parameter `{name}` is described twice", at, hint)
+    else:
+        described.description = text
 
 
 def _comment_above(c: Cursor, start: int) -> str:
@@ -258,12 +313,12 @@ def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.Ty
     return n.TypeDecl(start, declared.end, c.values[name], declared, exported, c.starts[name])
 
 
-def read_import(c: Cursor) -> n.Import:
+def read_import(c: Cursor) -> n.Import | n.BadStatement:
     """`import { a, b as c } from "path"`."""
     start = c.starts[c.at]
     c.at += 1
     if c.kinds[c.at] != "{":
-        c.unexpected("`{` and the names to import", 'write `import { name } from "./file.vibe"`')
+        return _read_foreign_import(c)
     names = c.listed("}", _read_import_name)
     if c.values[c.at] != "from":
         c.unexpected("`from` and a path")
@@ -271,6 +326,24 @@ def read_import(c: Cursor) -> n.Import:
     path_start = c.starts[c.at]
     path = read_plain_text(c, "the path of a module")
     return n.Import(start, c.ends[c.at - 1], names, path, path_start)
+
+
+def _read_foreign_import(c: Cursor) -> n.BadStatement:
+    """`import os`, `import x from "y"`: the names in it are known from here on."""
+    at = c.at
+    after = c.kinds[at + 1] if at + 1 not in c.fresh else ""
+    if c.kinds[at] == "name" and (after != "name" or c.values[at + 1] == "as"):
+        hint = f'names of Python are imported one by one: `import {{ name }} from "py:{c.values[at]}"`'
+    else:
+        hint = 'write `import { name } from "./file.vibe"`'
+    c.report("V0101", f"expected `{{` and the names to import, found {c.found()}", at, hint)
+    names: list[str] = []
+    while at not in c.fresh and c.kinds[at] not in (";", "end", "}"):
+        if c.kinds[at] == "name" and c.kinds[at - 1] != "." and c.values[at] not in ("as", "from"):
+            names.append(c.values[at])
+        at = c.partner(at) + 1 if c.kinds[at] == "{" and c.partner(at) > 0 else at + 1
+    start, c.at = c.starts[c.at - 1], at
+    return n.BadStatement(start, max(start, c.ends[at - 1]), names)
 
 
 def _read_import_name(c: Cursor) -> n.ImportName:
@@ -284,6 +357,6 @@ def _read_import_name(c: Cursor) -> n.ImportName:
 
 
 def _other_marker(word: str) -> str:
-    if word in ("param", "parameter", "arg"):
-        return 'describe a parameter by a string after its type: `city: text "City name"`'
-    return "write `@description`; it is the only one there is"
+    if word in ("parameter", "arg", "argument"):
+        return 'write `@param city "City name"`, or a string after its type: `city: text "City name"`'
+    return 'there are `@description "…"` and `@param name "…"`'

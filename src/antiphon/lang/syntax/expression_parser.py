@@ -9,9 +9,17 @@ from typing import cast
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_loop_body
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.habit_expressions import (
+    begins_prefix,
+    follows_habit,
+    read_following,
+    read_function_value,
+    read_prefixed,
+)
+from antiphon.lang.syntax.habits import PAIRS_OF_SIGNS, PREFIXES, SIGNS_ALONE, STRING_PREFIXES, VALUES
 from antiphon.lang.syntax.lambda_parser import begins_lambda, read_arrow, read_lambda
 from antiphon.lang.syntax.match_parser import begins_match, read_match
-from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED, WORDS
+from antiphon.lang.syntax.tokens import RESERVED, WORDS
 from antiphon.lang.syntax.type_parser import number_value, read_plain_text, read_type
 
 #: How tightly each operator binds.
@@ -37,6 +45,7 @@ _POSTFIX = frozenset((".", "?.", "(", "["))
 _GOING_ON = frozenset(("??", "?", "and", "or"))
 _AFTER = frozenset(("{", *_POWERS))
 _CONTEXTS = frozenset(("default", "local", "none"))
+_FOREIGN_WORDS = PREFIXES.keys() | STRING_PREFIXES.keys()
 _PYTHON_NAMES = re.compile(r"\s*(?:([^\W\d]\w*)\s*(,|\Z)|\Z)")
 
 
@@ -51,6 +60,8 @@ def read_expression(c: Cursor, level: int = 0) -> n.Expr:
         kind = kinds[at]
         power = _POWERS.get(kind, -1)
         if power < level or (at in c.fresh and not _goes_on(c, kind)):
+            if level == 0 and power < 0 and follows_habit(c, kind):
+                return read_following(c, left, start, read_expression)
             return left
         chain += 1
         if chain > MAX_CHAIN:
@@ -84,7 +95,10 @@ def read_operand(c: Cursor) -> n.Expr:
         node = n.Name(c.starts[at], c.ends[at], c.values[at])
         if node.name == "async" and c.kinds[at + 1] == "for":
             return _read_async_for(c)
-        if node.name == "match" and begins_match(c, at):
+        if node.name in _FOREIGN_WORDS and begins_prefix(c, at):
+            c.at = at
+            node = read_prefixed(c, read_operand)
+        elif node.name == "match" and begins_match(c, at):
             node = read_match(c, read_expression)
     elif kind == "text":
         c.at = at + 1
@@ -332,7 +346,7 @@ def _read_null(c: Cursor) -> n.Expr:
 
 def _read_foreign_value(c: Cursor) -> n.Expr:
     at = c.at
-    right = FOREIGN_VALUES[c.kinds[at]]
+    right = VALUES[c.kinds[at]]
     c.report("V0110", f"there is no `{c.kinds[at]}` here", at, f"write `{right}`")
     c.at = at + 1
     if right == "null":
@@ -442,8 +456,23 @@ def _read_hole(c: Cursor) -> n.Hole:
     return n.Hole(c.starts[opener], c.ends[c.at - 1], value, c.kinds[opener] == "${")
 
 
+def _is_do_while(c: Cursor, at: int) -> bool:
+    closer = c.partner(at + 1) if c.kinds[at] == "do" and c.kinds[at + 1] == "{" else -1
+    return closer > 0 and c.kinds[closer + 1] == "while"
+
+
+def _read_do_while(c: Cursor, at: int) -> n.Expr:
+    hint = "write `while true { … if not (condition) { break } }`"
+    c.report("V0109", "there is no `do { … } while` here", at, hint)
+    c.at = c.partner(at + 1) + 2
+    read_expression(c)
+    return n.BadExpr(c.starts[at], c.ends[c.at - 1])
+
+
 def _read_ask_model(c: Cursor) -> n.Expr:
     at = c.at
+    if _is_do_while(c, at):
+        return _read_do_while(c, at)
     c.at = at + 1
     prompt = _read_deeper(c, at, _ADDITIVE)
     node = n.Ask(c.starts[at], c.ends[c.at - 1], "do" if c.kinds[at] == "do" else "vibe", prompt)
@@ -509,20 +538,27 @@ def _read_async_for(c: Cursor) -> n.Expr:
 def _no_operand(c: Cursor) -> n.Expr:
     """No expression begins here: say so, or what was meant."""
     at, kinds = c.at, c.kinds
-    before = kinds[at - 1] if at else ""
     if kinds[at] == "." and kinds[at + 1] == "number" and c.ends[at] == c.starts[at + 1]:
         c.report("V0106", "a number does not begin with `.`", at, f"write `0.{c.values[at + 1]}`")
         c.at = at + 2
         return n.NumberLit(c.starts[at], c.ends[at + 1], 0)
-    plus = kinds[at] == "+" == before and c.ends[at - 1] == c.starts[at]
-    minus = at > 1 and before == "-" == kinds[at - 2] and c.ends[at - 2] == c.starts[at - 1]
-    if plus or minus:
-        sign = "+" if plus else "-"
-        index = at - 1 if plus else at - 2
-        c.report("V0109", f"there is no `{sign}{sign}` here", index, f"write `{sign}= 1`")
+    if (pair := _pair_of_signs(c, at)) >= 0:
+        sign = c.values[pair] + c.values[pair + 1]
+        c.report("V0109", f"there is no `{sign}` here", pair, PAIRS_OF_SIGNS[sign])
         raise Unreadable
-    hint = "a function without a name is `(a, b) => …`" if kinds[at] == "function" else ""
-    return c.unexpected("an expression", hint)
+    if kinds[at] == "function":
+        return read_function_value(c)
+    return c.unexpected("an expression", SIGNS_ALONE.get(kinds[at], ""))
+
+
+def _pair_of_signs(c: Cursor, at: int) -> int:
+    """Where two signs stand side by side that are one in another language, around `at`; -1 if nowhere."""
+    for first in (at - 1, at - 2, at):
+        if first < 0 or c.ends[first] != c.starts[first + 1]:
+            continue
+        if c.values[first] + c.values[first + 1] in PAIRS_OF_SIGNS and c.kinds[first] not in ("text", "piece"):
+            return first
+    return -1
 
 
 #: What begins with each kind of token.
@@ -541,4 +577,4 @@ _PREFIX: dict[str, Callable[[Cursor], n.Expr]] = {
     "vibe": _read_ask_model,
     "ask": _read_ask_human,
     "py": _read_python,
-} | dict.fromkeys(FOREIGN_VALUES, _read_foreign_value)
+} | dict.fromkeys(VALUES, _read_foreign_value)

@@ -6,35 +6,33 @@ import re
 import unicodedata
 
 from antiphon.lang.syntax.diagnostics import Diagnostic
+from antiphon.lang.syntax.habits import SIGNS, VALUES
 from antiphon.lang.syntax.pyblock import PythonReader
 from antiphon.lang.syntax.strings import StringReader
-from antiphon.lang.syntax.tokens import FOREIGN_VALUES, RESERVED, Tokens
+from antiphon.lang.syntax.tokens import RESERVED, Tokens
 
 _NAME, _SIGN, _BRACE, _LINE, _TEXT, _NUMBER, _COMMENT, _STRING, _FOREIGN, _STOP = range(1, 11)
 _TOKEN = re.compile(
     r"""[ \t]*+(?:
       ([^\W\d]\w*+)
-    | (=>|\?\?|\?\.|\.\.\.?|\*\*|(?:=(?!==)|[-+*/%<>]|!(?!==))=|(?!//|/\*|===)[-+*/%=<>?.:,;()[\]@]|!(?!==)|\|(?!\|))
+    | (=>|\?\?(?!=)|\?\.|\.\.\.?|\*\*(?!=)|(?:=(?!==)|[-+*/%<>]|!(?!==))=
+      |(?!//|/\*|===|->|:=|\?\?=|\*\*=)[-+*/%=<>?.:,;()[\]@]|!(?!==)|\|(?!\|))
     | ([{}])
     | ((?:\r?\n|\r)\s*+)
     | ("[^"\\{$\r\n]*+"|'[^'\\{$\r\n]*+'|`[^`\\{$\r]*+`)
     | (0[xX]\w*+|[0-9]\w*+(?:\.[0-9]\w*+)?+(?:(?<=[eE])[-+][0-9]\w*+)?+)
     | (//[^\r\n]*+|/\*[\s\S]*?(?:\*/|\Z))
     | (["'`])
-    | (&&|\|\||===|!==)
+    | (&&=?|\|\|=?|===|!==|->|:=|\?\?=|\*\*=|[\^&~])
     | (\Z)
     | [\s\S]
     )""",
     re.VERBOSE,
 )
-_WORD_KINDS = {word: word for word in RESERVED | FOREIGN_VALUES.keys()} | {"py": "py", "pure": "py"}
-#: Signs of other languages: what they are read as, and what to write instead.
-_FOREIGN_SIGNS = {
-    "&&": ("and", "write `and`"),
-    "||": ("or", "write `or`"),
-    "===": ("==", "write `==`, which never converts"),
-    "!==": ("!=", "write `!=`, which never converts"),
-}
+_WORD_KINDS = {word: word for word in RESERVED | VALUES.keys()} | {"py": "py", "pure": "py"}
+#: What may stand before a `//` that is meant to divide, and what after it.
+_DIVIDED = frozenset(("number", "name", ")", "]"))
+_DIVISOR = re.compile(r"[ \t]*[\w.]+(?:\(\))?[ \t]*[)\]]")
 _LINE_END = re.compile(r"[\r\n]")
 _TYPOGRAPHIC = re.compile(r"[“”„‘’‚«»][^“”‘’«»\r\n]{0,1000}+[“”‘’«»]")
 _ODD_RUN = re.compile(r"[^\w\s\x00-\x7f]+|\x00+|[\x00-\x08\x0e-\x1f\x7f]")
@@ -137,6 +135,10 @@ class _Lexer:
 
     def _rare(self, group: int | None, match: re.Match[str]) -> int | None:
         if group == _COMMENT:
+            if self._is_division(*match.span(_COMMENT)):
+                at = match.start(_COMMENT)
+                self._foreign_sign("//", at, at + 2)
+                return at + 2
             self._comment(*match.span(_COMMENT))
             return None
         if group == _STRING:
@@ -145,6 +147,14 @@ class _Lexer:
             self._foreign_sign(match[_FOREIGN], *match.span(_FOREIGN))
             return None
         return None if group == _STOP else self._odd_character(match.end() - 1)
+
+    def _is_division(self, start: int, end: int) -> bool:
+        """Whether `//` is meant to divide: an operand follows, and then the bracket that is open here."""
+        tokens = self._tokens
+        if not tokens.kinds or len(tokens.kinds) in tokens.fresh or tokens.kinds[-1] not in _DIVIDED:
+            return False
+        body = self._text[start + 2 : end]
+        return _DIVISOR.match(body) is not None and sum(map(body.count, ")]")) > sum(map(body.count, "(["))
 
     def _comment(self, start: int, end: int) -> None:
         tokens, text = self._tokens, self._text
@@ -158,7 +168,7 @@ class _Lexer:
             tokens.fresh.add(len(tokens.kinds))
 
     def _foreign_sign(self, sign: str, start: int, end: int) -> None:
-        kind, hint = _FOREIGN_SIGNS[sign]
+        kind, hint = SIGNS[sign]
         # It is read as what was meant, so what follows is judged as usual.
         self._tokens.diagnostics.append(Diagnostic("V0109", f"there is no `{sign}` here", start, end, hint))
         self._tokens.add(kind, sign, start, end)

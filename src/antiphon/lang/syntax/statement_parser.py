@@ -24,14 +24,14 @@ from antiphon.lang.syntax.declaration_parser import (
     read_variable,
 )
 from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
+from antiphon.lang.syntax.habit_statements import begins_foreign, read_for_head, read_foreign_statement
+from antiphon.lang.syntax.habits import FOLLOWING
 from antiphon.lang.syntax.match_parser import begins_match, read_match_statement
 from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
 
-#: Words that begin a statement, or would in another language, and are names elsewhere.
-_SOFT_STARTS = frozenset(
-    ("private", "async", "model", "type", "tool", "test", "input", "returns", "var", "def", "fn", "func")
-)
+#: Words that begin a statement and are names elsewhere.
+_SOFT_STARTS = frozenset(("private", "async", "model", "type", "tool", "test", "input", "returns"))
 #: What a type begins with that can follow no name.
 _TYPE_STARTS = frozenset(("name", "null", "text", "quote", "number", "true", "false", "{"))
 #: What a module cannot give to others.
@@ -109,7 +109,7 @@ def _read_soft_statement(c: Cursor, word: str, start: int = -1, exported: bool =
         return read_input(c, start)
     if word == "returns":
         return read_returns(c, start) if follows in _TYPE_STARTS else None
-    if follows != "name" and not (word == "var" and follows == "{"):
+    if follows != "name":
         return None
     if word == "tool":
         return read_function(c, start, True, exported)
@@ -117,11 +117,7 @@ def _read_soft_statement(c: Cursor, word: str, start: int = -1, exported: bool =
         return read_model(c, start, exported)
     if word == "type":
         return read_type_declaration(c, start, exported)
-    if word == "input":
-        return read_input(c, start)
-    right = "let" if word == "var" else "function"
-    c.report("V0110", f"there is no `{word}` here", at, f"write `{right}`")
-    return read_variable(c, start, exported=exported) if word == "var" else read_function(c, start, False, exported)
+    return read_input(c, start)
 
 
 def _read_modified(c: Cursor, start: int, exported: bool) -> n.Statement | None:
@@ -133,6 +129,16 @@ def _read_modified(c: Cursor, start: int, exported: bool) -> n.Statement | None:
     while c.values[at] in ("private", "async") and c.kinds[at] == "name" and c.values[at] not in seen:
         seen.add(c.values[at])
         at += 1
+    if c.kinds[at] == "function" and at not in c.fresh:
+        word = c.values[at - 1]
+        hint = "leave it out: a program waits for each answer by itself" if word == "async" else "leave it out"
+        c.report("V0109", f"there is no `{word} function` here", at - 1, hint)
+        c.at = at
+        return read_function(c, start, False, exported)
+    if seen == {"async"} and c.kinds[at] in ("do", "vibe") and at not in c.fresh and not exported:
+        c.at = at
+        value = read_value(c)
+        return n.Started(start, c.ends[c.at - 1], value)
     if c.kinds[at] not in ("let", "const") or at in c.fresh:
         return None
     c.at = at
@@ -158,8 +164,20 @@ def _read_export(c: Cursor) -> n.Statement:
         declared = _read_soft_statement(c, c.values[c.at], start, True)
         if declared is not None:
             return declared
+    if c.values[c.at] == "default":
+        c.report("V0109", "there is no `export default` here", c.at, "give it a name: `export function name() { … }`")
+        c.at += 1
+        return _read_export_default(c, start)
+    if kind == "name" and begins_foreign(c, c.at):
+        return read_foreign_statement(c, True, start)
     expected = "`let`, `const`, `function`, `tool`, `model` or `type`"
     c.report("V0122", f"expected {expected} after `export`, found {c.found()}", c.at, "export a declaration")
+    raise Unreadable
+
+
+def _read_export_default(c: Cursor, start: int) -> n.Statement:
+    if c.kinds[c.at] == "function" and c.kinds[c.at + 1] == "name":
+        return read_function(c, start, exported=True)
     raise Unreadable
 
 
@@ -228,18 +246,34 @@ def _read_for(c: Cursor) -> n.Statement:
     c.at += 1
     pattern = value = None
     name, name_start = "", c.starts[c.at]
-    if c.kinds[c.at] in ("{", "["):
+    closes, iterable = False, None
+    if c.kinds[c.at] == "(":
+        head, second, iterable, closes = read_for_head(c)
+        name, name_start = head.name, head.start
+        value = n.ForValue(second.start, second.end, second.name) if second is not None else None
+    elif c.kinds[c.at] in ("{", "["):
         pattern = read_pattern(c)
     else:
         at = c.name("the name of each item", "write `for item in items { … }`")
         name, name_start = c.values[at], c.starts[at]
         value = _read_for_value(c) if c.kinds[c.at] == "," else None
-    word = c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
-    iterable = _read_condition(c)
+    word = c.at
+    if iterable is None:
+        word = _read_in(c)
+        iterable = _read_condition(c)
+        c.at += closes and c.kinds[c.at] == ")"
     body = read_loop_body(c)
     mode = _read_loop_mode(c)
     end = c.ends[c.at - 1]
     return n.For(start, end, name, iterable, body, mode, name_start, value, pattern, c.starts[word])
+
+
+def _read_in(c: Cursor) -> int:
+    if c.values[c.at] == "of":
+        c.report("V0109", "there is no `of` here", c.at, FOLLOWING["of"])
+        c.at += 1
+        return c.at - 1
+    return c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
 
 
 def _read_for_value(c: Cursor) -> n.ForValue:
@@ -321,11 +355,15 @@ def _read_try(c: Cursor) -> n.Statement:
     start = c.starts[c.at]
     c.at += 1
     node = n.Try(start, start, read_loop_body(c), None, None)
-    if c.kinds[c.at] not in ("catch", "finally"):
+    while c.values[c.at] in ("except", "rescue") and c.kinds[c.at] == "name":
+        _read_except(c, node)
+    if c.kinds[c.at] not in ("catch", "finally") and node.handler is None:
         c.unexpected("`catch` and a block", "write `try { … } catch error { … }`")
     if c.kinds[c.at] == "catch":
         c.at += 1
-        if c.kinds[c.at] != "{":
+        if c.kinds[c.at] == "(":
+            _read_caught_in_parentheses(c, node)
+        elif c.kinds[c.at] not in ("{", ":"):
             at = c.name("a name for the error", "write `catch error { … }`")
             node.name, node.name_start = c.values[at], c.starts[at]
         node.handler = read_loop_body(c)
@@ -334,6 +372,29 @@ def _read_try(c: Cursor) -> n.Statement:
         node.last = read_loop_body(c)
     node.end = c.ends[c.at - 1]
     return node
+
+
+def _read_caught_in_parentheses(c: Cursor, node: n.Try) -> None:
+    """`catch (e)`, as it is written elsewhere."""
+    at = c.at
+    c.report("V0109", "`catch` has no parentheses here", at, "write `catch error { … }`")
+    if c.kinds[at + 1] == "name":
+        node.name, node.name_start = c.values[at + 1], c.starts[at + 1]
+    c.at = c.partner(at) + 1 or at + 1
+
+
+def _read_except(c: Cursor, node: n.Try) -> None:
+    """`except Error as e:`, as it is written elsewhere; of several, the first counts."""
+    at = c.at
+    if node.handler is None:
+        c.report("V0110", f"there is no `{c.values[at]}` here", at, "write `catch error { … }`")
+    while c.kinds[c.at] not in ("{", ":", "end") and (c.at not in c.fresh or c.at == at):
+        c.at += 1
+    name = c.at - 1
+    if c.kinds[name] == "name" and name > at:
+        node.name, node.name_start = c.values[name], c.starts[name]
+    body = read_loop_body(c)
+    node.handler = node.handler or body
 
 
 def _read_test(c: Cursor, start: int) -> n.Statement:
@@ -364,6 +425,8 @@ def _read_named(c: Cursor) -> n.Statement:
         declared = _read_soft_statement(c, c.values[c.at])
         if declared is not None:
             return declared
+    if begins_foreign(c, c.at):
+        return read_foreign_statement(c)
     return _read_plain(c)
 
 

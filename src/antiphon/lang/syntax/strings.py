@@ -10,7 +10,19 @@ from antiphon.lang.syntax.tokens import RESERVED, Tokens
 _NOT_RESERVED = rf"(?!(?:{'|'.join(sorted(RESERVED))})\b)"
 _WORD = r"[^\W\d]\w*+"
 _POINT = rf"(?:-?[0-9]++|{_NOT_RESERVED}{_WORD})"
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "`": "`", "{": "{", "$": "$", "${": "${"}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "r": "\r",
+    "\\": "\\",
+    '"': '"',
+    "'": "'",
+    "`": "`",
+    "{": "{",
+    "}": "}",
+    "$": "$",
+    "${": "${",
+}
 _UNICODE = re.compile(r"\\u\{([0-9a-fA-F]{1,8})\}")
 _PATH_TOKEN = re.compile(rf"({_WORD})|([0-9]++)|(['\"`][^'\"`]*+['\"`])|([-.:\[\]])")
 _RUN, _ESCAPE, _DOLLAR, _PATH, _SIGN, _END = range(1, 7)
@@ -176,7 +188,7 @@ class StringReader:
         if escape[1] == "u":
             return self._unicode(escape, at)
         shown = "a line end" if escape[1] in "\r\n" else f"`{escape}`"
-        hint = r"there are \n \t \r \\ \" \' \` \{ \$ and \u{1F600}; a `\` itself is `\\`"
+        hint = r"there are \n \t \r \\ \" \' \` \{ \} \$ and \u{1F600}; a `\` itself is `\\`"
         self._tokens.report("V0104", f"{shown} is no escape", at, at + len(escape), hint)
         return escape[1:]
 

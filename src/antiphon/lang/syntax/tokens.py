@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from antiphon.lang.syntax.diagnostics import Diagnostic
+from antiphon.lang.syntax.habits import VALUES
 
 #: Words that cannot name anything; members, keys and fields may still be called so.
 RESERVED = frozenset(
@@ -14,10 +15,8 @@ RESERVED = frozenset(
         *("function", "import", "export", "do", "vibe", "ask", "yield", "true", "false", "null", "and", "or", "not"),
     )
 )
-#: Values of other languages, which are read as what they mean here, with a diagnostic.
-FOREIGN_VALUES = {"None": "null", "undefined": "null", "True": "true", "False": "false"}
 #: Kinds of token that are words, and so may follow a dot or be a key; a `name` is one too.
-WORDS = RESERVED | FOREIGN_VALUES.keys() | {"name"}
+WORDS = RESERVED | VALUES.keys() | {"name"}
 ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%="))
 #: Each opening kind and what closes it. The last three are those of a string with holes.
 PAIRS = {"(": ")", "[": "]", "{": "}", "quote": "endquote", "${": "}hole", "{path": "}hole"}

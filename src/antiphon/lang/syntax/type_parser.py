@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.habits import VALUES
 from antiphon.lang.syntax.numbers import BadNumber, read_number
 
 
@@ -24,6 +25,10 @@ def read_type(c: Cursor) -> n.TypeNode:
 def _read_array_type(c: Cursor) -> n.TypeNode:
     start = c.starts[c.at]
     item = _read_single_type(c)
+    if type(item) is n.TypeName and (opener := _opens_generic(c)):
+        from antiphon.lang.syntax.habit_expressions import read_generic
+
+        item = read_generic(c, c.at - 1, opener)
     chain = 0
     while c.kinds[c.at] == "[" and (c.nested or c.at not in c.fresh):
         chain += 1
@@ -35,10 +40,19 @@ def _read_array_type(c: Cursor) -> n.TypeNode:
     return item
 
 
+def _opens_generic(c: Cursor) -> str:
+    """The bracket of `Array<number>` or `List[str]`, as other languages write types of types."""
+    kind = c.kinds[c.at]
+    if kind == "<":
+        return kind
+    inner = kind == "[" and c.at not in c.fresh and c.kinds[c.at + 1] != "]"
+    return kind if inner and c.kinds[c.at + 1] in ("name", "null", "None", "{", "text") else ""
+
+
 def _read_single_type(c: Cursor) -> n.TypeNode:
     at = c.at
     kind, start, end = c.kinds[at], c.starts[at], c.ends[at]
-    if kind == "name" or kind == "null":
+    if kind == "name" or kind == "null" or VALUES.get(kind) == "null":
         c.at = at + 1
         return n.TypeName(start, end, c.values[at])
     if kind == "text":

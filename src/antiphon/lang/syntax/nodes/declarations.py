@@ -110,6 +110,7 @@ class Parameter(Node):
     declared: TypeNode | None = None
     description: str = ""
     default: Expr | None = None
+    is_private: bool = False
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 

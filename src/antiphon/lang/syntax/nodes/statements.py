@@ -145,8 +145,20 @@ class ExprStatement(Node):
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class Started(Node):
+    """`async do …` on its own: it goes on meanwhile, and is waited for at the end."""
+
+    value: Expr
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class BadStatement(Node):
-    """Stands where no statement could be read; there is a diagnostic of it already."""
+    """Stands where no statement could be read; there is a diagnostic of it already.
+
+    `names` are those it would have declared: nothing is told of their uses.
+    """
+
+    names: list[str] = field(default_factory=list[str])
 
 
 Statement = (
@@ -172,6 +184,7 @@ Statement = (
     | Test
     | ExprStatement
     | Block
+    | Started
     | BadStatement
 )
 

@@ -1,0 +1,219 @@
+"""Reading what other languages write in expressions: told once, and read as what was meant where that is clear."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.cursor import Cursor, Unreadable
+from antiphon.lang.syntax.habits import FOLLOWING, GENERICS, PREFIXES, STRING_PREFIXES, TYPES
+from antiphon.lang.syntax.tokens import PAIRS
+from antiphon.lang.syntax.type_parser import read_type
+
+#: What an operand begins with that can follow no name on its line.
+OPERANDS = frozenset(
+    ("name", "text", "quote", "number", "true", "false", "null", "do", "vibe", "ask", "py", "function")
+)
+_Read = Callable[[Cursor], n.Expr]
+
+
+def begins_prefix(c: Cursor, at: int) -> bool:
+    """Whether the word there stands before a value, as no name can here."""
+    word, after = c.values[at], c.kinds[at + 1]
+    if at + 1 in c.fresh:
+        return False
+    if word in STRING_PREFIXES:
+        return after in ("text", "quote") and c.ends[at] == c.starts[at + 1]
+    if word == "lambda":
+        return after == "name"
+    if word == "ts":
+        return after == "(" and c.kinds[c.partner(at + 1) + 1] == "{"
+    return word in PREFIXES and after in OPERANDS
+
+
+def read_prefixed(c: Cursor, read: _Read) -> n.Expr:
+    """A word of another language and the value after it; the word stands here."""
+    at = c.at
+    word = c.values[at]
+    c.at = at + 1
+    if word in STRING_PREFIXES:
+        _tell(c, at, f"`{word}` before a string", STRING_PREFIXES[word])
+        return read(c)
+    both = f"{word} {c.values[at + 1]}" if c.kinds[at + 1] == "name" else ""
+    if word == "new" and c.values[at + 1].endswith(("Error", "Exception")):
+        both = "new Error"
+    _tell(c, at, f"`{word}`", PREFIXES.get(both) or PREFIXES[word])
+    if word == "lambda":
+        return _skip_lambda(c, at)
+    if word == "ts":
+        c.at = c.partner(c.partner(at + 1) + 1) + 1
+        return n.BadExpr(c.starts[at], c.ends[c.at - 1])
+    c.deepen(at)
+    value = read(c)
+    c.depth -= 1
+    if word == "new" and c.kinds[c.at] == "<":
+        _skip_to_call(c)
+    return value if word == "await" else _unread(c, at)
+
+
+def read_function_value(c: Cursor) -> n.Expr:
+    """`function(x) { … }` and `function f(x) { … }` as a value; the word stands here."""
+    at = c.at
+    _tell(c, at, "`function` without a name", PREFIXES["function"])
+    c.at += 1 + (c.kinds[at + 1] == "name")
+    if c.kinds[c.at] != "(":
+        raise Unreadable
+    c.at = c.partner(c.at) + 1 or c.at + 1
+    if c.kinds[c.at] != "{":
+        raise Unreadable
+    c.at = c.partner(c.at) + 1 or c.at + 1
+    return _unread(c, at)
+
+
+def follows_habit(c: Cursor, kind: str) -> bool:
+    """Whether after a value there is a word that other languages write there."""
+    return (kind == "name" or kind == "if" or kind == "for") and c.values[c.at] in FOLLOWING and c.at not in c.fresh
+
+
+def read_following(c: Cursor, left: n.Expr, start: int, read: _Read) -> n.Expr:
+    """`x if c else y`, `x for x in xs`, `x as T`, `x instanceof T`; the word stands here."""
+    at = c.at
+    word = c.values[at]
+    if word in ("unless", "of", "then"):
+        return left
+    if word == "if" and not _has_else(c, at):
+        return left
+    _tell(c, at, f"`{word}` after a value", FOLLOWING[word])
+    c.at = at + 1
+    if word == "for":
+        _skip_to_closer(c)
+        return n.BadExpr(start, c.ends[c.at - 1])
+    if word == "as" or word == "satisfies":
+        if c.kinds[c.at] == "const":
+            c.at += 1
+        else:
+            read_type(c)
+        return left
+    if word == "if":
+        c.deepen(at)
+        condition = read(c)
+        colon = c.expect("else", "`else` and the other value")
+        other = read(c)
+        c.depth -= 1
+        return n.Conditional(start, c.ends[c.at - 1], condition, left, other, c.starts[at], c.starts[colon])
+    read(c)
+    return n.BadExpr(start, c.ends[c.at - 1])
+
+
+def read_generic(c: Cursor, at: int, opener: str) -> n.TypeNode:
+    """`Array<number>`, `List[str]`: a type with others in brackets; its name is taken already."""
+    closer = ">" if opener == "<" else "]"
+    wrong = len(c.diagnostics)
+    c.deepen(at)
+    c.at += 1
+    inner = [_ours(read_type(c))]
+    while c.kinds[c.at] == ",":
+        c.at += 1
+        inner.append(_ours(read_type(c)))
+    c.expect(closer)
+    c.depth -= 1
+    texts = [c.text[each.start : each.end] for each in inner]
+    name = c.values[at].lower()
+    del c.diagnostics[wrong:]
+    end = c.ends[c.at - 1]
+    written = c.text[c.starts[at] : end]
+    known = [written_here(each, text) for each, text in zip(inner, texts, strict=True)]
+    right = GENERICS.get(name, "").format(*known, *known) if name != "union" else " | ".join(known)
+    right = right if not right.endswith("[]") or " | " not in right else f"({right[:-2]})[]"
+    hint = f"write `{right}`" if right else "types have no parameters; declare a `type` for each use"
+    c.report_span("V0206", f"there is no type `{written}`", c.starts[at], end, hint)
+    return _generic_node(name, c.starts[at], end, inner)
+
+
+def written_here(node: n.TypeNode, text: str) -> str:
+    """How a type that may have a foreign name is written here."""
+    if isinstance(node, n.TypeName):
+        return node.name
+    if isinstance(node, n.ArrayType):
+        return f"{written_here(node.item, text.removesuffix('[]'))}[]"
+    if isinstance(node, n.MapType):
+        return f"{{ [text]: {written_here(node.value, 'json')} }}"
+    if isinstance(node, n.UnionType):
+        return " | ".join(written_here(each, text) for each in node.options)
+    if isinstance(node, n.LiteralType):
+        return f'"{node.value}"' if isinstance(node.value, str) else str(node.value).lower()
+    return text
+
+
+def _ours(node: n.TypeNode) -> n.TypeNode:
+    """A type in brackets, with our names: what is wrong with the whole is told already."""
+    if isinstance(node, n.TypeName):
+        name = TYPES.get(node.name.lower(), node.name)
+        return n.TypeName(node.start, node.end, name if name.isidentifier() else "json")
+    if isinstance(node, n.ArrayType):
+        return n.ArrayType(node.start, node.end, _ours(node.item))
+    if isinstance(node, n.UnionType):
+        return n.UnionType(node.start, node.end, [_ours(each) for each in node.options])
+    return node
+
+
+def _generic_node(name: str, start: int, end: int, inner: list[n.TypeNode]) -> n.TypeNode:
+    right = GENERICS.get(name)
+    if name == "union":
+        return n.UnionType(start, end, inner)
+    if right == "{0}[]":
+        return n.ArrayType(start, end, inner[0])
+    if right == "{0}":
+        return inner[0]
+    if right == "{0} | null":
+        return n.UnionType(start, end, [inner[0], n.TypeName(start, end, "null")])
+    if right is not None:
+        return n.MapType(start, end, n.TypeName(start, end, "text"), inner[-1], start)
+    return n.TypeName(start, end, "json")
+
+
+def _tell(c: Cursor, at: int, what: str, hint: str) -> None:
+    c.report("V0109", f"there is no {what} here", at, hint)
+
+
+def _unread(c: Cursor, at: int) -> n.BadExpr:
+    return n.BadExpr(c.starts[at], c.ends[c.at - 1])
+
+
+def _skip_lambda(c: Cursor, at: int) -> n.Expr:
+    from antiphon.lang.syntax.expression_parser import read_expression
+
+    while c.kinds[c.at] != ":" and c.kinds[c.at] != "end" and c.at not in c.fresh:
+        c.at += 1
+    c.at += c.kinds[c.at] == ":"
+    c.deepen(at)
+    read_expression(c)
+    c.depth -= 1
+    return _unread(c, at)
+
+
+def _skip_to_call(c: Cursor) -> None:
+    """`<text, number>()`, as it follows a class elsewhere."""
+    at = c.at
+    while at not in c.fresh and c.kinds[at] not in ("(", "end", ";", "}"):
+        at += 1
+    if c.kinds[at] == "(" and c.partner(at) > 0:
+        c.at = c.partner(at) + 1
+
+
+def _has_else(c: Cursor, at: int) -> bool:
+    """Whether an `else` follows before the line or the bracket ends."""
+    at += 1
+    while at not in c.fresh and (kind := c.kinds[at]) not in (")", "]", "}", ",", ";", "end", "}hole", "{"):
+        if kind == "else":
+            return True
+        at = (c.partner(at) if kind in PAIRS else -1) + 1 or at + 1
+    return False
+
+
+def _skip_to_closer(c: Cursor) -> None:
+    """Go to the end of the bracket we are in, or of the line outside one."""
+    at = c.at
+    while (kind := c.kinds[at]) not in (")", "]", "}", "end", "}hole") and (c.nested or at not in c.fresh):
+        at = (c.partner(at) if kind in PAIRS else -1) + 1 or at + 1
+    c.at = at

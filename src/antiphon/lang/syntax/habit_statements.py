@@ -1,0 +1,130 @@
+"""Reading statements of other languages: each is told once, and read as ours where it says the same."""
+
+from __future__ import annotations
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.block_parser import STARTS, indentation, read_statement
+from antiphon.lang.syntax.cursor import Cursor, Unreadable
+from antiphon.lang.syntax.declaration_parser import read_function, read_type_declaration, read_variable
+from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.habit_expressions import OPERANDS
+from antiphon.lang.syntax.habits import STATEMENTS
+from antiphon.lang.syntax.tokens import RESERVED
+
+_CALLED = frozenset(("print", "assert", "len", "note", "sleep"))
+_JOINING = frozenset(("in", "is", "and", "or", "not"))
+_WITH_BLOCK = frozenset(("switch", "with", "unless", "until", "repeat", "foreach", "ts", "typescript", "js"))
+
+
+def begins_foreign(c: Cursor, at: int) -> bool:
+    """Whether the word there begins a statement of another language, and is no name."""
+    word, after = c.values[at], c.kinds[at + 1]
+    if word not in STATEMENTS or at + 1 in c.fresh:
+        return False
+    if after == "(":
+        closer = c.partner(at + 1)
+        return word in _WITH_BLOCK and closer > 0 and c.kinds[closer + 1] in ("{", ":")
+    if after == ":":
+        return word == "default"
+    return after in OPERANDS or after == "{" or (after in RESERVED and after not in _JOINING)
+
+
+def read_foreign_statement(c: Cursor, exported: bool = False, begin: int = -1) -> n.Statement:
+    """A statement of another language, whose word stands here."""
+    at = c.at
+    word, start = c.values[at], c.starts[at] if begin < 0 else begin
+    hint, way = STATEMENTS[word]
+    c.report("V0110", f"there is no `{word}` here" if word not in _CALLED else f"`{word}` is a function", at, hint)
+    if way == "skip" or not _fits(c, way):
+        return _skip(c, at)
+    if way == "let":
+        return read_variable(c, start, exported=exported)
+    if way == "function":
+        return read_function(c, start, False, exported)
+    if way == "type":
+        return read_type_declaration(c, start, exported)
+    if way == "call":
+        return _read_call(c, word)
+    if way == "for":
+        return STARTS["for"](c)
+    c.at += 1
+    if way == "throw":
+        value = read_expression(c)
+        return n.Throw(start, value.end, n.BadExpr(value.start, value.end))
+    c.deepen(at)
+    statement = read_statement(c)
+    c.depth -= 1
+    return statement
+
+
+def _fits(c: Cursor, way: str) -> bool:
+    at = c.at
+    if way == "type":
+        return c.kinds[at + 1] == "name" and c.kinds[at + 2] == "{"
+    if way == "function":
+        return c.kinds[at + 1] == "name" and c.kinds[at + 2] == "("
+    return way != "let" or c.kinds[at + 1] in ("name", "{", "[")
+
+
+def _read_call(c: Cursor, word: str) -> n.Statement:
+    at = c.at
+    c.at = at + 1
+    arguments = [read_expression(c)]
+    while c.kinds[c.at] == ",":
+        c.at += 1
+        arguments.append(read_expression(c))
+    start, end = c.starts[at], c.ends[c.at - 1]
+    name = n.Name(start, c.ends[at], word if word in _CALLED else "print")
+    return n.ExprStatement(start, end, n.Call(start, end, name, arguments, []))
+
+
+def _skip(c: Cursor, first: int) -> n.BadStatement:
+    """Go over a statement, its block, and the lines further in that follow a `:`; its name is known from here on."""
+    c.at = first + 1
+    c.recover(first)
+    is_indented = c.kinds[c.at - 1] == ":"
+    while is_indented and c.kinds[c.at] not in ("end", "}") and indentation(c, c.at) > indentation(c, first):
+        line = c.at
+        c.at = line + 1
+        c.recover(line)
+    end = c.at
+    named = c.kinds[first + 1] == "name" and c.values[first] in ("class", "enum", "interface", "struct", "record")
+    names = _imported(c, first, end) if c.values[first] in ("from", "with") else [c.values[first + 1]] if named else []
+    return n.BadStatement(c.starts[first], max(c.ends[end - 1], c.starts[first]), names)
+
+
+def _imported(c: Cursor, first: int, end: int) -> list[str]:
+    """The names on a line of an import that may be meant to be known after it."""
+    return [
+        c.values[i]
+        for i in range(first + 1, end)
+        if c.kinds[i] == "name" and c.kinds[i - 1] != "." and c.values[i] not in ("as", "from", "import")
+    ]
+
+
+def read_for_head(c: Cursor) -> tuple[n.Name, n.Name | None, n.Expr | None, bool]:
+    """What stands in the parentheses of `for (…)`: the names, what is gone through, and whether a `)` must follow."""
+    opener = c.at
+    closer = c.partner(opener)
+    if closer < 0:
+        c.unexpected("the name of each item", "write `for item in items { … }`")
+    inside = range(opener + 1, closer)
+    names = [i for i in inside if c.kinds[i] == "name" and c.values[i] not in ("var", "of", "int", "auto")][:2]
+    if not names:
+        c.unexpected("the name of each item", "write `for item in items { … }`")
+    first = n.Name(c.starts[names[0]], c.ends[names[0]], c.values[names[0]])
+    if any(c.kinds[i] == ";" for i in inside):
+        hint = "write `for i in 3 { … }` (0, 1, 2), `for i in 1..3 { … }` (1, 2, 3), or `while`"
+        c.report("V0109", "there is no `for (…; …; …)` here", opener, hint)
+        c.at = closer + 1
+        return first, None, n.BadExpr(c.starts[opener], c.ends[closer]), False
+    c.report("V0109", "`for` has no parentheses here", opener, "write `for x in xs { … }`")
+    if c.kinds[closer + 1] == "in":
+        c.at = closer + 1
+        second = n.Name(c.starts[names[-1]], c.ends[names[-1]], c.values[names[-1]]) if len(names) > 1 else None
+        return first, second, None, False
+    word = next((i for i in inside if c.kinds[i] == "in" or c.values[i] == "of"), -1)
+    if word < 0:
+        raise Unreadable
+    c.at = word
+    return first, None, None, True

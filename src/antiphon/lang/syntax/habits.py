@@ -1,0 +1,386 @@
+"""What people write who come from another language, and what to write here: the one table of it.
+
+The lexer, the parser and the checker look things up in it where they meet something that is not theirs; what they find
+there they say, and read on as what was meant, so that the rest of the program is judged as usual.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+#: How a foreign statement is read: as one of ours, without its word, or not at all.
+Way = Literal["let", "function", "throw", "type", "for", "drop", "call", "skip"]
+
+
+class Foreign(NamedTuple):
+    """A statement of another language: what to write, and as what it is read."""
+
+    hint: str
+    way: Way
+
+
+def _each(names: str, hint: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), hint)
+
+
+def _all(names: str, hint: str, way: Way) -> dict[str, Foreign]:
+    return dict.fromkeys(names.split(), Foreign(hint, way))
+
+
+_BITS = "there are no operators on bits; use `py(a, b) { return a & b }`"
+_FLOOR = "write `(a / b).floor()`; `//` begins a comment"
+
+#: Signs, as what they are read, and what to write.
+SIGNS = {
+    "&&": ("and", "write `and`"),
+    "||": ("or", "write `or`"),
+    "===": ("==", "write `==`, which never converts"),
+    "!==": ("!=", "write `!=`, which never converts"),
+    "->": ("=>", "write `=>` for a function or an arm of `match`, and `:` before the type of a result"),
+    ":=": ("=", "write `let x = …` to declare, and `x = …` to assign; neither is an expression"),
+    "^": ("**", "write `**` for a power; there are no operators on bits"),
+    "&": ("+", _BITS),
+    "~": ("-", _BITS),
+    "//": ("/", _FLOOR),
+    "**=": ("*=", "write `x = x ** …`"),
+    "??=": ("=", "write `x = x ?? …`"),
+    "||=": ("=", "write `x = x or …`, or `x = x ?? …` where it may be null"),
+    "&&=": ("=", "write `x = x and …`"),
+}
+#: The same, where two signs stand side by side and no operand between them.
+PAIRS_OF_SIGNS = {
+    "++": "write `+= 1`",
+    "--": "write `-= 1`",
+    "<>": "write `!=`",
+    "<<": "write `x * 2 ** n`",
+    ">>": "write `(x / 2 ** n).floor()`",
+}
+
+#: Signs with which no value begins, where one does elsewhere.
+SIGNS_ALONE = {
+    "/": "regular expressions are texts, for the functions of `system/text`",
+    "<": "a type stands behind the name: `const x: number = …`",
+    "*": "write `...xs` to put the items of an array into another",
+    "**": "write `...object` to put the fields of an object into another",
+    "@": "there are no decorators: a tool is declared with `tool`",
+    "+": "leave it out, or write `toNumber()`",
+    ".": "write what stands before the point",
+}
+
+#: Values of other languages that are words of their own, and are read as what they mean.
+VALUES = {"None": "null", "undefined": "null", "True": "true", "False": "false"}
+
+_CLASS = "there are no classes: declare a `type`, and write functions that take it"
+_NO_NEED = "leave it out"
+#: Words that begin a statement elsewhere.
+STATEMENTS = {
+    **_all("var val auto my dim local", "write `let`, or `const` for what never changes", "let"),
+    **_all(
+        "int float double string bool boolean str char long",
+        "write `let x = …`; the type is found, or `let x: number`",
+        "let",
+    ),
+    **_all("def fn func fun sub proc defun method", "write `function`", "function"),
+    **_all("raise", 'write `throw "what is wrong"`', "throw"),
+    **_all("interface struct record dataclass", "write `type Name { field: text }`", "type"),
+    **_all("foreach", "write `for x in xs { … }`", "for"),
+    **_all("static public protected final readonly declare abstract override extern pub mut", _NO_NEED, "drop"),
+    **_all("await", "leave it out: a program waits for each answer by itself", "drop"),
+    **_all("print echo puts println printf say write log", "call it: `print(…)`", "call"),
+    **_all("assert", "call it: `assert(a == b)`", "call"),
+    **_all("len note sleep", "call it, with parentheses", "call"),
+    **_all("class", _CLASS, "skip"),
+    **_all("enum", 'write a type of texts: `type Color = "red" | "green"`', "skip"),
+    **_all("switch", 'write `match value { "a" => …, else => … }`', "skip"),
+    **_all("case default when", 'an arm of a `match` is `"a" => …`, the last one `else => …`', "skip"),
+    **_all("namespace module package", 'a file is a module: `import { name } from "./file.vibe"`', "skip"),
+    **_all("from", 'write `import { name } from "py:module"` for Python, `"./file.vibe"` for Vibe', "skip"),
+    **_all("include using use require", 'write `import { name } from "./file.vibe"`', "skip"),
+    **_all(
+        "with",
+        "a value needs no closing: write `const x = …`; what must be done at the end stands in `finally`",
+        "skip",
+    ),
+    **_all("delete del", "write `xs.remove(i)` or `m.remove(key)`; what may be absent is `null`", "skip"),
+    **_all("global nonlocal", "leave it out: a function sees the variables around it, and may assign them", "skip"),
+    **_all("unless", "write `if not …`", "skip"),
+    **_all("until", "write `while not …`", "skip"),
+    **_all("loop forever", "write `while true { … }`", "skip"),
+    **_all("repeat times", "write `for i in 3 { … }`", "skip"),
+    **_all("goto label", "write a function and call it", "skip"),
+    **_all("except rescue", "write `try { … } catch error { … }`", "skip"),
+    **_all("ensure", "write `finally { … }`", "skip"),
+    **_all("new", "there are no classes: write the object itself, `{ … }`", "skip"),
+    **_all("extends implements", _CLASS, "skip"),
+    **_all("elif elseif elsif", "write `else if`, after the `}` of an `if`", "skip"),
+    **_all("ts typescript js", "write `py(x) { return … }`: the code in it is Python", "skip"),
+}
+
+#: Words that stand before a value elsewhere.
+PREFIXES = {
+    "new": "there are no classes: write the object itself, `{ … }`",
+    "new Error": 'an error is a text: `throw "what is wrong"`',
+    "new Map": "write `{}`, declared as a map: `let m: { [text]: number } = {}`",
+    "new Set": "write an array; `unique()` gives each item once",
+    "new Array": "write `[]`",
+    "new Object": "write `{}`",
+    "new Date": "write `now()`, or import from `system/time`",
+    "new Promise": "leave it out: a program waits for each answer by itself",
+    "await": "leave it out: a program waits for each answer by itself",
+    "lambda": "write `x => …`, or `(a, b) => …`",
+    "typeof": "write `x is text`, `x is number`; such a test tells which it is",
+    "void": _NO_NEED,
+    "delete": "write `xs.remove(i)` or `m.remove(key)`",
+    "function": "write `(a, b) => …` or `(a, b) => { … }`: a function without a name",
+    "fn": "write `(a, b) => …`",
+    "len": "call it: `len(…)`, or write `.length`",
+    "str": "call it: `x.toString()`",
+    "print": "call it: `print(…)`",
+    "ts": "write `py(x) { return … }`: the code in it is Python",
+}
+#: Letters before a string.
+STRING_PREFIXES = {
+    **_each("f F", "leave out the `f`: `{name}` and `${expression}` stand in every string"),
+    **_each("r R b B u U rb br rf fr", "leave it out; a `\\` in a string is written `\\\\`"),
+}
+#: Words that stand after a value elsewhere.
+FOLLOWING = {
+    "if": "write `condition ? a : b`",
+    "unless": "write `if not … { … }`",
+    "for": "write `xs.map(x => …)`, and `xs.filter(x => …)` before it to leave some out",
+    "instanceof": "write `x is Type`",
+    "isinstance": "write `x is Type`",
+    "as": "leave it out: declare the type, `const x: number = …`; json is checked where it gets a type",
+    "satisfies": "declare the type: `const x: number = …`",
+    "of": "write `in`: `for x in xs { … }`",
+    "then": "a block stands in `{` and `}`",
+    "mod": "write `%`",
+    "div": "write `(a / b).floor()`",
+    "xor": "write `a != b`",
+    "eq": "write `==`",
+}
+#: Operators between values of types they do not take, by the type on the left.
+OPERATORS = {
+    ("%", "text"): 'write `"{name} is ${age + 1}"`: what is in braces is put in',
+    ("*", "text"): "write `s.repeat(3)`",
+    ("*", "array"): "push in a loop: `for i in 3 { xs.push(0) }`",
+    ("-", "array"): "write `xs.filter(x => not x in ys)`",
+    ("-", "text"): 'write `s.replace(part, "")`',
+}
+
+_SUM = "write `xs.{0}()`: it is a method of arrays"
+_ON_NUMBER = "write `x.{0}()`: it is a method of numbers"
+_PY = 'import it from Python: `import {{ {0} }} from "py:{1}"`'
+_TO_NUMBER = 'write `"5".toNumber()`'
+_TO_TEXT = "write `x.toString()`"
+_ERROR = 'an error is a text: `throw "what is wrong"`'
+#: Functions, modules and values that are always there elsewhere; `a.b` goes before `a`.
+NAMES = {
+    **_each("console console.log console.info console.debug", "write `print(…)`"),
+    **_each("console.error console.warn System System.out std logging logger", "write `print(…)`"),
+    **_each("echo puts println printf alert fprintf cout", "write `print(…)`"),
+    **_each("JSON.parse json.loads jsonParse", "write `parseJson(…)`"),
+    **_each("JSON.stringify json.dumps jsonStringify", "write `toJson(…)`"),
+    **_each("JSON json", "write `parseJson(…)` to read, `toJson(…)` to write"),
+    **_each("parseInt int", f"{_TO_NUMBER}; `floor()` and `round()` make a number whole"),
+    **_each("parseFloat float Number Number.parseInt Number.parseFloat BigInt Decimal", _TO_NUMBER),
+    **_each("str String repr", _TO_TEXT),
+    **_each("Boolean bool", 'compare: `x != 0`, `x != ""`, `x != null`; there is no truthiness'),
+    **_each("isNaN Number.isNaN isFinite NaN Infinity", "there is no such number here: what has no result is an error"),
+    **_each("Number.isInteger", "write `x == x.floor()`"),
+    **_each("range xrange", "write `for i in 3` (0, 1, 2) or `for i in 1..3` (1, 2, 3)"),
+    **_each("enumerate", "write `for i in xs.length { … xs[i] … }`"),
+    **_each("sorted", "write `xs.sortBy(x => x)`; `xs.sort()` sorts in place"),
+    **_each("reversed", "write `xs[::-1]`; `xs.reverse()` turns around in place"),
+    **{each: _SUM.format(each) for each in ("sum", "min", "max", "zip", "map", "filter", "reduce")},
+    **_each("map filter", "write `xs.map(x => …)`, `xs.filter(x => …)`: they are methods of arrays"),
+    **_each("any", "write `xs.some(x => …)`"),
+    **_each("all", "write `xs.every(x => …)`"),
+    **_each("reduce", "write `xs.reduce((all, x) => …, start)`"),
+    **{each: _ON_NUMBER.format(each) for each in ("abs", "round", "floor", "ceil")},
+    **_each("pow", "write `a ** b`"),
+    **_each("divmod", "write `(a / b).floor()` and `a % b`"),
+    **_each("Math math", 'numbers have `round floor ceil abs`; for more, `import { sqrt } from "py:math"`'),
+    **_each("Math.max", "write `[a, b].max()`"),
+    **_each("Math.min", "write `[a, b].min()`"),
+    **{f"Math.{each}": _ON_NUMBER.format(each) for each in ("abs", "round", "floor", "ceil")},
+    **_each("Math.trunc", "write `x.floor()`"),
+    **_each("Math.pow", "write `a ** b`"),
+    **_each("Math.sqrt math.sqrt sqrt", "write `x ** 0.5`"),
+    **_each("Math.PI math.pi", _PY.format("pi", "math")),
+    **_each("Math.random random random.random", 'write `import { random } from "system/random"`'),
+    **_each("list tuple Array Array.from", "write `[…]`; `xs.copy()` copies"),
+    **_each("Array.isArray", "declare the type, or test it: `x is json[]`"),
+    **_each("dict Map Object", "write `{ … }`, declared as a map: `let m: { [text]: number } = {}`"),
+    **_each("set Set frozenset", "write an array; `unique()` gives each item once"),
+    **_each("Object.keys", "write `o.keys()`"),
+    **_each("Object.values", "write `o.values()`"),
+    **_each("Object.entries", "write `o.entries()`, or `for key, value in m`"),
+    **_each("Object.assign", "write `{ ...a, ...b }`"),
+    **_each("Object.freeze", "declare it with `const`: what is in it cannot change"),
+    **_each("Promise Promise.all asyncio asyncio.gather", "write `const all = async for x in xs { yield … }`"),
+    **_each("setTimeout setInterval time.sleep", "write `sleep(seconds)`"),
+    **_each("fetch axios requests urllib httpx", 'write `import { get } from "system/http"`'),
+    **_each("Date Date.now datetime time performance", "write `now()`, or import from `system/time`"),
+    **_each("RegExp re", "import from `system/text`"),
+    **_each("open fs path pathlib Path shutil", 'write `import { readText } from "system/files"`'),
+    **_each("subprocess exec spawn child_process", 'write `import { run } from "system/process"`'),
+    **_each("csv yaml toml", "import from `system/data`"),
+    **_each("process.env os.environ os.getenv getenv", 'write `env("NAME")`'),
+    **_each("process.argv sys.argv argv", "write `args`, or declare an `input`"),
+    **_each("process.exit sys.exit exit quit", 'write `throw "why"`, or a `return` at the top level'),
+    **_each("process os sys", 'there are `env("NAME")`, `args`, and the modules `system/files` and `system/process`'),
+    **_each(
+        "prompt input raw_input readline gets",
+        'write `ask "…"`; what is given from outside is declared: `input city: text`',
+    ),
+    **_each("type typeof isinstance instanceof", "write `x is text`, `x is number`; such a test tells which it is"),
+    **_each("hasArg getArg", "declare it: `input verbose: boolean = false`, given as `--verbose`"),
+    **_each("uuid", 'write `import { uuid } from "system/random"`'),
+    **_each("hasattr getattr", 'write `o.has("name")`, `o.get("name")`'),
+    **_each("setattr", 'write `o["name"] = value`'),
+    **_each("callable id hash vars dir globals locals super", "there is no such thing here"),
+    **_each("chr ord hex bin oct", "use Python: `py(x) { return ord(x) }`"),
+    **_each("eval exec compile", "there is no such thing here; Python stands in `py() { … }`"),
+    **_each("this self", "there are no objects with methods: give the value to a function as a parameter"),
+    **_each("nil NULL nullptr Nothing", "write `null`"),
+    **_each("yes on YES", "write `true`"),
+    **_each("no off NO", "write `false`"),
+    **_each("pass noop", "leave it out: a block may be empty"),
+    **_each("end fi done esac", "a block ends with `}`"),
+    **_each("begin", "a block begins with `{`"),
+    **_each("Error Exception ValueError TypeError RuntimeError KeyError RangeError", _ERROR),
+    **_each("require", 'write `import { name } from "./file.vibe"`; for Python, `"py:module"`'),
+    **_each("__name__ __main__ main", "a program begins at its first line"),
+    **_each("describe it expect", 'write `test "name" { assert(…) }`'),
+    **_each("structuredClone deepcopy copy", "write `x.copy()`"),
+    **_each("encodeURIComponent", _PY.format("quote", "urllib.parse")),
+    **_each("undefined", "write `null`"),
+    **_each("string boolean number text", "it is the name of a type"),
+}
+
+#: Methods and members, by what has them: text, array, map, object, number; `` is all of them.
+METHODS: dict[str, dict[str, str]] = {
+    "": {
+        **_each("size count length len __len__", "write `.length`, without parentheses"),
+        **_each("toUpperCase toUpper uppercase upcase", "write `upper()`"),
+        **_each("toLowerCase toLower lowercase downcase casefold", "write `lower()`"),
+        **_each("toJSON", "write `toJson(x)`"),
+        **_each("str to_s to_string __str__", "write `toString()`"),
+        **_each("contains has include __contains__", "write `includes(…)`, or `x in xs`"),
+        **_each("then catch", "leave it out: a program waits for each answer by itself; errors are caught with `try`"),
+        **_each("equals isEqual", "write `==`"),
+        **_each("clone deepcopy slice_copy", "write `copy()`"),
+    },
+    "text": {
+        **_each("strip trimStart trimEnd lstrip rstrip chomp", "write `trim()`"),
+        **_each("substring substr mid", "write `slice(a, b)`, or `s[a:b]`"),
+        **_each("charAt at", "write `s[0]`"),
+        **_each("charCodeAt codePointAt", "use Python: `py(s) { return ord(s[0]) }`"),
+        **_each("find index search", "write `indexOf(…)`, which gives -1 where there is none"),
+        **_each("startswith begins_with", "write `startsWith(…)`"),
+        **_each("endswith", "write `endsWith(…)`"),
+        **_each("splitlines", "write `lines()`"),
+        **_each("replaceAll sub gsub", "write `replace(a, b)`, which replaces all of them"),
+        **_each("format", 'write `"{name} is ${age + 1}"`: what is in braces is put in'),
+        **_each("concat append push extend", "write `a + b`: a text never changes; or `s += …`"),
+        **_each("join", 'write `xs.join(", ")`: it is a method of arrays'),
+        **_each("capitalize title", "write `s[0].upper() + s[1:]`"),
+        **_each("isdigit isnumeric isalpha match matchAll test", "regular expressions are in `system/text`"),
+        **_each("padLeft rjust zfill", 'write `padStart(n, "0")`'),
+        **_each("padRight ljust", "write `padEnd(n)`"),
+        **_each("toInt parseInt parseFloat to_i to_f toInteger", "write `toNumber()`"),
+        **_each("map filter forEach reverse", 'make it an array: `s.split("")`'),
+        **_each("encode decode", "text is text; files and hashes take it as UTF-8"),
+        **_each("count", "write `s.split(part).length - 1`"),
+        **_each("sort", 'make it an array: `s.split("")`'),
+        **_each(
+            "pop remove insert shift unshift", "a text never changes: write `s[1:]`, `s[:-1]` or `s.replace(a, b)`"
+        ),
+    },
+    "array": {
+        **_each("append add push_back enqueue", "write `push(x)`"),
+        **_each("forEach each", "write a `for` loop: `for x in xs { … }`"),
+        **_each("any", "write `some(x => …)`"),
+        **_each("all", "write `every(x => …)`"),
+        **_each("flatMap", "write `map(…).flat()`"),
+        **_each("sorted orderBy toSorted", "write `sortBy(x => …)`"),
+        **_each("toReversed reversed", "write `xs[::-1]`"),
+        **_each("findIndex", "write `indexOf(x)`, or a loop over positions: `for i in xs.length`"),
+        **_each("index", "write `indexOf(x)`"),
+        **_each("fold foldl inject", "write `reduce((all, x) => …, start)`"),
+        **_each("distinct uniq dedupe", "write `unique()`"),
+        **_each("concat extend addAll", "write `xs + ys`, or `[...xs, ...ys]`"),
+        **_each("shift", "write `remove(0)`"),
+        **_each("unshift prepend", "write `insert(0, x)`"),
+        **_each("splice", "write `remove(i)` and `insert(i, x)`"),
+        **_each("delete removeAt", "write `remove(i)`"),
+        **_each("at get first", "write `xs[0]`"),
+        **_each("last peek", "write `xs[-1]`"),
+        **_each("head take", "write `xs[:n]`"),
+        **_each("tail drop skip", "write `xs[n:]`"),
+        **_each("isEmpty empty is_empty", "write `xs.length == 0`"),
+        **_each("clear", "write `xs = []`"),
+        **_each("entries enumerate keys", "write `for i in xs.length { … xs[i] … }`"),
+        **_each("fill", "write `[0].map(…)`, or push in a loop"),
+        **_each("flatten", "write `flat()`"),
+        **_each("select where", "write `filter(x => …)`"),
+        **_each("collect", "write `map(x => …)`"),
+        **_each("detect findFirst", "write `find(x => …)`"),
+        **_each("average mean avg", "write `xs.sum() / xs.length`"),
+        **_each("split trim upper lower", "that is a method of text: write `map(x => x.trim())`"),
+    },
+    "map": {
+        **_each("set put add", "write `m[key] = value`"),
+        **_each("delete pop del", "write `remove(key)`"),
+        **_each("items iteritems", "write `for key, value in m`, or `entries()`"),
+        **_each("forEach each", "write `for key, value in m { … }`"),
+        **_each("includes contains containsKey hasKey hasOwnProperty __contains__ has_key", "write `has(key)`"),
+        **_each("setdefault getOrDefault", "write `get(key, default)`"),
+        **_each("update merge assign", "write `{ ...a, ...b }`"),
+        **_each("clear", "write `m = {}`"),
+        **_each("isEmpty", "write `m.length == 0`"),
+        **_each(
+            "map filter find some every reduce sortBy groupBy sum min max",
+            "go through its `entries()`, each with `key` and `value`, or through its `values()`",
+        ),
+    },
+    "object": {
+        **_each("items iteritems", "write `entries()`, each with `key` and `value`"),
+        **_each("hasOwnProperty includes contains containsKey", 'write `has("name")`'),
+        **_each("update merge assign", "write `{ ...a, ...b }`"),
+        **_each("set put", "write `o.name = value`"),
+        **_each("delete pop", 'write `remove("name")`'),
+    },
+    "number": {
+        **_each("toInt toInteger trunc", "write `floor()`"),
+        **_each("toPrecision toLocaleString format", "write `toFixed(2)`"),
+        **_each("sqrt", "write `x ** 0.5`"),
+        **_each("pow", "write `x ** n`"),
+        **_each("toNumber", "it is a number already"),
+        **_each("times", "write `for i in 3 { … }`"),
+    },
+}
+
+#: Types, by their names in small letters.
+TYPES = {
+    **_each("string str char varchar", "text"),
+    **_each("int integer float double long short decimal bigint int32 int64 f64 i32 real", "number"),
+    "bool": "boolean",
+    **_each("object any unknown mixed dynamic jsonvalue", "json"),
+    **_each("dict map record hashmap dictionary mapping defaultdict ordereddict", "{ [text]: json }"),
+    **_each("function callable func callback", "(json) => json"),
+    **_each("list array set tuple sequence iterable vector vec collection readonlyarray", "json[]"),
+    **_each("void none nil undefined never nonetype unit", "null"),
+    **_each("promise awaitable coroutine future task", "json"),
+    **_each("date datetime time timestamp regexp pattern path url uuid bytes buffer", "text"),
+    **_each("error exception", "text"),
+    **_each("optional", "json"),
+}
+#: Types with others in `<…>` or `[…]`: how they are written here, `0` the first of those and `-1` the last.
+GENERICS = {
+    **_each("list array set sequence iterable vector vec collection readonlyarray frozenset iterator", "{0}[]"),
+    **_each("dict map record hashmap dictionary mapping defaultdict ordereddict", "{{ [text]: {1} }}"),
+    **_each("promise awaitable coroutine future task readonly partial required annotated final", "{0}"),
+    **_each("optional maybe", "{0} | null"),
+}

@@ -1,0 +1,167 @@
+"""Habits from other languages: each is told once, with what to write, and the rest of the program is judged."""
+
+from __future__ import annotations
+
+import pytest
+
+from antiphon.lang.analysis import analyse
+from antiphon.lang.check.methods import (
+    ARRAY_METHODS,
+    BUILTINS,
+    MAP_METHODS,
+    NUMBER_METHODS,
+    OBJECT_METHODS,
+    TEXT_METHODS,
+)
+from antiphon.lang.check.types import NAMED
+from antiphon.lang.formatter import format_source
+from antiphon.lang.syntax.habits import METHODS, NAMES, STATEMENTS, TYPES
+from antiphon.lang.syntax.source import Source
+from antiphon.lang.syntax.tokens import RESERVED
+from tests.lang_unit.checking import codes, messages
+from tests.lang_unit.harness import ran
+
+HABITS = """\
+const a = (7 // 2) + 1 → floor()
+const x = JSON.parse("{}") → parseJson
+const n = parseInt("5") → toNumber()
+const d = new Date() → now()
+const m = new Map<text, number>() → { [text]: number }
+const a: Array<number> = [1] → number[]
+const a: Array<string | null> = ["a"] → (text | null)[]
+const a: Promise<Dict[str, List[int]]> = {} → { [text]: number[] }
+const a: number | undefined = 1 → null
+do { print(1) } while (true) → while true
+console.log("x") → print(
+for i in range(3) { print(i) } → for i in 3
+print(str(5)) → toString()
+print(int("5")) → toNumber()
+print(f"{args}") → leave out the `f`
+switch (1) { case 1: print(1) } → match value
+print(Math.max(1, 2)) → [a, b].max()
+import os → py:os
+print(2 ^ 3) → **
+const xs = [x * 2 for x in [1, 2]] → map(x => …)
+print([1].map(x => x) if args == [] else [2]) → condition ? a : b
+print(1 !== 2) → !=
+const t = "x"; t.push("y") → a text never changes
+if args == []: print(1) → a block stands in
+print "hello" → print(…)
+var y = 1 → let
+interface P { name: text } → type
+class A { x() { } } → there are no classes
+async function f() { return 1 } → leave it out
+const f = lambda a, b: a + b → =>
+for (let i = 0; i < 3; i++) { print(i) } → for i in 3
+for x of [1] { print(x) } → in
+try { print(1) } catch (e) { print(e) } → catch error
+try { print(1) } except e { print(e) } → catch error
+throw new TypeError("bad") → throw "what is wrong"
+raise ValueError("bad") → throw "what is wrong"
+print(typeof args) → is text
+export default function f() { return 1 } → export function
+from os import path → import { name }
+x = 5 → let x = 5
+enum Color { Red } → type Color
+static const z = 1 → leave it out
+function f(x?: number) { return x } → number | null
+function f(...xs) { return xs } → number[]
+function f(x: number) -> number { return x } → :
+print("%s" % "x") → braces
+print("a" * 3) → repeat
+const g = function(x) { return x } → =>
+"""
+
+
+@pytest.mark.parametrize("line", HABITS.splitlines())
+def test_a_habit_is_told_once_with_what_to_write_and_the_rest_is_judged(line: str):
+    text, _, right = line.partition(" → ")
+    found = [
+        each for each in analyse(Source("a.vibe", f"{text}\nprint(nowhere)\n")).diagnostics if each.severity == "error"
+    ]
+    assert len(found) == 2, [each.message for each in found]
+    assert right in found[0].hint
+    assert found[1].message == "there is no `nowhere` here"
+
+
+def test_blocks_of_python_are_read_by_their_lines_and_told_of_once():
+    text = "for x in [1, 2]:\n    if x == 1:\n        print(x)\n    else:\n        print(no)\nprint(x)\n"
+    assert codes(text) == ["V0109", "V0201", "V0201"]
+
+
+def test_names_that_a_foreign_statement_declares_are_known_after_it():
+    text = "class Dog:\n    pass\nimport numpy as np\nconst d = Dog()\nlet e: Dog = np.zeros(3)\nprint(d, e)\n"
+    assert codes(text) == ["V0110", "V0101"]
+
+
+def test_words_of_other_languages_are_names_where_they_are_used_so():
+    text = "".join(
+        f"let {word} = 1\n{word} = {word} + 1\nprint({word}, {{ {word}: 1 }})\n"
+        for word in STATEMENTS
+        if word != "print" and word not in BUILTINS
+    )
+    assert messages(text) == []
+
+
+def test_a_comment_that_is_a_number_after_a_value_is_warned_of():
+    assert codes("const n = 7 // 2\nprint(n) // 7\nprint([n, // 1\n  2])\n") == ["V0708"]
+
+
+def test_nothing_that_exists_is_called_foreign():
+    assert not NAMES.keys() & (BUILTINS.keys() | RESERVED)
+    assert not TYPES.keys() & NAMED.keys()
+    tables = {
+        "text": TEXT_METHODS,
+        "array": ARRAY_METHODS,
+        "map": MAP_METHODS,
+        "object": OBJECT_METHODS,
+        "number": NUMBER_METHODS,
+    }
+    for kind, table in tables.items():
+        assert not METHODS[kind].keys() & table.keys(), kind
+
+
+def test_what_upstream_writes_means_the_same_here():
+    text = """let private token = "s3cret"
+function sign(private key: text, name: text) {
+  return do "Sign for {name}"
+}
+print(sign(token, "Ann"), "a\\}b")
+"""
+    went = ran(text, "signed")
+    assert went.prints == ["signed a}b"]
+    assert "s3cret" not in went.prompts[0]
+    assert 'name (text): "Ann"' in went.prompts[0]
+
+
+def test_an_async_do_on_its_own_is_waited_for_at_the_end():
+    went = ran('async do "Warm up" none\nprint("first")\n', "warm")
+    assert went.prints == ["first"]
+    assert "Warm up" in went.prompts[0]
+    assert went.outcome.error is None
+    assert ran('async do "Warm up"\n', {"error": "no"}).outcome.error is not None
+
+
+def test_the_lines_of_a_tool_describe_its_parameters():
+    text = """tool weather(city: text, days: number = 1): text
+  @description "The weather"
+  @param city "Where it is"
+{ return city }
+model m = { name: "claude-sonnet-5", tools: [weather] }
+print(do "Hi" m)
+"""
+    went = ran(text, "hi")
+    assert "Where it is" in str(went.fake.requests[0].body)
+
+
+def test_fmt_writes_private_before_the_binder():
+    text = 'let private x = 1\nconst   private {a: text} = x\nlet private = 3\nasync let private y = do "x"\n'
+    right = 'private let x = 1\nprivate const {a: text} = x\nlet private = 3\nasync private let y = do "x"\n'
+    assert format_source(Source("a.vibe", text)) == right
+    assert format_source(Source("a.vibe", right)) == right
+
+
+@pytest.mark.parametrize("part", ["await ", "static ", "if x: ", "if x then ", "new ", "lambda x: ", "x if x else "])
+def test_habits_inside_each_other_end_in_a_diagnostic(part: str):
+    assert codes(f"{part * 3000}x\n")
+    assert codes(f"const a: {'Array<' * 3000}number{'>' * 3000} = []\n")
