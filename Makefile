@@ -12,7 +12,7 @@ demo: $(VENV)/.ready ## What it does, in two minutes and without a key
 	@$(BIN)/python examples/demo.py
 
 test: $(VENV)/.ready-test browser lint ## Everything that must hold before a change lands
-	$(BIN)/python -m pytest -n 3
+	$(BIN)/python -m pytest -n 4
 
 # The page is tested in a browser: the one that is there, or Debian's where it may be installed.
 APT := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null

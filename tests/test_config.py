@@ -58,11 +58,12 @@ class TestOrder:
     def test_the_first_that_names_a_model_decides(self, project: Path, user: Path, given_by: set[str]) -> None:
         for path, name in ((project / "antiphon.toml", "project"), (user, "user")):
             path.write_text(f'model = "x/{name}"' if name in given_by else "")
-        os.environ["ANTIPHON_MODEL"] = "x/environment" if "environment" in given_by else ""
-        os.environ["MISTRAL_API_KEY"] = "k" if "key" in given_by else ""
         trusted()
         arguments = {name: f"x/{name}" for name in ("flag", "program") if name in given_by}
-        choice = default_model(load_configuration(), **arguments)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("ANTIPHON_MODEL", "x/environment" if "environment" in given_by else "")
+            patch.setenv("MISTRAL_API_KEY", "k" if "key" in given_by else "")
+            choice = default_model(load_configuration(), **arguments)
         first = next(name for name in self.STEPS if name in given_by or name == "local")
         named = {"key": MODELS["mistral"], "local": LOCAL}
         assert (choice.source, choice.model) == (first, named.get(first, f"x/{first}"))

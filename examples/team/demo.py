@@ -20,7 +20,6 @@ from antiphon.agents import Team, sandbox_problem
 from antiphon.fakes import Fake, load_script
 from antiphon.journal import Journal
 from antiphon.render import console
-from antiphon.render.style import ACCENT
 
 HERE = Path(__file__).resolve().parent
 MODEL = "anthropic/claude-sonnet-5"
@@ -43,7 +42,7 @@ class Stage:
     def head(self, title: str, about: str) -> None:
         """Begin a part: what it is called, and in a line what it shows."""
         self._console.print()
-        self._console.print(Text(title, f"bold {ACCENT}"))
+        self._console.print(Text(title, "bold cyan"))
         self._console.print(about)
 
     def say(self, text: str, command: str = "") -> None:

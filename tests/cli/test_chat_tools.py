@@ -95,7 +95,7 @@ class TestOwn:
     @pytest.mark.parametrize(
         ("named", "content", "told"),
         [
-            ("nothing.py", None, "there is no file 'nothing.py' to take tools from"),
+            ("nothing.py", None, "there is no file 'nothing.py'"),
             (
                 "mytools.py:serach",
                 None,
@@ -216,7 +216,7 @@ class TestContinuing:
         chat("a", arguments=("--tools", "read", "--tool", "mytools.py"))
         (place / "mytools.py").unlink()
         shown = " ".join(chat("b", arguments=("--continue",)).split())
-        assert "mytools.py are no longer to be had: there is no file" in shown
+        assert "are no longer to be had: there is no file" in shown
         assert "tools of this conversation that are no longer to be had: search" in shown
         assert {"read_file", "search"} & {*tools_sent(fake)} == {"read_file"}
 
