@@ -17,6 +17,7 @@ from antiphon.effects import AskModel, Budget, OverBudget, Step
 from antiphon.errors import AntiphonError
 from antiphon.fakes import Fake
 from antiphon.journal import Dispatcher, Journal
+from antiphon.lang.run import loads
 from antiphon.tools.mcp import McpTools, mcp_server
 from antiphon.web import app
 
@@ -39,6 +40,10 @@ def _entered() -> None:
         pass
 
 
+def _program(text: str) -> Callable[[], object]:
+    return lambda: loads(text).run()
+
+
 async def _mcp_tools() -> None:
     async with McpTools([]):
         pass
@@ -56,6 +61,7 @@ _NEEDS = [
     ("mcp", "mcp", lambda: mcp_server([])),
     ("mcp", "mcp", lambda: asyncio.run(_mcp_tools())),
     ("local", "xllamacpp", lambda: Session("local/0.5b").do("Hello.")),
+    ("yaml", "yaml", _program('import { parseYaml } from "system/data"\nprint(parseYaml("a: 1"))')),
     ("postgres", "psycopg", lambda: Journal(_NOWHERE).runs()),
     ("postgres", "psycopg", lambda: Dispatcher(_NOWHERE).ready([])),
     ("postgres", "psycopg", _command("work", "--db", _NOWHERE)),

@@ -359,7 +359,7 @@ queries = st.one_of(
 
 
 @given(queries)
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_query_is_an_error(library: Store, query: str):
     for entry in library.list(query=query):
         assert entry.excerpt is None or "".join(text for text, _ in entry.excerpt.pieces()) == entry.excerpt.text

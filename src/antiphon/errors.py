@@ -21,6 +21,7 @@ AntiphonError
 ├── ToolFailure              what a tool could not do, in words for the model (antiphon.tools)
 │   ├── Pause                a question to a person, for which the call waits (antiphon.tools)
 │   ├── Missing              no such file or directory
+│   ├── Outside              a path that leads out of the directories that may be used
 │   └── Unreachable          an MCP server that does not answer
 ├── OverBudget               a request beyond what all together may use (antiphon.effects)
 ├── DifferentEffect          something else than was recorded at its place (antiphon.effects)

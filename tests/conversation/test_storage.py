@@ -36,7 +36,7 @@ def small() -> Conversation:
 
 
 @given(conversations())
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_save_and_load_are_inverse(conversation: Conversation):
     text = json.dumps(storage.to_json(conversation))
     loaded, changes = storage.from_json(json.loads(text))
@@ -208,7 +208,7 @@ def test_what_is_wrong_is_named_by_turn_and_part(tmp_path: Path, change, message
 
 
 @given(json_values, st.sampled_from(["turns", "tools", "kept", "system", "version"]))
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 def test_any_json_in_any_place_gives_our_own_errors_only(value: object, key: str):
     data = storage.to_json(small())
     data[key] = value if key != "turns" else [{"role": "user", "parts": value}, {"role": "assistant", "parts": value}]

@@ -134,7 +134,7 @@ def test_the_effort_to_tell_many_mistakes_grows_with_their_number(begin: str, mi
         ("const a = [1]\nif a + a { print(a) }", "`(a + a).length > 0`"),
         ('for x in "a" + "b" { print(x) }', '`("a" + "b").lines()`'),
         ('try { throw "x" } catch (e) { print(e) }', "`catch error { … }`"),
-        ("for (const x of [1]) { print(x) }", "`for item in items { … }`"),
+        ("for (const x of [1]) { print(x) }", "`for x in xs { … }`"),
         ("print(1 not in [2])", "`not x in xs`"),
     ],
 )

@@ -84,14 +84,14 @@ pieces = st.lists(STATEMENT, max_size=8).map("\n".join)
 
 
 @given(soup)
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_row_of_tokens_is_checked(text: str) -> None:
     for each in analyse(Source("s", text)).diagnostics:
         assert 0 <= each.start <= each.end <= len(text) + 1
 
 
 @given(st.one_of(pieces, programs()))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_the_tree_is_filled_in_whatever_is_wrong(text: str) -> None:
     source = Source("s", text)
     program, unread = parse(source)

@@ -372,7 +372,7 @@ class TestAsATerminal:
         assert len(written(to)) < 400_000
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text(max_size=10) | any_text | st.just(HOSTILE), json_values, st.sampled_from([20, 60]), st.booleans())
 def test_hostile_text_is_shown_and_not_obeyed(said: str, value: Any, width: int, terminal: bool):
     to = console(width, terminal)

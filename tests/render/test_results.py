@@ -510,7 +510,7 @@ def written(result: Result, width: int, full: bool, encoding: str = "utf-8", **o
     results, st.sampled_from([1, 3, 8, 20, 40, 80, 120]), st.booleans(), st.sampled_from(["utf-8", "ascii", "cp1252"])
 )
 @example(text(HOSTILE, markdown=True), 20, True, "utf-8")
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_anything_is_shown_harmlessly(result: Result, width: int, full: bool, encoding: str):
     shown = written(result, width, full, encoding, side_by_side=len(result.summary) % 2 == 0)
     check(shown, width)

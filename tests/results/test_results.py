@@ -130,7 +130,7 @@ class TestJson:
         assert result.display == Display("hidden")
 
     @given(json_values)
-    @settings(max_examples=200)
+    @settings(max_examples=100)
     def test_any_json_reads_or_is_refused_in_our_own_words(self, value: Any):
         for shape in (value, {"kind": "text", "data": value, "display": value}, {"kind": "diff", "locations": value}):
             try:
@@ -185,7 +185,7 @@ class TestTheModelsFace:
         json_values,
         st.sampled_from(KINDS),
     )
-    @settings(max_examples=300)
+    @settings(max_examples=150)
     def test_any_data_in_any_kind_has_a_face(self, data: Any, kind: str):
         keys = ("content", "path", "entries", "rows", "columns", "original", "modified", "message", "output")
         assert isinstance(face(Result(kind, data)), str)

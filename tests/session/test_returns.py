@@ -27,7 +27,7 @@ def test_an_answer_that_is_nothing_but_json_is_the_value(record: dict[str, Any],
 
 
 @given(records | st.integers(-999, 999) | st.lists(st.integers(-9, 9)), prose, prose, st.sampled_from(WHOLE))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_nothing_is_fished_out_of_prose(said: Any, before: str, after: str, frame: str):
     assume((before + after).strip().strip("'\"`"))
     for wanted in (WANTED, int, float, bool, list[int], int | None):
@@ -38,7 +38,7 @@ def test_nothing_is_fished_out_of_prose(said: Any, before: str, after: str, fram
 
 
 @given(any_text | prose, st.sampled_from([WANTED, int, list[int], bool, str]))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_text_is_taken_or_left(text: str, wanted: Any):
     expected = Expected(wanted)
     expected.take_text(text)
@@ -48,7 +48,7 @@ def test_any_text_is_taken_or_left(text: str, wanted: Any):
 
 
 @given(json_values, st.sampled_from(NAMES))
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_arguments_of_a_return_tool_are_taken_or_told_back(arguments: Any, name: str):
     expected = Expected(WANTED)
     result = expected.take_calls([ToolCall.read("c", name, {"value": arguments, "name": arguments})])["c"]

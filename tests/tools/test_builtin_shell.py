@@ -143,7 +143,8 @@ class TestEnding:
         before = len(os.listdir("/proc/self/fd"))
         for _ in range(2):
             sh(tmp_path, "sleep 9 & true")
-        assert len(os.listdir("/proc/self/fd")) == before
+        # What other tests of this process have left may be closed meanwhile.
+        assert len(os.listdir("/proc/self/fd")) <= before
         try:
             # Other tests of this process may have a browser or a server running.
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)

@@ -1090,7 +1090,7 @@ a_part = st.dictionaries(keys, anything, max_size=3) | anything
 a_content = st.fixed_dictionaries({"parts": st.lists(a_part, max_size=4)}, optional={"role": names | leaves})
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     anything
     | st.fixed_dictionaries({"candidates": st.lists(st.fixed_dictionaries({"content": a_content}), max_size=2)})
@@ -1104,7 +1104,7 @@ def test_decoding_anything_raises_only_our_errors(value: Any):
         pass
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     anything
     | st.lists(a_content, max_size=5)
@@ -1159,7 +1159,7 @@ def conversations(draw: st.DrawFn) -> Conversation:
     return conversation
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(conversations())
 def test_every_ready_conversation_keeps_the_rules(conversation: Conversation):
     for target in (TWO, THREE, replace(THREE, provider="vertex")):

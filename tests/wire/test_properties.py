@@ -118,7 +118,7 @@ def test_what_a_wire_writes_it_reads_without_complaint(api: str, conversation: C
 
 @apis
 @given(value=json_values, data=st.data())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_json_reads_or_fails_with_our_own_errors(api: str, value: object, data: st.DataObject):
     key = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
     shape = data.draw(
@@ -154,7 +154,7 @@ def test_any_json_reads_or_fails_with_our_own_errors(api: str, value: object, da
 
 @apis
 @given(chunks=st.lists(st.binary(max_size=40), max_size=5), value=json_values)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_any_bytes_stream_or_fail_with_our_own_errors(api: str, chunks: list[bytes], value: object):
     decoder = wire(api).Decoder(TARGETS[api].origin)
     with suppress(AntiphonError):

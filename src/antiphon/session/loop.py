@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from typing import Any, NoReturn
 
 from antiphon.conversation import Conversation, Text, UserPart, UserTurn
@@ -156,15 +157,19 @@ class Loop:
         with at(self._place), run.active():
             while True:
                 end = await self._driven()
-                if not isinstance(end, Waiting) or run.suspend(end, resume, self._leave):
+                if not isinstance(end, Waiting) or run.suspend(end, resume, partial(self._let_go, end)):
                     break
-        if self._kept is not None:
-            self._let_go(self._kept, end)
         if isinstance(end, AIResult):
             return end
         raise end
 
-    def _let_go(self, kept: KeptRun, end: AIResult[Any] | BaseException) -> None:
+    def _let_go(self, end: AIResult[Any] | BaseException) -> None:
+        """Before anybody is told of an end: who is told may go on with the conversation, or look at the run."""
+        self._leave()
+        if self._kept is not None:
+            self._write_end(self._kept, end)
+
+    def _write_end(self, kept: KeptRun, end: AIResult[Any] | BaseException) -> None:
         """What is written down of the run says how it ended; where that fails, it is gone on with once more."""
         match end:
             case AIResult():
@@ -191,8 +196,7 @@ class Loop:
             self._settle(is_waiting=outcome == "waiting")
             if outcome == "done":
                 result = AIResult(end.value, tuple(self._calls.records), self._record(outcome, detail))
-                # Who is told of the end may go on at once.
-                self._leave()
+                self._let_go(result)
                 self.run.finish(result)
                 return result
             error: BaseException = self._error(outcome, detail)
@@ -211,7 +215,7 @@ class Loop:
         told = self._error("cancelled", _CANCELLED) if isinstance(error, asyncio.CancelledError) else error
         if self._asking.requests:
             self._conversation.memo[_UNANSWERED] = self._conversation.turns
-        self._leave()
+        self._let_go(error)
         self.run.fail(told)
         return error
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 
-#: Frames of Python. A call of the language is one or two of them, so that 10,000 nest for certain.
-_FRAMES = 25_000
+#: Frames of Python: a call of the language is one, and there must be room for those around it.
+_FRAMES = 12_500
 #: What so many take at most: calls that go through C (a function that sorts by itself) were measured at under 1 KB.
 _STACK = 64 << 20
 
