@@ -557,7 +557,7 @@ class TestAIResult:
         assert as_text([AIResult([AIResult(1)])]) == "[[1]]"
 
 
-def test_a_thousand_sessions_at_once_leave_no_memory_behind():
+def test_hundreds_of_sessions_at_once_leave_no_memory_behind():
     @tool
     async def rain(city: str) -> str:
         await asyncio.sleep(0.01)
@@ -568,7 +568,7 @@ def test_a_thousand_sessions_at_once_leave_no_memory_behind():
         return str((await Session(model, [rain]).avibe("Go.")).value)
 
     async def batch() -> int:
-        assert await asyncio.gather(*(one(n) for n in range(1000))) == [f"n{n}" for n in range(1000)]
+        assert await asyncio.gather(*(one(n) for n in range(300))) == [f"n{n}" for n in range(300)]
         gc.collect()
         return tracemalloc.get_traced_memory()[0]
 
