@@ -11,11 +11,11 @@ help: ## What there is
 demo: $(VENV)/.ready ## What it does, in two minutes and without a key
 	@$(BIN)/python examples/demo.py
 
-# Style and types are looked at while the tests run, some of which only wait; what is wrong with them is told at the end.
+# What pytest makes of the tests when it reads them is kept: one process does that while the types are looked at.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(VENV)/.ready-test browser ## Everything that must hold before a change lands
-	@mkdir -p build; $(MAKE) --no-print-directory lint >build/lint.txt 2>&1 & lint=$$!; \
-		$(BIN)/python -m pytest -n 4; tests=$$?; \
-		wait $$lint || { cat build/lint.txt; exit 1; }; exit $$tests
+	@$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1 & $(MAKE) --no-print-directory lint || exit 1; wait
+	$(BIN)/python -m pytest -n 4
 
 # The page is tested in a browser: the one that is there, or Debian's where it may be installed.
 APT := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null

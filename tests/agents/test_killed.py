@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "3"))
+MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "4"))
 
 
 def test_teams_that_die_at_any_moment_end_as_if_they_had_not(tmp_path: Path) -> None:
