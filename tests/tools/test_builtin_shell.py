@@ -140,11 +140,12 @@ class TestEnding:
 
     def test_no_zombies_and_no_open_files_are_left(self, tmp_path: Path) -> None:
         sh(tmp_path, "true")
-        before = len(os.listdir("/proc/self/fd"))
+        before = {*os.listdir("/proc/self/fd")}
         for _ in range(2):
             sh(tmp_path, "sleep 9 & true")
-        # What other tests of this process have left may be closed meanwhile.
-        assert len(os.listdir("/proc/self/fd")) <= before
+        # What other tests of this process have left may be closed meanwhile, and its number be that of the listing.
+        opened = {*os.listdir("/proc/self/fd")} - before
+        assert [each for each in opened if os.path.exists(f"/proc/self/fd/{each}")] == []
         try:
             # Other tests of this process may have a browser or a server running.
             ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
