@@ -11,11 +11,10 @@ help: ## What there is
 demo: $(VENV)/.ready ## What it does, in two minutes and without a key
 	@$(BIN)/python examples/demo.py
 
-# What pytest makes of the tests when it reads them is kept: one process does that while the types are looked at.
-test: export PYTHONDONTWRITEBYTECODE :=
+# Style and types are looked at while the tests run, some of which only wait; what is wrong with them is told at the end.
 test: $(VENV)/.ready-test browser ## Everything that must hold before a change lands
-	@$(BIN)/python -m pytest --collect-only -q >/dev/null 2>&1 & $(MAKE) --no-print-directory lint || exit 1; wait
-	$(BIN)/python -m pytest -n 4
+	@mkdir -p build; { $(LINT); } >build/lint.txt 2>&1 & lint=$$!; $(BIN)/python -m pytest -n 4; tests=$$?; \
+		wait $$lint && exit $$tests; cat build/lint.txt; exit 1
 
 # The page is tested in a browser: the one that is there, or Debian's where it may be installed.
 APT := apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null
@@ -24,11 +23,10 @@ browser:
 		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && { { $(APT); } || { sleep 10; $(APT); }; }; } \
 		|| echo "There is no chromium, and none can be installed here: the page is not tested in a browser."
 
+LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/pyright --pythonpath $(BIN)/python \
+	&& $(BIN)/lint-imports --no-cache
 lint: $(VENV)/.ready-test ## Style, types and import contracts
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/pyright --pythonpath $(BIN)/python
-	$(BIN)/lint-imports --no-cache
+	$(LINT)
 
 bench: $(VENV)/.ready-test ## Benchmarks, against peers in the same run
 	$(BIN)/python bench/loop.py
