@@ -371,11 +371,23 @@ def test_the_page_shows_a_script_as_it_is(file: str):
 
 
 def test_the_page_counts_lines_as_it_says():
-    told = re.findall(r"^\| \[(\w+)\]\(#[\w-]+\) \| (\d+) \| (\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    page = PAGE.read_text(encoding="utf-8")
+    told = re.findall(r"^\| \[(\w+)\]\(#[\w-]+\) \| (\d+) \| (\d+) \|", page, re.MULTILINE)
     counted = {name: (_lines_of_vibe(name), _lines_of_python(name)) for name in NAMES}
     assert {name: (int(one), int(other)) for name, one, other in told} == counted
-    sums = [sum(each) for each in zip(*counted.values(), strict=True)]
-    assert f"| all | {sums[0]} | {sums[1]} |" in PAGE.read_text(encoding="utf-8")
+    vibe, python = (sum(each) for each in zip(*counted.values(), strict=True))
+    assert f"| all | {vibe} | {python} |" in page
+    imports, more = _with(r"^import ", "vibe"), _with(r"^(import|from) ", "py")
+    frame = _with(r"ArgumentParser|parse_args|def main|__main__|^    (asyncio\.run\()?main\(", "py")
+    said = f"imports ({imports} and {more} lines), and the parser of flags, `main` and its guard ({frame} lines)."
+    left = f"Without them it is {vibe - imports} lines to {python - more - frame}."
+    assert f"{said} {left}" in page.replace("\n", " ")
+
+
+def _with(pattern: str, ending: str) -> int:
+    """How many lines of all files have something."""
+    texts = ((SCRIPTS / f"{name}.{ending}").read_text(encoding="utf-8") for name in NAMES)
+    return sum(bool(re.search(pattern, line)) for text in texts for line in text.splitlines())
 
 
 def _lines_of_vibe(name: str) -> int:
