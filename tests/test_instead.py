@@ -84,7 +84,7 @@ ISSUES = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def web() -> Iterator[Web]:
     there = Web()
 
@@ -130,7 +130,7 @@ class Stage:
         return spoken(value, tools)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def stage() -> Iterator[Stage]:
     there = Stage()
     with there.fake:
@@ -322,30 +322,41 @@ def out_of(end: Ended) -> str:
     return re.sub(r"(?<=cannot be read: ).*(\nFor more information.*)?", "…", text)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_script_does_the_same_in_both_languages(case: Case, tmp_path: Path, web: Web, stage: Stage):
-    one = ended(in_vibe, case, tmp_path / "vibe", web, stage)
-    other = ended(in_python, case, tmp_path / "python", web, stage)
+def test_the_scripts_do_the_same_in_both_languages(
+    subtests: pytest.Subtests, tmp_path: Path, web: Web, stage: Stage, monkeypatch: pytest.MonkeyPatch
+):
+    # One test: pydantic-ai takes long to import, and each process that tests would do so. Nothing here speaks TLS, and
+    # certificates that each client reads anew cost more than all the rest.
+    monkeypatch.delenv("SSL_CERT_FILE", raising=False)
+    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path))
+    for at, case in enumerate(CASES):
+        with subtests.test(str(case)):
+            one = ended(in_vibe, case, tmp_path / f"{at}.vibe", web, stage)
+            other = ended(in_python, case, tmp_path / f"{at}.python", web, stage)
+            _is_the_same(case, one, other)
+            if case is next(each for each in CASES if each.name == case.name):
+                shown = "".join(f"$ cat {name}\n{one.files[name]}" for name in case.shows)
+                _compare(f"$ antiphon run {case.name}.vibe {case.flags}\n", one.out.replace(web.url, GITHUB) + shown)
+    for name in NAMES:
+        with subtests.test(f"{name} --help"):
+            asked = Case(name, "--help")
+            one = ended(in_vibe, asked, tmp_path / f"{name}.vibe", web, stage)
+            other = ended(in_python, asked, tmp_path / f"{name}.python", web, stage)
+            assert {"--help", *_flags(one)} == _flags(other)
+
+
+def _is_the_same(case: Case, one: Ended, other: Ended) -> None:
     assert (one.code, other.code) == (case.code, case.code), one.error + other.error
     assert out_of(one) == out_of(other)
     assert (one.files, one.sent, one.asked) == (other.files, other.sent, other.asked)
     assert case.tells in one.error
     assert case.tells in other.error
-    if case is next(each for each in CASES if each.name == case.name):
-        shown = "".join(f"$ cat {name}\n{one.files[name]}" for name in case.shows)
-        _compare(f"$ antiphon run {case.name}.vibe {case.flags}\n", one.out.replace(web.url, GITHUB) + shown)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_both_tell_of_the_same_flags(name: str, tmp_path: Path, web: Web, stage: Stage):
-    asked = Case(name, "--help")
-    text = (SCRIPTS / f"{name}.vibe").read_text(encoding="utf-8")
-    flags = {f"--{flag.replace('_', '-')}" for flag in re.findall(r"^input (\w+)", text, re.MULTILINE)}
-    for run, more in ((in_vibe, set()), (in_python, {"--help"})):
-        told = ended(run, asked, tmp_path / run.__name__, web, stage).out
-        # Above the heading stand flags of antiphon's own.
-        told = re.split(r"^(?:The program .*|options):\n", told, flags=re.MULTILINE)[1]
-        assert set(re.findall(r"^ +(?:-h, )?(--[\w-]+)", told, re.MULTILINE)) == flags | more
+def _flags(end: Ended) -> set[str]:
+    """The flags that a script tells of; above them stand those of antiphon."""
+    told = re.split(r"^(?:The program .*|options):\n", end.out, flags=re.MULTILINE)[1]
+    return set(re.findall(r"^ +(?:-h, )?(--[\w-]+)", told, re.MULTILINE))
 
 
 # The page
