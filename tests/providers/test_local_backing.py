@@ -1,8 +1,10 @@
 """What a local model may say without having looked, with a runtime that says what a test wants it to say."""
 
+import io
 import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,10 +18,10 @@ from hypothesis import strategies as st
 from antiphon import Conversation, Session, ToolCall, ToolSpec, connect
 from antiphon.conversation import Image
 from antiphon.errors import ContentError
-from antiphon.providers.local import kept
+from antiphon.providers.local import engine, kept, manifest
 from antiphon.providers.local.backing import Held, claims, need_not_look, to_look_with
 from antiphon.providers.local.engine import threads
-from antiphon.providers.local.progress import Pace
+from antiphon.providers.local.progress import Pace, Report, shown
 from antiphon.session import Event, RequestStarted, RunStarted
 from antiphon.tools.builtin import all_tools, read_only_tools
 from antiphon.views import RunViews
@@ -176,8 +178,6 @@ def file(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "empty.gguf"
     path.write_bytes(b"GGUF\3\0\0\0" + bytes(56))
     yield path
-    from antiphon.providers.local import engine
-
     engine._engines.pop(path.resolve(), None)
 
 
@@ -271,12 +271,19 @@ def test_an_image_is_refused_before_anything_is_loaded(file: Path, monkeypatch: 
     assert not runtime.loaded
 
 
-def test_all_cores_read_and_those_that_are_free_write(monkeypatch: pytest.MonkeyPatch):
+def test_all_cores_read_and_those_that_are_free_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("ANTIPHON_LOCAL_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    for load, writing in ((0.2, 8), (2.1, 6), (30.0, 4)):
+    now = tmp_path / "loadavg"
+    monkeypatch.setattr(engine, "_LOAD", now)
+    for load, running, writing in ((0.2, 1, 8), (2.1, 9, 6), (30.0, 40, 4), (30.0, 1, 8), (3.0, 3, 6), (0.2, 9, 8)):
         monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0, 0))
+        now.write_text(f"{load} 0.00 0.00 {running}/345 6789\n")
         assert threads() == (writing, 8)
+    now.unlink()
+    # Where only the minute is known, that counts.
+    monkeypatch.setattr(os, "getloadavg", lambda: (3.0, 0, 0))
+    assert threads() == (5, 8)
     monkeypatch.setenv("ANTIPHON_LOCAL_THREADS", "3")
     assert threads() == (3, 3)
 
@@ -347,6 +354,33 @@ def test_what_a_stopped_pull_left_does_not_count_as_speed():
     now = itertools.count(0, 60)
     pace = Pace(lambda: next(now))
     assert [pace.left(done, 1000) for done in (900, 900, 910, 920)] == ["", "", "9 min left", "8 min left"]
+
+
+class Screen(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("terminal", ["xterm-256color", "dumb"])
+def test_a_bar_has_no_other_colour_than_ours_and_moves_only_where_it_can(
+    terminal: str, monkeypatch: pytest.MonkeyPatch
+):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", terminal)
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    small = manifest.find("0.5b")
+    with shown() as tell:
+        for done in (0, small.bytes // 2, small.bytes):
+            tell(Report(small, done, "fetching"))
+    told = screen.getvalue()
+    assert "491 MB of 491 MB" in told
+    colours = set(re.findall(r"\x1b\[([\d;]+)m", told))
+    assert colours == ({"36", "2", "0"} if terminal != "dumb" else set())
+    assert ("\x1b" in told) == (terminal != "dumb")
 
 
 def test_the_status_line_says_how_much_of_the_prompt_is_read():

@@ -38,6 +38,8 @@ _ELSEWHERE = "; or name a model at a provider, such as 'anthropic/claude-sonnet-
 _SHORTEST = 1000
 
 _SOCKET, _STATE = "model.sock", "state"
+#: Where Linux says, in the fourth field, how many are running.
+_LOAD = Path("/proc/loadavg")
 
 Take = Callable[[dict[str, Any] | None], object]
 
@@ -255,11 +257,26 @@ def threads() -> tuple[int, int]:
     cores = os.cpu_count() or 2
     wish = os.environ.get("ANTIPHON_LOCAL_THREADS", "").strip()
     if not wish:
-        busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else cores
-        return max(1, cores // 2, cores - busy), cores
+        return max(1, cores // 2, cores - busy(cores)), cores
     if not wish.isdecimal() or int(wish) < 1:
         raise ConfigurationError(f"`ANTIPHON_LOCAL_THREADS` is a number of threads, not {wish!r}")
     return int(wish), int(wish)
+
+
+def busy(cores: int) -> int:
+    """How many cores others use: over the last minute, and now, whichever is less.
+
+    What ended a moment ago still counts for the minute, and what only looks up for a moment counts for now.
+    """
+    if not hasattr(os, "getloadavg"):
+        return cores
+    lately = round(os.getloadavg()[0])
+    try:
+        running = int(_LOAD.read_text().split()[3].partition("/")[0])
+    except (OSError, ValueError, IndexError):
+        return lately
+    # This process is one of those that run.
+    return min(lately, max(0, running - 1))
 
 
 def load_runtime() -> Any:
