@@ -23,14 +23,21 @@ from antiphon.providers.local.backing import Held, claims, need_not_look, to_loo
 from antiphon.providers.local.engine import threads
 from antiphon.providers.local.progress import Pace, Report, shown
 from antiphon.session import Event, RequestStarted, RunStarted
+from antiphon.tools import Tool
 from antiphon.tools.builtin import all_tools, read_only_tools
 from antiphon.views import RunViews
 from antiphon.wire import ProgressDelta, TextDelta
 
-TOOLS = [
-    {"name": tool.name, "description": tool.spec.description, "parameters": tool.spec.parameters}
-    for tool in read_only_tools()
-]
+
+def told(tools: list[Tool]) -> list[dict[str, Any]]:
+    """Tools as a request tells of them."""
+    return [
+        {"name": tool.name, "description": tool.spec.description, "parameters": tool.spec.parameters} for tool in tools
+    ]
+
+
+TOOLS = told(read_only_tools())
+ALL_TOOLS = told(all_tools())
 STOCK = [{"name": "stock", "description": "How many of a product are in stock."}]
 
 
@@ -84,8 +91,8 @@ def test_an_answer_claims_when_it_speaks_of_what_nobody_has_looked_at():
     assert not claims("Copenhagen is the capital of Denmark.", TOOLS)
 
 
-def names(request: str, is_first: bool = True) -> list[str]:
-    return [tool["name"] for tool in to_look_with(request, TOOLS, is_first)]
+def names(request: str, is_first: bool = True, tools: list[dict[str, Any]] = TOOLS) -> list[str]:
+    return [tool["name"] for tool in to_look_with(request, tools, is_first)]
 
 
 def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
@@ -99,6 +106,20 @@ def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
 def test_only_tools_of_the_matter_are_asked_for():
     assert names("Which commit was the last?") == ["git_status", "git_diff", "git_log"]
     assert names("What time is it?") == ["now"]
+
+
+def test_what_can_do_more_than_look_is_for_orders_only():
+    assert names("What does notes.txt say?", tools=ALL_TOOLS) == ["read_file"]
+    looking = ["read_file", "list_files", "glob_files", "grep_files"]
+    assert names("Which files are in this folder?", tools=ALL_TOOLS) == looking
+    assert names("Which port is set in settings.toml?", is_first=False, tools=ALL_TOOLS) == looking
+    for order, tool in (
+        ("Write hello to notes.txt", "write_file"),
+        ("Look at notes.txt, and replace red by blue.", "edit_file"),
+        ("Could you fix the typo in notes.txt?", "edit_file"),
+        ("Run the tests", "run_shell"),
+    ):
+        assert tool in names(order, tools=ALL_TOOLS)
 
 
 def test_what_is_only_to_be_written_offers_no_call():

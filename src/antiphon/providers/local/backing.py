@@ -32,8 +32,14 @@ _MAKING = re.compile(
     r"(?:write|compose|draft|invent|make up|translate|calculate|compute|say)\b",
     re.IGNORECASE,
 )
-
-
+#: What does more than look, by the verb in a tool's name, and requests for that: an order that begins, or goes on.
+_DOING = "write|edit|create|make|delete|remove|move|rename|append|replace|insert|update|patch|run|execute|save|set"
+_DOER = re.compile(rf"(?:^|_)(?:{_DOING})(?:_|$)", re.IGNORECASE)
+_ORDER = re.compile(
+    r"(?:^|[.!?;:,\n]|\b(?:please|and|then|now|you|to|must|should))\W*"
+    rf"(?:{_DOING}|add|put|change|fix|correct|convert|turn|format|sort|build|install|generate)\b",
+    re.IGNORECASE,
+)
 #: Where files are looked for, those that are named need not be the ones to read.
 _SEEKING = re.compile(
     r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
@@ -96,11 +102,15 @@ _SUBJECTS = (
 def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = True) -> list[dict[str, Any]]:
     """The tools of which one must be called, because a request is about what only they can see; none if it is not.
 
-    Whoever names a file wants it read, at first; where that failed, all that see files may find it.
+    Whoever names a file wants it read, at first; where that failed, all that see files may find it. Tools that do more
+    than look are for those who want something done.
     """
     said = _FENCED.sub(" ", request)
     about = [subject for subject in _of(tools) if _asks(subject, request, said)]
     fitting = [tool for tool in tools if _subject(tool) in about]
+    if _ORDER.search(said):
+        return fitting
+    fitting = [tool for tool in fitting if not _DOER.search(string(tool.get("name")))]
     if is_first and len(about) == 1 and about[0].names and _FILE.search(said) and not _SEEKING.search(said):
         readers = [tool for tool in fitting if "path" in arr(obj(tool.get("parameters")).get("required"))]
         return readers or fitting
