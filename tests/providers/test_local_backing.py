@@ -56,6 +56,10 @@ STOCK = [{"name": "stock", "description": "How many of a product are in stock."}
         "Are there uncommitted changes?",
         "What time is it?",
         "Who maintains this project?",
+        "what does the readme say?",
+        "Show me NOTES.TXT",
+        "What does the function fits do?",
+        "How long is the timeout that is configured?",
     ],
 )
 def test_what_only_a_tool_can_know_is_looked_at(request_: str):
@@ -70,6 +74,7 @@ def test_what_only_a_tool_can_know_is_looked_at(request_: str):
         "Write a function that reverses a list.",
         "Translate 'the file is here' into French.",
         "Thanks!",
+        "What is the function of the heart?",
         "Is 3.5 larger than 3.14, i.e. is it more?",
         "Summarise this.\n\nnotes.txt:\n```\nThe file src/a.py is new.\n```",
     ],
@@ -270,6 +275,18 @@ def test_a_call_that_found_nothing_backs_nothing(file: Path, tmp_path: Path, mon
     # What failed is not tried again at once.
     assert '"read_file"' not in runtime.asked[2]["grammar"]
     assert result.value == "With pip."
+
+
+def test_a_call_that_is_made_again_word_for_word_is_the_last(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "a.txt").write_text("A")
+    call = '{"tool": "read_file", "arguments": {"path": "a.txt"}}'
+    runtime = play(monkeypatch, _READING, said(call), said(call), said('{"answer": "It says A."}'))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("What does a.txt say?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, True, True]
+    assert ['"read_file"' in request["grammar"] for request in runtime.asked[1:]] == [True, True, False]
+    assert result.value == "It says A."
 
 
 def test_how_far_the_prompt_is_read_is_told_in_between(file: Path, monkeypatch: pytest.MonkeyPatch):

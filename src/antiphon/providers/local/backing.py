@@ -19,8 +19,8 @@ _ENDINGS = (
 )
 #: A file's name, or one that everybody calls by its first name.
 _FILE = re.compile(
-    rf"\b[\w-]+\.(?:{_ENDINGS})\b|(?:^|\s)\.env\b"
-    r"|\b(?:README|LICEN[CS]E|CHANGELOG|CONTRIBUTING|AUTHORS|Makefile|Dockerfile)\b"
+    rf"\b[\w-]+\.(?i:{_ENDINGS})\b|(?:^|\s)\.env\b"
+    r"|\b(?:(?i:readme|changelog|makefile|dockerfile)|LICEN[CS]E|CONTRIBUTING|AUTHORS)\b"
 )
 _PATH = re.compile(r"(?:^|[\s\"'`(<@])(?:~|\.{1,2})?(?:/?[\w.-]+/)+[\w.-]*")
 #: A name that only code has: `free_berths`, `MAX_ITEMS`, `withTax`, `TODO`.
@@ -86,8 +86,9 @@ _SUBJECTS = (
             "files?|folders?|subfolders?|director(?:y|ies)|(?:this|the|our|my) (?:project|package|code|codebase|"
             "program|app|application|server|script|tests?|module|config(?:uration)?|settings|docs|documentation|notes|"
             "data)|"
+            "(?:the|which|what) (?:function|class|method|constant|variable)s?(?! of)|"
             "code ?base|source code|in the (?:code|docs|tests)|repo(?:sitory)?|dependenc(?:y|ies)|licen[cs]e|defined|"
-            "according to|here"
+            "declared|configured|according to|here"
         ),
         _words(
             "the (?:file|folder|director(?:y|ies)|code|project|readme|document|function|script)|(?:this|your) (?:file|"
@@ -172,6 +173,16 @@ def failed_last(messages: list[dict[str, Any]]) -> list[str]:
     """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
     calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), list[Any]())
     return [string(obj(obj(call).get("function")).get("name")) for call in calls]
+
+
+def is_repeated(messages: list[dict[str, Any]]) -> bool:
+    """Whether the last call was made before, word for word, since the user last said something."""
+    made: list[object] = []
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            break
+        made += [obj(obj(call).get("function")) for call in reversed(arr(message.get("tool_calls")))]
+    return bool(made) and made[0] in made[1:]
 
 
 def last_request(messages: list[dict[str, Any]]) -> str:

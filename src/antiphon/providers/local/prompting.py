@@ -18,6 +18,7 @@ from antiphon.providers.local.backing import (
     calls_since,
     claims,
     failed_last,
+    is_repeated,
     last_request,
     need_not_look,
     speaks_of_numbers,
@@ -107,20 +108,7 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     schema = obj(obj(obj(body.get("response_format")).get("json_schema")).get("schema"))
     forced = _forced(body.get("tool_choice"), tools)
     was_called = any(message.get("tool_calls") for message in messages)
-    offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
-    may_answer = not offered or (not forced and body.get("tool_choice") != "required")
-    calls, is_backed = calls_since(messages)
-    said = last_request(messages)
-    if not calls and not speaks_of_numbers(said):
-        offered = [_without_numbers(tool) for tool in offered]
-    if calls and not is_backed:
-        offered = [tool for tool in offered if tool.get("name") not in failed_last(messages)] or offered
-    is_doubtful = bool(offered) and may_answer and not is_backed and calls < _TRIES
-    if is_doubtful:
-        needed = to_look_with(said, offered, is_first=not calls)
-        offered = needed or ([] if need_not_look(said, offered) else offered)
-        may_answer = not needed
-        is_doubtful = bool(offered) and may_answer and not calls
+    offered, may_answer, is_doubtful = _allowed(body.get("tool_choice"), messages, tools, forced)
     if native_tools and (tools or was_called) and not schema:
         request = _native(body, messages, tools, forced, may_answer)
         again = _native(body, messages, tools, forced, False) if is_doubtful else None
@@ -140,6 +128,29 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
         again=_request(body, told, _choice(offered, schema, False)) if is_doubtful else None,
         is_claim=partial(claims, tools=offered),
     )
+
+
+def _allowed(
+    choice: object, messages: list[dict[str, Any]], tools: list[dict[str, Any]], forced: dict[str, Any] | None
+) -> tuple[list[dict[str, Any]], bool, bool]:
+    """The tools that may be called, whether there may be an answer instead, and whether that is to be doubted."""
+    offered = [forced] if forced else [] if choice == "none" else tools
+    may_answer = not offered or (not forced and choice != "required")
+    calls, is_backed = calls_since(messages)
+    said = last_request(messages)
+    if may_answer and is_repeated(messages):
+        return [], True, False
+    if not calls and not speaks_of_numbers(said):
+        offered = [_without_numbers(tool) for tool in offered]
+    if calls and not is_backed:
+        offered = [tool for tool in offered if tool.get("name") not in failed_last(messages)] or offered
+    if not offered or not may_answer or is_backed or calls >= _TRIES:
+        return offered, may_answer, False
+    needed = to_look_with(said, offered, is_first=not calls)
+    if needed:
+        return needed, False, False
+    offered = [] if need_not_look(said, offered) else offered
+    return offered, True, bool(offered) and not calls
 
 
 def _forced(choice: object, tools: list[dict[str, Any]]) -> dict[str, Any] | None:
