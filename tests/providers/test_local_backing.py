@@ -267,7 +267,7 @@ def test_the_request_stands_behind_the_results_of_its_calls(file: Path, monkeypa
 
 
 def test_a_call_that_found_nothing_backs_nothing(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "README.md").write_text("Install it with pip.")
+    (tmp_path / "INSTALL").write_text("Install it with pip.")
     calls = ['{"tool": "read_file", "arguments": {"path": "README"}}', '{"tool": "list_files", "arguments": {}}']
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
     result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
@@ -275,6 +275,19 @@ def test_a_call_that_found_nothing_backs_nothing(file: Path, tmp_path: Path, mon
     # What failed is not tried again at once.
     assert '"read_file"' not in runtime.asked[2]["grammar"]
     assert result.value == "With pip."
+
+
+def test_a_file_that_is_not_there_is_read_where_it_may_be_meant(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "README.md").write_text("Install it with pip.")
+    calls = [f'{{"tool": "read_file", "arguments": {{"path": "{path}"}}}}' for path in ("README", "README.md")]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
+    (second,) = json.loads(runtime.asked[2]["grammar"].partition("%json ")[2])["anyOf"]
+    assert second["properties"]["tool"] == {"const": "read_file"}
+    assert second["properties"]["arguments"]["properties"]["path"] == {"enum": ["README.md"]}
 
 
 def test_a_call_that_is_made_again_word_for_word_is_the_last(

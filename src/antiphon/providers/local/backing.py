@@ -47,6 +47,7 @@ _SEEKING = re.compile(
 _COUNTED = re.compile(r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE)
 #: Results that say that there is nothing: an error, or a remark in brackets alone.
 _EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
+_MEANT = re.compile(r"\s*Error: there is no .*; did you mean (.*)\?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,13 @@ def failed_last(messages: list[dict[str, Any]]) -> list[str]:
     """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
     calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), list[Any]())
     return [string(obj(obj(call).get("function")).get("name")) for call in calls]
+
+
+def meant_paths(messages: list[dict[str, Any]]) -> list[str]:
+    """The paths that the last result says may be meant, where what was asked for is not there."""
+    said = string(messages[-1].get("content")) if messages and messages[-1].get("role") == "tool" else ""
+    found = _MEANT.search(said)
+    return re.findall("`([^`]+)`", found[1]) if found else []
 
 
 def is_repeated(messages: list[dict[str, Any]]) -> bool:

@@ -20,6 +20,7 @@ from antiphon.providers.local.backing import (
     failed_last,
     is_repeated,
     last_request,
+    meant_paths,
     need_not_look,
     speaks_of_numbers,
     to_look_with,
@@ -143,7 +144,11 @@ def _allowed(
     if not calls and not speaks_of_numbers(said):
         offered = [_without_numbers(tool) for tool in offered]
     if calls and not is_backed:
-        offered = [tool for tool in offered if tool.get("name") not in failed_last(messages)] or offered
+        last, paths = failed_last(messages), meant_paths(messages)
+        again = [_with_path(tool, paths) for tool in offered if tool.get("name") in last and _has_path(tool)]
+        if may_answer and paths and again and calls < _TRIES:
+            return again, False, False
+        offered = [tool for tool in offered if tool.get("name") not in last] or offered
     if not offered or not may_answer or is_backed or calls >= _TRIES:
         return offered, may_answer, False
     needed = to_look_with(said, offered, is_first=not calls)
@@ -248,6 +253,17 @@ def _without_numbers(tool: dict[str, Any]) -> dict[str, Any]:
     given = obj(parameters.get("properties"))
     kept = {name: value for name, value in given.items() if name in needed or not _is_number(obj(value))}
     return {**tool, "parameters": {**parameters, "properties": kept}} if len(kept) < len(given) else tool
+
+
+def _has_path(tool: dict[str, Any]) -> bool:
+    return "path" in obj(obj(tool.get("parameters")).get("properties"))
+
+
+def _with_path(tool: dict[str, Any], paths: list[str]) -> dict[str, Any]:
+    """A tool whose `path` is one of these."""
+    parameters = obj(tool.get("parameters"))
+    fields = {**obj(parameters.get("properties")), "path": {"enum": paths}}
+    return {**tool, "parameters": {**parameters, "properties": fields}}
 
 
 def _is_number(schema: dict[str, Any]) -> bool:
