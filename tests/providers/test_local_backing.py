@@ -178,6 +178,9 @@ class Runtime:
     def CommonParams(self) -> Any:
         return SimpleNamespace(model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace())
 
+    def get_device_info(self) -> list[Any]:
+        return [{"name": "CPU"}]
+
     def Server(self, settings: Any) -> Any:
         self.settings, self.loaded = settings, self.loaded + 1
         return self
@@ -337,6 +340,45 @@ def test_all_cores_read_and_those_that_are_free_write(tmp_path: Path, monkeypatc
     assert threads() == (5, 8)
     monkeypatch.setenv("ANTIPHON_LOCAL_THREADS", "3")
     assert threads() == (3, 3)
+
+
+@pytest.mark.parametrize(("devices", "is_asked"), [(["CPU"], False), (["CPU", "Metal"], True)])
+def test_how_much_fits_is_asked_only_where_there_is_another_device(
+    file: Path, monkeypatch: pytest.MonkeyPatch, devices: list[str], is_asked: bool
+):
+    runtime = play(monkeypatch, said("Hello."))
+    monkeypatch.setattr(runtime, "get_device_info", lambda: [{"name": name} for name in devices])
+    Session(f"local/{file}").chat("Hi")
+    assert (runtime.settings.fit_params, runtime.settings.warmup) == (is_asked, False)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_of_a_file_only_what_is_not_in_memory_is_read_before_it_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known: bool
+):
+    path, sought = tmp_path / "model.gguf", list[int]()
+    path.write_bytes(bytes(3 << 20) + b"end")
+
+    def preadv(_file: int, _buffers: list[bytearray], at: int, _flags: int) -> int:
+        sought.append(at)
+        if not is_known:
+            raise OSError("not supported")
+        return 1
+
+    class Watched(io.FileIO):
+        read_bytes = 0
+
+        def readinto(self, buffer: Any) -> int | None:
+            count = super().readinto(buffer)
+            Watched.read_bytes += count or 0
+            return count
+
+    monkeypatch.setattr(os, "preadv", preadv, raising=False)
+    monkeypatch.setattr(os, "RWF_NOWAIT", 8, raising=False)
+    monkeypatch.setattr(Path, "open", lambda self, *_args, **_more: Watched(self))
+    engine._read_ahead(path)
+    assert sought == [0, 1 << 20, 2 << 20, 3 << 20]
+    assert Watched.read_bytes == (0 if is_known else (3 << 20) + 3)
 
 
 # What was read is kept

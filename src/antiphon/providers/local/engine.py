@@ -37,6 +37,7 @@ _ELSEWHERE = "; or name a model at a provider, such as 'anthropic/claude-sonnet-
 #: Openings of fewer characters are read faster than they are fetched.
 _SHORTEST = 1000
 
+_PIECE = 1 << 20
 _SOCKET, _STATE = "model.sock", "state"
 #: Where Linux says, in the fourth field, how many are running.
 _LOAD = Path("/proc/loadavg")
@@ -301,10 +302,20 @@ def _load(path: Path, header: Header, context: int, room: Path) -> Any:
 
 def _read_ahead(path: Path) -> None:
     """Have the file in memory: the runtime lets nothing else in this process go on while it loads."""
-    buffer = bytearray(1 << 20)
+    buffer = bytearray(_PIECE)
     with path.open("rb", buffering=0) as file:
-        while file.readinto(buffer):
-            pass
+        for at in range(0, path.stat().st_size, _PIECE):
+            if not _is_in_memory(file.fileno(), at):
+                file.seek(at)
+                file.readinto(buffer)
+
+
+def _is_in_memory(file: int, at: int) -> bool:
+    """Whether a place of a file can be read without waiting for the disk, as far as the system tells."""
+    try:
+        return bool(os.preadv(file, [bytearray(1)], at, os.RWF_NOWAIT))
+    except (OSError, AttributeError):
+        return False
 
 
 def _ask_server(room: Path, action: str) -> bool:
@@ -331,6 +342,10 @@ def _settings(runtime: Any, path: Path, context: int, room: Path) -> Any:
     settings.slot_save_path = f"{room}/"
     settings.n_threads_http = 1
     settings.ui = False
+    # How much of a model fits is asked only where something else than this machine's memory could hold it: the answer
+    # takes as long as loading. And what would warm it up is done by the first request.
+    settings.fit_params = len(runtime.get_device_info()) > 1
+    settings.warmup = False
     # Below every level: nothing of the runtime's log reaches the terminal.
     settings.verbosity = -1
     return settings
