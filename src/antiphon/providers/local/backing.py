@@ -19,8 +19,8 @@ _ENDINGS = (
 )
 #: A file's name, or one that everybody calls by its first name.
 _FILE = re.compile(
-    rf"\b[\w-]+\.(?:{_ENDINGS})\b|(?:^|\s)\.env\b"
-    r"|\b(?:README|LICEN[CS]E|CHANGELOG|CONTRIBUTING|AUTHORS|Makefile|Dockerfile)\b"
+    rf"\b[\w-]+\.(?i:{_ENDINGS})\b|(?:^|\s)\.env\b"
+    r"|\b(?:(?i:readme|changelog|makefile|dockerfile)|LICEN[CS]E|CONTRIBUTING|AUTHORS)\b"
 )
 _PATH = re.compile(r"(?:^|[\s\"'`(<@])(?:~|\.{1,2})?(?:/?[\w.-]+/)+[\w.-]*")
 #: A name that only code has: `free_berths`, `MAX_ITEMS`, `withTax`, `TODO`.
@@ -32,8 +32,14 @@ _MAKING = re.compile(
     r"(?:write|compose|draft|invent|make up|translate|calculate|compute|say)\b",
     re.IGNORECASE,
 )
-
-
+#: What does more than look, by the verb in a tool's name, and requests for that: an order that begins, or goes on.
+_DOING = "write|edit|create|make|delete|remove|move|rename|append|replace|insert|update|patch|run|execute|save|set"
+_DOER = re.compile(rf"(?:^|_)(?:{_DOING})(?:_|$)", re.IGNORECASE)
+_ORDER = re.compile(
+    r"(?:^|[.!?;:,\n]|\b(?:please|and|then|now|you|to|must|should))\W*"
+    rf"(?:{_DOING}|add|put|change|fix|correct|convert|turn|format|sort|build|install|generate)\b",
+    re.IGNORECASE,
+)
 #: Where files are looked for, those that are named need not be the ones to read.
 _SEEKING = re.compile(
     r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
@@ -41,6 +47,7 @@ _SEEKING = re.compile(
 _COUNTED = re.compile(r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE)
 #: Results that say that there is nothing: an error, or a remark in brackets alone.
 _EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
+_MEANT = re.compile(r"\s*Error: there is no .*; did you mean (.*)\?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +87,9 @@ _SUBJECTS = (
             "files?|folders?|subfolders?|director(?:y|ies)|(?:this|the|our|my) (?:project|package|code|codebase|"
             "program|app|application|server|script|tests?|module|config(?:uration)?|settings|docs|documentation|notes|"
             "data)|"
+            "(?:the|which|what) (?:function|class|method|constant|variable)s?(?! of)|"
             "code ?base|source code|in the (?:code|docs|tests)|repo(?:sitory)?|dependenc(?:y|ies)|licen[cs]e|defined|"
-            "according to|here"
+            "declared|configured|according to|here"
         ),
         _words(
             "the (?:file|folder|director(?:y|ies)|code|project|readme|document|function|script)|(?:this|your) (?:file|"
@@ -96,11 +104,15 @@ _SUBJECTS = (
 def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = True) -> list[dict[str, Any]]:
     """The tools of which one must be called, because a request is about what only they can see; none if it is not.
 
-    Whoever names a file wants it read, at first; where that failed, all that see files may find it.
+    Whoever names a file wants it read, at first; where that failed, all that see files may find it. Tools that do more
+    than look are for those who want something done.
     """
     said = _FENCED.sub(" ", request)
     about = [subject for subject in _of(tools) if _asks(subject, request, said)]
     fitting = [tool for tool in tools if _subject(tool) in about]
+    if _ORDER.search(said):
+        return fitting
+    fitting = [tool for tool in fitting if not _DOER.search(string(tool.get("name")))]
     if is_first and len(about) == 1 and about[0].names and _FILE.search(said) and not _SEEKING.search(said):
         readers = [tool for tool in fitting if "path" in arr(obj(tool.get("parameters")).get("required"))]
         return readers or fitting
@@ -162,6 +174,23 @@ def failed_last(messages: list[dict[str, Any]]) -> list[str]:
     """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
     calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), list[Any]())
     return [string(obj(obj(call).get("function")).get("name")) for call in calls]
+
+
+def meant_paths(messages: list[dict[str, Any]]) -> list[str]:
+    """The paths that the last result says may be meant, where what was asked for is not there."""
+    said = string(messages[-1].get("content")) if messages and messages[-1].get("role") == "tool" else ""
+    found = _MEANT.search(said)
+    return re.findall("`([^`]+)`", found[1]) if found else []
+
+
+def is_repeated(messages: list[dict[str, Any]]) -> bool:
+    """Whether the last call was made before, word for word, since the user last said something."""
+    made: list[object] = []
+    for message in reversed(messages):
+        if message.get("role") == "user":
+            break
+        made += [obj(obj(call).get("function")) for call in reversed(arr(message.get("tool_calls")))]
+    return bool(made) and made[0] in made[1:]
 
 
 def last_request(messages: list[dict[str, Any]]) -> str:

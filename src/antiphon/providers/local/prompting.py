@@ -18,7 +18,9 @@ from antiphon.providers.local.backing import (
     calls_since,
     claims,
     failed_last,
+    is_repeated,
     last_request,
+    meant_paths,
     need_not_look,
     speaks_of_numbers,
     to_look_with,
@@ -57,8 +59,6 @@ _EXAMPLES = (
     ("assistant", '{"answer": "I gave the fern 0.5 liters of water. The soil moisture is now 40 %."}'),
     ("user", "Request: Who painted the Mona Lisa?"),
     ("assistant", '{"answer": "Leonardo da Vinci painted the Mona Lisa."}'),
-    ("user", "Request: How many days has a week?"),
-    ("assistant", '{"answer": "A week has seven days."}'),
     ("user", "Request: Write one line about snow."),
     ("assistant", '{"answer": "Snow falls softly, and the whole street holds its breath."}'),
     (
@@ -72,8 +72,10 @@ _EXAMPLES = (
     (
         "user",
         "Tools:\nopen_drawer(drawer: text): What lies in a drawer.\nfind_thing(word: text): The drawers that hold a"
-        " thing.\n\nRequest: Where are my keys?",
+        " thing.\n\nRequest: How many days has a week?",
     ),
+    ("assistant", '{"answer": "A week has seven days."}'),
+    ("user", "Request: Where are my keys?"),
     ("assistant", '{"tool": "find_thing", "arguments": {"word": "keys"}}'),
     ("user", "Result of find_thing: hall: keys, gloves\nkitchen: spare keys\n\nThe request was: Where are my keys?"),
     ("assistant", '{"answer": "Your keys are in the drawer in the hall. There are spare keys in the kitchen."}'),
@@ -107,20 +109,7 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     schema = obj(obj(obj(body.get("response_format")).get("json_schema")).get("schema"))
     forced = _forced(body.get("tool_choice"), tools)
     was_called = any(message.get("tool_calls") for message in messages)
-    offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
-    may_answer = not offered or (not forced and body.get("tool_choice") != "required")
-    calls, is_backed = calls_since(messages)
-    said = last_request(messages)
-    if not calls and not speaks_of_numbers(said):
-        offered = [_without_numbers(tool) for tool in offered]
-    if calls and not is_backed:
-        offered = [tool for tool in offered if tool.get("name") not in failed_last(messages)] or offered
-    is_doubtful = bool(offered) and may_answer and not is_backed and calls < _TRIES
-    if is_doubtful:
-        needed = to_look_with(said, offered, is_first=not calls)
-        offered = needed or ([] if need_not_look(said, offered) else offered)
-        may_answer = not needed
-        is_doubtful = bool(offered) and may_answer and not calls
+    offered, may_answer, is_doubtful = _allowed(body.get("tool_choice"), messages, tools, forced)
     if native_tools and (tools or was_called) and not schema:
         request = _native(body, messages, tools, forced, may_answer)
         again = _native(body, messages, tools, forced, False) if is_doubtful else None
@@ -140,6 +129,33 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
         again=_request(body, told, _choice(offered, schema, False)) if is_doubtful else None,
         is_claim=partial(claims, tools=offered),
     )
+
+
+def _allowed(
+    choice: object, messages: list[dict[str, Any]], tools: list[dict[str, Any]], forced: dict[str, Any] | None
+) -> tuple[list[dict[str, Any]], bool, bool]:
+    """The tools that may be called, whether there may be an answer instead, and whether that is to be doubted."""
+    offered = [forced] if forced else [] if choice == "none" else tools
+    may_answer = not offered or (not forced and choice != "required")
+    calls, is_backed = calls_since(messages)
+    said = last_request(messages)
+    if may_answer and is_repeated(messages):
+        return [], True, False
+    if not calls and not speaks_of_numbers(said):
+        offered = [_without_numbers(tool) for tool in offered]
+    if calls and not is_backed:
+        last, paths = failed_last(messages), meant_paths(messages)
+        again = [_with_path(tool, paths) for tool in offered if tool.get("name") in last and _has_path(tool)]
+        if may_answer and paths and again and calls < _TRIES:
+            return again, False, False
+        offered = [tool for tool in offered if tool.get("name") not in last] or offered
+    if not offered or not may_answer or is_backed or calls >= _TRIES:
+        return offered, may_answer, False
+    needed = to_look_with(said, offered, is_first=not calls)
+    if needed:
+        return needed, False, False
+    offered = [] if need_not_look(said, offered) else offered
+    return offered, True, bool(offered) and not calls
 
 
 def _forced(choice: object, tools: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -237,6 +253,17 @@ def _without_numbers(tool: dict[str, Any]) -> dict[str, Any]:
     given = obj(parameters.get("properties"))
     kept = {name: value for name, value in given.items() if name in needed or not _is_number(obj(value))}
     return {**tool, "parameters": {**parameters, "properties": kept}} if len(kept) < len(given) else tool
+
+
+def _has_path(tool: dict[str, Any]) -> bool:
+    return "path" in obj(obj(tool.get("parameters")).get("properties"))
+
+
+def _with_path(tool: dict[str, Any], paths: list[str]) -> dict[str, Any]:
+    """A tool whose `path` is one of these."""
+    parameters = obj(tool.get("parameters"))
+    fields = {**obj(parameters.get("properties")), "path": {"enum": paths}}
+    return {**tool, "parameters": {**parameters, "properties": fields}}
 
 
 def _is_number(schema: dict[str, Any]) -> bool:
