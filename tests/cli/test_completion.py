@@ -6,11 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
+from antiphon.cli.talk.commands import COMMANDS
 from tests.lang_unit.commands import antiphon
 
 
@@ -70,3 +73,16 @@ def test_the_help_fits_a_screen_and_names_every_command():
     names = cli.list_commands(context := cli.make_context("antiphon", ["models"], resilient_parsing=True))
     assert set(names) <= listed
     assert all(cli.get_command(context, name) is not None for name in names)
+
+
+def test_the_page_of_ask_and_chat_names_every_option_and_command():
+    page = (Path(__file__).parents[2] / "docs/chat.md").read_text()
+    sections = {"chat": page.partition("## Ask")[0], "ask": page}
+    context = cli.make_context("antiphon", ["models"], resilient_parsing=True)
+    for name, text in sections.items():
+        command = cli.get_command(context, name)
+        assert command is not None
+        for option in (each for each in command.params if isinstance(each, click.Option)):
+            assert re.search(rf"`[^`]*(?<![\w-])({'|'.join(option.opts)})\b", text), f"{name}: {option.opts}"
+    for name in COMMANDS:
+        assert f"`{name}" in sections["chat"], name
