@@ -57,7 +57,7 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
     child = subprocess.run(chat, input="Do it.\n", text=True, capture_output=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
     (run,) = runs()
-    assert (run["kind"], run["state"]) == ("chat", "running")
+    assert (run["kind"], run["state"]) == ("chat", "interrupted")
     again = subprocess.run([*chat, "-c"], input="/go\n", text=True, capture_output=True)
     assert "/go goes on with it" in again.stdout
     assert "All is done." in again.stdout

@@ -36,9 +36,9 @@ def template_of(given: Mapping[str, Any]) -> Template | None:
 def templated(said: Question, template: Template, given: Mapping[str, Any]) -> Question:
     """A question by a template."""
     name = given["template"]
+    prompt, system = template.filled(name, said.text, pairs(given["params"], "-p"))
     if template.needs_input and not said.text.strip() and not said.attachments:
         raise OptionError(f"template `{name}` is about something: give it as words, or by standard input")
-    prompt, system = template.filled(name, said.text, pairs(given["params"], "-p"))
     has_type = said.returns is not None or said.schema is not None or said.extract
     schema = None if has_type else template.schema_place() or None
     if schema and template.is_projects:
