@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,8 @@ PIXEL = bytes.fromhex("89504e470d0a1a0a") + b"rest"
 
 
 @pytest.fixture(autouse=True)
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with Fake() as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "any")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
-        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
-        monkeypatch.chdir(tmp_path)
-        yield fake
+def place(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    monkeypatch.chdir(tmp_path)
 
 
 def ask(*arguments: str, input: str | bytes = "") -> Result:

@@ -1,6 +1,5 @@
 """What a chat can be told besides messages, line by line from a pipe."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,15 +16,8 @@ from antiphon.store import Store
 
 
 @pytest.fixture(autouse=True)
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with Fake() as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "any")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
-        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
-        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-        monkeypatch.chdir(tmp_path)
-        yield fake
+def place(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    monkeypatch.chdir(tmp_path)
 
 
 def chat(*lines: str, arguments: tuple[str, ...] = ()) -> str:

@@ -6,28 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from antiphon.fakes import Fake, call
 from tests.lang_unit.commands import antiphon
 
 MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    with Fake() as fake:
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
-        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
-        yield fake
 
 
 def runs() -> list[dict[str, Any]]:
@@ -72,7 +57,7 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
     child = subprocess.run(chat, input="Do it.\n", text=True, capture_output=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
     (run,) = runs()
-    assert (run["kind"], run["state"]) == ("chat", "running")
+    assert (run["kind"], run["state"]) == ("chat", "interrupted")
     again = subprocess.run([*chat, "-c"], input="/go\n", text=True, capture_output=True)
     assert "/go goes on with it" in again.stdout
     assert "All is done." in again.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,9 +12,20 @@ from antiphon.journal import Journal, Running
 from antiphon.results import Result
 from antiphon.wire import Reply, Usage
 
+#: A process of this machine that cannot be there: no number of a process is as large.
+DEAD = f"{socket.gethostname()}:4194305:1:0000"
+
 
 def begun(journal: Journal, id: str, title: str = "", **options: Any) -> Running:
     return journal.begin("program", title or id, id=id, **options)
+
+
+def owned(journal: Journal, owner: str, *ids: str) -> None:
+    """As if these were the runs of that process."""
+    for id in ids:
+        journal._database.write(
+            lambda connection, id=id: connection.execute("UPDATE runs SET owner = ? WHERE id = ?", (owner, id))
+        )
 
 
 def do(running: Running, path: str, effect: Effect, outcome: Outcome | None = None) -> None:

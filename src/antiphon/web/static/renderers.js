@@ -55,6 +55,15 @@ export function headline(view) {
   return html`${title && !words(said).startsWith(title) && html`<strong><${Piece} of=${view.title} /></strong> `}<${Piece} of=${said} />`;
 }
 
+// What is open by itself: what says so, and what was changed, because that is what is looked for.
+export const opensItself = (came) => came?.collapsed === false || (came?.kind === "diff" && came.collapsed !== true);
+// Of a call that has changed something, the change as it was made comes first; before that, as it would be made.
+export const opened = (call, views, more) => {
+  const isMade = views.some((each) => each.kind === "diff"), came = views.map((view) => html`<${Result} view=${view} more=${more} />`);
+  return html`${!isMade && call?.change && html`<${Result} view=${call.change} />`}${isMade && came}
+    ${call?.arguments.length ? html`<dl class="arguments">${call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>` : null}${!isMade && came}`;
+};
+
 const LIMITED = ["table", "image", "status", "question"];
 
 export function Result({ view, label, more, exact }) {
