@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import check_keyed_slot
@@ -12,6 +12,7 @@ from antiphon.lang.check.narrowing import assigned, changed, learn, narrowed_typ
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.parts import common_field
+from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
@@ -47,12 +48,24 @@ def assign(c: Checker, node: Assign) -> bool:
 
 def _undeclared(c: Checker, node: Assign, target: Name) -> None:
     """A name that is assigned and declared nowhere: told once, and known from here on."""
-    before = len(c.diagnostics)
-    resolve(c, target)
-    last = c.diagnostics[-1]
-    if len(c.diagnostics) == before + 1 and last.code == "V0201" and node.op == "=" and not last.hint:
-        c.diagnostics[-1] = replace(last, hint=f"declare it: `let {target.name} = {c.text_of(node.value)}`")
-        c.scope.names[target.name] = Symbol(target.name, "import", JSON, used=True)
+    if node.op != "=" or c.scope.declared_later(target.name) is not None:
+        resolve(c, target)
+    else:
+        target.type = JSON
+        hint = f"declare it: `let {target.name} = {c.text_of(node.value)}`"
+        near = c.nearest(target.name, _own_names(c))
+        hint += f"; or did you mean `{near}`?" if near else ""
+        c.report("V0201", f"there is no `{target.name}` here", target, hint, is_habit=True)
+    if c.module.parent is not None:
+        c.module.parent.names[target.name] = Symbol(target.name, "let", JSON, used=True)
+
+
+def _own_names(c: Checker) -> Iterator[str]:
+    """The names that the module has declared so far, as far as they are known here."""
+    scope: Scope | None = c.scope
+    while scope is not None and scope is not c.module.parent:
+        yield from scope.names
+        scope = scope.parent
 
 
 def _assign_name(c: Checker, node: Assign, target: Name) -> None:

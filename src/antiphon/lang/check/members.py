@@ -277,7 +277,7 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
         return
     other = _habit(kind, node.name) if kind is not NULL else ""
     hint = other or c.meant(node.name, table)
-    c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint)
+    c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint, is_habit=bool(other))
 
 
 def _habit(kind: Type, name: str) -> str:

@@ -71,10 +71,8 @@ def block(c: Checker, node: Block) -> bool:
     return c.block(node)
 
 
-def bad(c: Checker, node: BadStatement) -> bool:
-    """What could not be read has its diagnostic already; the names in it may be anything."""
-    for each in node.names:
-        c.scope.names.setdefault(each, Symbol(each, "import", JSON, used=True))
+def bad(_: Checker, __: BadStatement) -> bool:
+    """What could not be read has its diagnostic already."""
     return False
 
 
@@ -91,11 +89,17 @@ def expression(c: Checker, node: ExprStatement) -> bool:
     # The last value of a program is what the program gives, if it is data.
     is_result = is_last and assignable(type_, JSON)
     if isinstance(node.value, _WITHOUT_EFFECT) and not is_result and len(c.diagnostics) == before:
-        hint = ""
-        if isinstance(node.value, Binary) and node.value.op == "==":
-            hint = "to assign, write `=`"
-        c.warn("V0704", "nothing is done with this value", node.value, hint)
+        c.warn("V0704", "nothing is done with this value", node.value, _unused_hint(c, node))
     return False
+
+
+def _unused_hint(c: Checker, node: ExprStatement) -> str:
+    value, around = node.value, c.frame.node
+    if isinstance(value, Binary) and value.op == "==":
+        return "to assign, write `=`"
+    if isinstance(around, Function | Lambda) and c.scope.statements and c.scope.statements[-1] is node:
+        return f"write `return {c.text_of(value)}` for what the function gives"
+    return "leave it out, or give it a name: `const x = …`"
 
 
 def if_(c: Checker, node: If) -> bool:

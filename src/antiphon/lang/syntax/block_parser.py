@@ -7,7 +7,7 @@ from collections.abc import Callable
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.habits import FOLLOWING
+from antiphon.lang.syntax.habits import BLOCKS, FOLLOWING
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
 _MAX_LOOPS = 16
@@ -114,17 +114,33 @@ def read_block(c: Cursor) -> n.Block:
 
 def indentation(c: Cursor, at: int) -> int:
     """How far in the line of a token begins."""
+    start = c.starts[_line_start(c, at)]
+    return start - c.text.rfind("\n", 0, start) - 1
+
+
+def _line_start(c: Cursor, at: int) -> int:
     while at > 0 and at not in c.fresh:
         at -= 1
-    start = c.starts[at]
-    return start - c.text.rfind("\n", 0, start) - 1
+    return at
+
+
+def skip_indented(c: Cursor, first: int) -> None:
+    """Go over a statement, its block, and the lines further in that follow a `:`."""
+    c.recover(first)
+    is_indented = c.kinds[c.at - 1] == ":"
+    while is_indented and c.kinds[c.at] not in ("end", "}") and indentation(c, c.at) > indentation(c, first):
+        line = c.at
+        c.at = line + 1
+        c.recover(line)
 
 
 def _read_indented(c: Cursor, colon: int) -> n.Block:
     """`:` and lines further in, as Python writes a block; told of the first one only."""
     if not c.told_indented:
         c.told_indented = True
-        c.report("V0109", "a block does not begin with `:` here", colon, "a block stands in `{` and `}`")
+        word = c.kinds[_line_start(c, colon)]
+        hint = BLOCKS.get(word, "a block stands in `{` and `}`")
+        c.report("V0109", "a block does not begin with `:` here", colon, hint)
     c.deepen(colon)
     c.at = colon + 1
     if c.at in c.fresh:

@@ -15,6 +15,8 @@ MAX_DEPTH = 100
 #: How many operators, members, calls or `else if` may follow each other in one chain.
 MAX_CHAIN = 1000
 _CLOSERS = {closer: frozenset(o for o in PAIRS if PAIRS[o] == closer) for closer in PAIRS.values()}
+#: Signs, words and comments of other languages.
+_HABITS = frozenset(("V0109", "V0110", "V0111"))
 _NAMED = {"end": "the end of the file", "}hole": "the end of the hole", "endquote": "the end of the string"}
 
 
@@ -44,6 +46,8 @@ class Cursor:
         self.owed: int = 0
         #: Whether it was told already that a block is no lines further in.
         self.told_indented: bool = False
+        #: Names in what could not be read, which may be declared there: nothing is told of their uses.
+        self.lost: set[str] = set()
         self._last = len(tokens.kinds) - 3
         self._reported_at: int = -1
         self._partners: list[int] | None = None
@@ -68,7 +72,7 @@ class Cursor:
         self, code: str, message: str, start: int, end: int, hint: str = "", labels: tuple[Label, ...] = ()
     ) -> None:
         """Complain about a stretch of the text."""
-        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels))
+        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, is_habit=code in _HABITS))
 
     def unexpected(self, expected: str, hint: str = "") -> NoReturn:
         """What stands here does not fit: say what would, and give up on it."""
@@ -196,6 +200,7 @@ class Cursor:
         if partner < self.at:
             raise Unreadable
         self.at = partner + 1
+        self.lose(opener)
 
     def partner(self, opener: int) -> int:
         """The token that closes this one, or -1."""
@@ -220,6 +225,12 @@ class Cursor:
                 break
             at = (self.partner(at) if kind in PAIRS else -1) + 1 or at + 1
         self.at = at
+        self.lose(first)
+
+    def lose(self, first: int) -> None:
+        """Note the names from the token `first` up to here, which were not read."""
+        kinds, values = self.kinds, self.values
+        self.lost.update(values[i] for i in range(first, self.at) if kinds[i] == "name" and kinds[i - 1] != ".")
 
 
 def _pair(kinds: list[str]) -> list[int]:

@@ -9,6 +9,7 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_function_body
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.habits import NAMED, TYPES
 from antiphon.lang.syntax.tokens import WORDS
 from antiphon.lang.syntax.type_parser import read_description, read_plain_text, read_type
 
@@ -29,12 +30,14 @@ def read_variable(
         pattern = read_pattern(c)
         value = _read_pattern_value(c)
         return n.Destructure(start, c.ends[c.at - 1], is_const, pattern, value, private, asynchronous, exported)
-    name = c.name("a name")
+    name = _read_own_name(c)
     _leave_question(c)
     declared = value = None
     depth = c.depth
     try:
-        if c.kinds[c.at] == ":":
+        if _read_type_behind(c, name):
+            declared = read_type(c)
+        elif c.kinds[c.at] == ":":
             c.at += 1
             declared = read_type(c)
         if c.kinds[c.at] == "=" and c.at not in c.fresh:
@@ -45,6 +48,26 @@ def read_variable(
     end = c.ends[c.at - 1]
     starts = c.starts
     return n.Let(start, end, is_const, c.values[name], declared, value, private, asynchronous, exported, starts[name])
+
+
+def _read_own_name(c: Cursor) -> int:
+    """The name of a variable; a type or `mut` before it belongs to another language."""
+    at = c.at
+    if c.kinds[at : at + 2] == ["name", "name"] and at + 1 not in c.fresh and c.kinds[at + 2] in ("=", ":", ";"):
+        if (word := c.values[at]) == "mut" or word in NAMED or word.lower() in TYPES:
+            c.report("V0109", f"there is no `{word}` before a name here", at, f"write `let {c.values[at + 1]} = …`")
+            c.at += 1
+    return c.name("a name")
+
+
+def _read_type_behind(c: Cursor, name: int) -> bool:
+    """Whether a type follows the name without a `:`, as in Go."""
+    at = c.at
+    if c.kinds[at] != "name" or at in c.fresh or not (c.values[at] in NAMED or c.values[at].lower() in TYPES):
+        return False
+    right = TYPES.get(c.values[at].lower(), c.values[at])
+    c.report("V0109", "a type stands behind a `:`", at, f"write `let {c.values[name]}: {right} = …`")
+    return True
 
 
 def _takes_private(c: Cursor) -> bool:
@@ -337,13 +360,9 @@ def _read_foreign_import(c: Cursor) -> n.BadStatement:
     else:
         hint = 'write `import { name } from "./file.vibe"`'
     c.report("V0101", f"expected `{{` and the names to import, found {c.found()}", at, hint)
-    names: list[str] = []
-    while at not in c.fresh and c.kinds[at] not in (";", "end", "}"):
-        if c.kinds[at] == "name" and c.kinds[at - 1] != "." and c.values[at] not in ("as", "from"):
-            names.append(c.values[at])
-        at = c.partner(at) + 1 if c.kinds[at] == "{" and c.partner(at) > 0 else at + 1
-    start, c.at = c.starts[c.at - 1], at
-    return n.BadStatement(start, max(start, c.ends[at - 1]), names)
+    first = c.at - 1
+    c.recover(first)
+    return n.BadStatement(c.starts[first], max(c.starts[first], c.ends[c.at - 1]))
 
 
 def _read_import_name(c: Cursor) -> n.ImportName:

@@ -14,6 +14,8 @@ from antiphon.lang.syntax.type_parser import read_type
 OPERANDS = frozenset(
     ("name", "text", "quote", "number", "true", "false", "null", "do", "vibe", "ask", "py", "function")
 )
+#: Kinds of token that such a word or sign can be.
+_BEHIND = frozenset(("name", "if", "for", "|"))
 _Read = Callable[[Cursor], n.Expr]
 
 
@@ -72,7 +74,7 @@ def read_function_value(c: Cursor) -> n.Expr:
 
 def follows_habit(c: Cursor, kind: str) -> bool:
     """Whether after a value there is a word that other languages write there."""
-    return (kind == "name" or kind == "if" or kind == "for") and c.values[c.at] in FOLLOWING and c.at not in c.fresh
+    return kind in _BEHIND and c.values[c.at] in FOLLOWING and c.at not in c.fresh
 
 
 def read_following(c: Cursor, left: n.Expr, start: int, read: _Read) -> n.Expr:

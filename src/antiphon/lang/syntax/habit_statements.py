@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.block_parser import STARTS, indentation, read_statement
+from antiphon.lang.syntax.block_parser import STARTS, read_statement, skip_indented
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.declaration_parser import read_function, read_type_declaration, read_variable
 from antiphon.lang.syntax.expression_parser import read_expression
@@ -79,27 +79,9 @@ def _read_call(c: Cursor, word: str) -> n.Statement:
 
 
 def _skip(c: Cursor, first: int) -> n.BadStatement:
-    """Go over a statement, its block, and the lines further in that follow a `:`; its name is known from here on."""
     c.at = first + 1
-    c.recover(first)
-    is_indented = c.kinds[c.at - 1] == ":"
-    while is_indented and c.kinds[c.at] not in ("end", "}") and indentation(c, c.at) > indentation(c, first):
-        line = c.at
-        c.at = line + 1
-        c.recover(line)
-    end = c.at
-    named = c.kinds[first + 1] == "name" and c.values[first] in ("class", "enum", "interface", "struct", "record")
-    names = _imported(c, first, end) if c.values[first] in ("from", "with") else [c.values[first + 1]] if named else []
-    return n.BadStatement(c.starts[first], max(c.ends[end - 1], c.starts[first]), names)
-
-
-def _imported(c: Cursor, first: int, end: int) -> list[str]:
-    """The names on a line of an import that may be meant to be known after it."""
-    return [
-        c.values[i]
-        for i in range(first + 1, end)
-        if c.kinds[i] == "name" and c.kinds[i - 1] != "." and c.values[i] not in ("as", "from", "import")
-    ]
+    skip_indented(c, first)
+    return n.BadStatement(c.starts[first], max(c.ends[c.at - 1], c.starts[first]))
 
 
 def read_for_head(c: Cursor) -> tuple[n.Name, n.Name | None, n.Expr | None, bool]:

@@ -56,6 +56,19 @@ PAIRS_OF_SIGNS = {
     ">>": "write `(x / 2 ** n).floor()`",
 }
 
+_LINES = "a text over several lines stands in backticks, and a comment behind `//`"
+#: Strings between three quotes.
+TRIPLE = {'"""': _LINES, "'''": _LINES, "```": "leave it out: a program is the lines themselves"}
+#: Blocks that begin with `:` elsewhere, by the word that begins their line.
+BLOCKS = {
+    "if": "write `if … { … } else if … { … } else { … }`",
+    "else": "write `} else { … }`",
+    "for": "write `for x in xs { … }`, or `for i in 3 { … }` (0, 1, 2)",
+    "while": "write `while … { … }`",
+    "try": "write `try { … } catch error { … } finally { … }`",
+    "function": "write `function name(x) { … }`",
+}
+
 #: Signs with which no value begins, where one does elsewhere.
 SIGNS_ALONE = {
     "/": "regular expressions are texts, for the functions of `system/text`",
@@ -65,6 +78,23 @@ SIGNS_ALONE = {
     "@": "there are no decorators: a tool is declared with `tool`",
     "+": "leave it out, or write `toNumber()`",
     ".": "write what stands before the point",
+}
+_NOT_NULL = "compare it with `null` before, or give a default: `x ?? …`"
+#: Signs that stand behind a value elsewhere.
+SIGNS_BEHIND = {
+    "!": _NOT_NULL,
+    "?:": "write `x ?? …` for what may be null, or `condition ? a : b`",
+    "?": "leave it out: what goes wrong is thrown by itself, and caught with `try`",
+}
+#: What an object cannot have for a field, by how it begins.
+ENTRIES = {
+    "number": 'a key is a name or a text: `{ "1": … }`',
+    "[": "the keys of an object are written out; with other ones it is a map: `m[key] = value`",
+    "(": "a field that is a function is `name: (a, b) => { … }`",
+    "=": "write `name: value`",
+    "**": "write `...object`",
+    ",": "an object has `name: value`; several values are an array, `[a, b]`, and `unique()` gives each once",
+    "name": "a field is `name: value`; there are no others",
 }
 
 #: Values of other languages that are words of their own, and are read as what they mean.
@@ -80,7 +110,7 @@ STATEMENTS = {
         "write `let x = …`; the type is found, or `let x: number`",
         "let",
     ),
-    **_all("def fn func fun sub proc defun method", "write `function`", "function"),
+    **_all("def fn func fun sub proc defun method", "write `function name(x) { … }`", "function"),
     **_all("raise", 'write `throw "what is wrong"`', "throw"),
     **_all("interface struct record dataclass", "write `type Name { field: text }`", "type"),
     **_all("foreach", "write `for x in xs { … }`", "for"),
@@ -98,7 +128,9 @@ STATEMENTS = {
     **_all("include using use require", 'write `import { name } from "./file.vibe"`', "skip"),
     **_all(
         "with",
-        "a value needs no closing: write `const x = …`; what must be done at the end stands in `finally`",
+        "write `const text = readText(path)` of `system/files`: nothing needs closing; what must be done at the end stands "
+        "in `finally`",
+
         "skip",
     ),
     **_all("delete del", "write `xs.remove(i)` or `m.remove(key)`; what may be absent is `null`", "skip"),
@@ -153,6 +185,7 @@ FOLLOWING = {
     "as": "leave it out: declare the type, `const x: number = …`; json is checked where it gets a type",
     "satisfies": "declare the type: `const x: number = …`",
     "of": "write `in`: `for x in xs { … }`",
+    "|": _BITS,
     "then": "a block stands in `{` and `}`",
     "mod": "write `%`",
     "div": "write `(a / b).floor()`",
@@ -250,6 +283,7 @@ NAMES = {
     **_each("end fi done esac", "a block ends with `}`"),
     **_each("begin", "a block begins with `{`"),
     **_each("Error Exception ValueError TypeError RuntimeError KeyError RangeError", _ERROR),
+    **_each("module exports", "write `export` before the declaration: `export function name() { … }`"),
     **_each("require", 'write `import { name } from "./file.vibe"`; for Python, `"py:module"`'),
     **_each("__name__ __main__ main", "a program begins at its first line"),
     **_each("describe it expect", 'write `test "name" { assert(…) }`'),
@@ -362,6 +396,8 @@ METHODS: dict[str, dict[str, str]] = {
     },
 }
 
+#: The names of our own types.
+NAMED = frozenset(("text", "number", "boolean", "json", "prompt", "model"))
 #: Types, by their names in small letters.
 TYPES = {
     **_each("string str char varchar", "text"),

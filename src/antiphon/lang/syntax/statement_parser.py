@@ -47,7 +47,7 @@ def read_program(c: Cursor) -> n.Program:
         if c.kinds[c.at] == "end":
             break
         skip_stray(c)
-    return n.Program(0, len(c.text), statements, c.tokens.comments)
+    return n.Program(0, len(c.text), statements, c.tokens.comments, c.lost)
 
 
 def read_only_type(c: Cursor) -> n.TypeNode:
@@ -64,6 +64,12 @@ def read_only_type(c: Cursor) -> n.TypeNode:
 
 def _read_assign(c: Cursor, target: n.Expr, start: int) -> n.Statement:
     at = c.at
+    if c.values[at] == ":=":
+        # Whether it declares or assigns is not said, so it may be either.
+        c.at = at + 1
+        read_value(c)
+        c.lose(at - 1)
+        return n.BadStatement(start, c.ends[c.at - 1])
     if not isinstance(target, n.Name | n.Member | n.Index) or _is_reached(target):
         message = "this cannot be assigned to"
         hint = "assign to a name, a member or an index"
@@ -89,6 +95,9 @@ def _is_reached(target: n.Expr) -> bool:
 
 
 def _read_plain_variable(c: Cursor) -> n.Statement:
+    if c.values[c.at + 1] == "enum" and c.kinds[c.at + 2] == "name":
+        c.at += 1
+        return read_foreign_statement(c)
     return read_variable(c, c.starts[c.at])
 
 
@@ -165,7 +174,8 @@ def _read_export(c: Cursor) -> n.Statement:
         if declared is not None:
             return declared
     if c.values[c.at] == "default":
-        c.report("V0109", "there is no `export default` here", c.at, "give it a name: `export function name() { … }`")
+        hint = "give it a name: `export function name() { … }`, `export const name = …`"
+        c.report("V0109", "there is no `export default` here", c.at, hint)
         c.at += 1
         return _read_export_default(c, start)
     if kind == "name" and begins_foreign(c, c.at):
@@ -206,16 +216,21 @@ def _skip_to_block(c: Cursor, first: int) -> n.Expr:
     if c.kinds[at] != "{":
         raise Unreadable
     c.at = at
+    c.lose(first)
     return n.BadExpr(c.starts[first], max(c.starts[first], c.ends[at - 1]))
 
 
 def _read_if(c: Cursor) -> n.Statement:
+    was_told = c.told_indented
     root = _read_one_if(c)
+    # Then the whole statement was told already.
+    is_told = c.told_indented and not was_told
     last = root
     for _ in range(MAX_CHAIN):
         kind = c.kinds[c.at]
-        if kind == "name" and c.values[c.at] in ("elif", "elseif"):
-            c.report("V0110", f"there is no `{c.values[c.at]}` here", c.at, "write `else if`")
+        if kind == "name" and c.values[c.at] in ("elif", "elseif", "elsif"):
+            if not is_told:
+                c.report("V0110", f"there is no `{c.values[c.at]}` here", c.at, "write `else if`")
         elif kind != "else":
             break
         else:
@@ -352,11 +367,12 @@ def _read_yield(c: Cursor) -> n.Statement:
 
 
 def _read_try(c: Cursor) -> n.Statement:
-    start = c.starts[c.at]
+    start, was_told = c.starts[c.at], c.told_indented
     c.at += 1
     node = n.Try(start, start, read_loop_body(c), None, None)
+    is_told = c.told_indented and not was_told
     while c.values[c.at] in ("except", "rescue") and c.kinds[c.at] == "name":
-        _read_except(c, node)
+        _read_except(c, node, is_told)
     if c.kinds[c.at] not in ("catch", "finally") and node.handler is None:
         c.unexpected("`catch` and a block", "write `try { … } catch error { … }`")
     if c.kinds[c.at] == "catch":
@@ -383,10 +399,10 @@ def _read_caught_in_parentheses(c: Cursor, node: n.Try) -> None:
     c.at = c.partner(at) + 1 or at + 1
 
 
-def _read_except(c: Cursor, node: n.Try) -> None:
+def _read_except(c: Cursor, node: n.Try, is_told: bool) -> None:
     """`except Error as e:`, as it is written elsewhere; of several, the first counts."""
     at = c.at
-    if node.handler is None:
+    if node.handler is None and not is_told:
         c.report("V0110", f"there is no `{c.values[at]}` here", at, "write `catch error { … }`")
     while c.kinds[c.at] not in ("{", ":", "end") and (c.at not in c.fresh or c.at == at):
         c.at += 1
