@@ -117,6 +117,7 @@ def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
             hint = f"`{node.name}` is the name of a type"
         if node is c.path_root:
             hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
+        hint = hint or "declare it before, or import it"
     c.report("V0201", f"there is no `{node.name}` here", node, hint, is_habit=is_habit)
 
 

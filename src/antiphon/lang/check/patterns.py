@@ -193,7 +193,7 @@ def _pattern_field(
         node.type = type_ = without_null(found) if node.default is not None else found
     else:
         hint = f"write `{node.name}: text`, or another type"
-        c.report("V0406", f"the field `{node.name}` has no type", _name(node), hint)
+        c.report("V0406", f"the field `{node.name}` has no type", _name(node), hint, is_habit=True)
         type_ = JSON
     if node.default is not None:
         c.want(node.default, type_, node.name)
@@ -209,6 +209,7 @@ def _renames(c: Checker, node: PatternField) -> bool:
         return False
     hint = f"a type stands behind the `:`; for another name write `const {declared.name} = x.{node.name}`"
     c.report("V0206", f"there is no type `{declared.name}`", declared, hint, is_habit=True)
+    declared.type = JSON
     c.module.parent.names[declared.name] = Symbol(declared.name, "let", JSON, used=True)
     return True
 

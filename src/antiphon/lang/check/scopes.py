@@ -96,6 +96,6 @@ BUILTIN_SCOPE = _builtins()
 
 
 def beyond(lost: set[str]) -> Scope:
-    """What is known outside of a module: what is always there, and names that may be declared where nothing was read."""
+    """What is known around a module: what is always there, and names that may be declared where nothing was read."""
     unsure = {name: Symbol(name, "let", JSON, used=True) for name in lost - BUILTIN_SCOPE.names.keys()}
     return Scope(unsure, BUILTIN_SCOPE)

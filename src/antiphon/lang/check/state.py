@@ -302,6 +302,8 @@ class Checker:
             return function_hint(found, wanted)
         if isinstance(plain(found), Object | Map) and isinstance(plain(wanted), Object | Map):
             return _map_hint(found, wanted)
+        if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
+            return f"there is no truthiness: write `{self.object_text_of(node)} {test}`"
         name = _CONVERSIONS.get((base(found), base(wanted)))
         return f"write `{self.object_text_of(node)}.{name}()`" if name else ""
 
@@ -313,6 +315,10 @@ class Checker:
             return f'write `"{written}"`'
         if isinstance(node, TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
             return f"write `{written[1:-1]}`, without quotes"
+        if isinstance(node, TextLit) and isinstance(wanted, Union):
+            known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
+            shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
+            return self.meant(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
         return ""
 
     def warn_unused_imports(self) -> None:
@@ -338,6 +344,8 @@ _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (BOOLEAN, TEXT): "toString",
     (TEXT, NUMBER): "toNumber",
 }
+#: What is compared, where a boolean is wanted.
+_TESTS: dict[Type, str] = {NUMBER: "!= 0", TEXT: '!= ""'}
 _NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WARNED = frozenset(("let", "const", "function"))
 

@@ -83,9 +83,9 @@ def _meaning(c: Checker, node: TypeNode, name: str) -> Type:
 
 def _declared(c: Checker, node: TypeName) -> Type:
     symbol = c.scope.find(node.name)
-    if symbol is None:
+    other = TYPES.get(node.name.lower())
+    if symbol is None or (other and not symbol.end and symbol.kind == "let"):
         known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
-        other = TYPES.get(node.name.lower())
         hint = f"write `{other}`" if other else c.meant(node.name, known)
         c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=other is not None)
         return JSON

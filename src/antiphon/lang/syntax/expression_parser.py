@@ -17,7 +17,9 @@ from antiphon.lang.syntax.habit_expressions import (
     read_prefixed,
 )
 from antiphon.lang.syntax.habits import (
+    ARGUMENTS,
     ENTRIES,
+    FOLLOWING,
     NAMES,
     PAIRS_OF_SIGNS,
     PREFIXES,
@@ -155,6 +157,10 @@ def _read_member(c: Cursor, node: n.Expr, start: int, optional: bool = False) ->
     c.at = sign + 1
     if c.kinds[sign + 1] != "name" and sign + 1 in c.fresh:
         c.unexpected(f"a member name after `{c.kinds[sign]}`")
+    if c.kinds[sign + 1] in ("text", "quote"):
+        c.unexpected(f"a member name after `{c.kinds[sign]}`", "write `+` to join texts")
+    if c.kinds[sign + 1] == "number":
+        c.unexpected(f"a member name after `{c.kinds[sign]}`", f"write `[{c.values[sign + 1]}]`")
     name = c.word(f"a member name after `{c.kinds[sign]}`")
     return n.Member(start, c.ends[name], node, c.values[name], c.starts[name], optional)
 
@@ -197,7 +203,14 @@ def _read_call(c: Cursor, node: n.Expr, start: int) -> n.Call:
 
 def _read_argument(c: Cursor) -> n.Expr | n.Argument:
     at = c.at
-    if c.kinds[at + 1] != ":" or c.kinds[at] not in WORDS:
+    if c.kinds[at + 1] == "=" and c.kinds[at] == "name":
+        c.report(
+            "V0109",
+            "an argument has its name before a `:`",
+            at + 1,
+            ARGUMENTS.get(c.values[at]) or f"write `{c.values[at]}: …`",
+        )
+    elif c.kinds[at + 1] != ":" or c.kinds[at] not in WORDS:
         if c.kinds[at] == "...":
             hint = "a function takes so many arguments as it has parameters; give it an array"
             c.report("V0151", "`...` puts the items of one array into another, not into a call", at, hint)
@@ -283,9 +296,12 @@ def _read_choice(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
     """`c ? a : b`. What follows either sign is a whole expression, so the last of several belongs to the nearest."""
     if c.kinds[at] == "=>":
         return read_arrow(c, left, start, at)
-    if c.kinds[at + 1] == ":" or c.kinds[at + 1] in _ENDS or at + 1 in c.fresh:
+    if c.kinds[at + 1] == ":" or c.kinds[at + 1] in _ENDS:
         return _read_question(c, left, start, at)
     then = _read_deeper(c, at, 0)
+    if c.kinds[c.at] != ":" and at + 1 in c.fresh:
+        c.at = at + 1
+        return _read_question(c, left, start, at)
     if c.kinds[c.at] != ":":
         c.unexpected("`:` and the other value", "write `condition ? a : b`")
     colon = c.at
@@ -349,6 +365,9 @@ def _read_deeper(c: Cursor, at: int, level: int) -> n.Expr:
 def _read_negative(c: Cursor) -> n.Expr:
     at = c.at
     c.at = at + 1
+    if (at in c.fresh or not at) and c.kinds[at + 1] == "-" and c.text[c.starts[at] : c.starts[at] + 3] == "-- ":
+        c.report("V0111", "a comment does not begin with `--`", at, "write `//`")
+        raise Unreadable
     if c.kinds[at + 1] == "{" and (pair := _pair_of_signs(c, at)) >= 0:
         _refuse_pair(c, pair)
     operand = _read_deeper(c, at, _UNARY)
@@ -403,6 +422,9 @@ def _read_parenthesis(c: Cursor) -> n.Expr:
         node = read_expression(c)
         if c.kinds[c.at] == ")":
             c.at += 1
+        elif c.kinds[c.at] == "," and c.partner(opener) > 0:
+            c.report("V0109", "there are no tuples here", opener, "write an array: `[a, b]`")
+            raise Unreadable
         else:
             c.unclosed(opener, ")")
     except Unreadable:
@@ -459,6 +481,8 @@ def _read_entry(c: Cursor) -> n.Entry | n.Spread:
         c.at += 1
         value = read_expression(c)
         return n.Entry(start, c.ends[c.at - 1], key, value, kind == "text")
+    if after == "(" and c.kinds[c.partner(c.at) + 1] != "{":
+        c.unexpected("`,` or `}`", "add the `}` that is missing before it")
     if kind != "name" or (after in ENTRIES and after != "," and c.at not in c.fresh):
         c.unexpected("`:` and a value", ENTRIES.get(after, "" if after != "}" else ENTRIES[","]))
     end = c.ends[at]
@@ -521,7 +545,7 @@ def _read_ask_model(c: Cursor) -> n.Expr:
     c.at = at + 1
     prompt = _read_deeper(c, at, _ADDITIVE)
     node = n.Ask(c.starts[at], c.ends[c.at - 1], "do" if c.kinds[at] == "do" else "vibe", prompt)
-    if _is_name_here(c) and c.values[c.at] not in _CONTEXTS:
+    if _is_name_here(c) and c.values[c.at] not in _CONTEXTS and c.values[c.at] not in FOLLOWING:
         _take_model(c, node)
     if _is_name_here(c) and c.values[c.at] in _CONTEXTS:
         node.context = cast(n.Context, c.values[c.at])
@@ -591,7 +615,10 @@ def _no_operand(c: Cursor) -> n.Expr:
         _refuse_pair(c, pair)
     if kinds[at] == "function":
         return read_function_value(c)
-    return c.unexpected("an expression", SIGNS_ALONE.get(kinds[at], ""))
+    hint = SIGNS_ALONE.get(kinds[at], "")
+    if kinds[at - 1] == "..":
+        hint = "both ends belong to a range: `for i in 3 { … }` is 0, 1, 2, and `1..3` is 1, 2, 3"
+    return c.unexpected("an expression", hint)
 
 
 def _refuse_pair(c: Cursor, pair: int) -> NoReturn:

@@ -8,7 +8,7 @@ from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.declaration_parser import read_function, read_type_declaration, read_variable
 from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.habit_expressions import OPERANDS
-from antiphon.lang.syntax.habits import STATEMENTS
+from antiphon.lang.syntax.habits import STATEMENTS, TYPES
 from antiphon.lang.syntax.tokens import RESERVED
 
 _CALLED = frozenset(("print", "assert", "len", "note", "sleep"))
@@ -55,6 +55,28 @@ def read_foreign_statement(c: Cursor, exported: bool = False, begin: int = -1) -
     statement = read_statement(c)
     c.depth -= 1
     return statement
+
+
+def begins_typed(c: Cursor, at: int) -> bool:
+    """Whether `String s = …` or `List<int> xs = …` begins there: a type, and then the name of a variable."""
+    if c.values[at].lower() not in TYPES or c.values[at].islower() or at + 1 in c.fresh:
+        return False
+    name = at + 1
+    if c.kinds[name] == "<":
+        while c.kinds[name] not in (">", "end", "=", ";") and name not in c.fresh:
+            name += 1
+        name += 1
+    return c.kinds[name] == "name" and c.kinds[name + 1] == "=" and name not in c.fresh
+
+
+def read_typed(c: Cursor) -> n.Statement:
+    """A variable whose type stands before its name."""
+    at = c.at
+    while c.kinds[c.at + 2] != "=" or c.kinds[c.at + 1] != "name":
+        c.at += 1
+    name = c.values[c.at + 1]
+    c.report("V0109", f"there is no `{c.values[at]}` before a name here", at, f"write `let {name} = …`")
+    return read_variable(c, c.starts[at])
 
 
 def _fits(c: Cursor, way: str) -> bool:

@@ -183,7 +183,9 @@ class _Lexer:
     def _foreign_sign(self, sign: str, start: int, end: int) -> None:
         kind, hint = SIGNS[sign]
         # It is read as what was meant, so what follows is judged as usual.
-        self._tokens.diagnostics.append(Diagnostic("V0109", f"there is no `{sign}` here", start, end, hint, is_habit=True))
+        self._tokens.diagnostics.append(
+            Diagnostic("V0109", f"there is no `{sign}` here", start, end, hint, is_habit=True)
+        )
         self._tokens.add(kind, sign, start, end)
 
     def _odd_character(self, at: int) -> int:
@@ -195,6 +197,12 @@ class _Lexer:
             stop = end.start() if end else len(text)
             tokens.report("V0111", "a comment does not begin with `#`", at, at + 1, "write `//`")
             return stop
+        if text[at] == "$" and text[at + 1 : at + 2].isidentifier():
+            hint = "leave it out: a variable is its name alone"
+            tokens.diagnostics.append(
+                Diagnostic("V0109", "there is no `$` before a name here", at, at + 1, hint, is_habit=True)
+            )
+            return at + 1
         quoted = _TYPOGRAPHIC.match(text, at)
         if quoted:
             tokens.report(

@@ -29,7 +29,8 @@ def begins_match(c: Cursor, at: int) -> bool:
     # It could be a call of something that is named so, before a block.
     brace = c.partner(after) + 1
     first = c.kinds[brace + 1] if brace and c.kinds[brace] == "{" else ""
-    return first in _PATTERNS or first in ("is", "else")
+    is_foreign = bool(first) and c.values[brace + 1] in ("case", "default", "_")
+    return first in _PATTERNS or first in ("is", "else") or is_foreign
 
 
 def read_match(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n.Match | n.BadExpr:
@@ -42,7 +43,9 @@ def read_match_statement(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n
     return _read(c, read_value, is_statement=True)
 
 
-def _read(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> n.Match | n.MatchStatement | n.BadExpr:
+def _read(
+    c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool
+) -> n.Match | n.MatchStatement | n.BadExpr:
     start, depth, nested = c.starts[c.at - 1], c.depth, c.nested
     value = read_value(c)
     opener = c.at

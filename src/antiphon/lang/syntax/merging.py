@@ -18,18 +18,22 @@ def merged(source: Source, unread: Iterable[Diagnostic], found: Iterable[Diagnos
     lines: dict[int, list[Diagnostic]] = {}
     for each in unread:
         lines.setdefault(source.place(each.start)[0], []).append(each)
-    judged: list[Diagnostic] = []
+    others: list[Diagnostic] = []
     for each in found:
-        line = source.place(each.start)[0] if lines or each.is_habit else 0
         if each.is_habit:
-            lines.setdefault(line, []).append(each)
-        elif line not in lines:
-            judged.append(each)
+            lines.setdefault(source.place(each.start)[0], []).append(each)
+        else:
+            others.append(each)
+    judged = [each for each in others if source.place(each.start)[0] not in lines] if lines else others
+    # Of one place, the first that is said is enough.
+    judged = list({(each.start, each.end): each for each in reversed(judged)}.values())
     return sorted([*map(_together, lines.values()), *judged], key=lambda each: (each.start, each.end, each.code))
 
 
 def _together(found: list[Diagnostic]) -> Diagnostic:
     found.sort(key=lambda each: each.start)
     first, *others = [each for each in found if each.is_habit] or found
-    labels = (Label(each.start, each.end, each.hint) for each in others if each.is_habit and each.hint)
+    # Of one place, the first that is said is enough.
+    apart = {each.start: each for each in reversed(others) if each.is_habit and each.hint and each.start != first.start}
+    labels = (Label(each.start, each.end, each.hint) for _, each in sorted(apart.items()))
     return replace(first, labels=(*first.labels, *labels))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import (
     STARTS,
+    line_start,
     read_block,
     read_function_body,
     read_loop_body,
@@ -24,8 +25,14 @@ from antiphon.lang.syntax.declaration_parser import (
     read_variable,
 )
 from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
-from antiphon.lang.syntax.habit_statements import begins_foreign, read_for_head, read_foreign_statement
-from antiphon.lang.syntax.habits import FOLLOWING
+from antiphon.lang.syntax.habit_statements import (
+    begins_foreign,
+    begins_typed,
+    read_for_head,
+    read_foreign_statement,
+    read_typed,
+)
+from antiphon.lang.syntax.habits import ENDS, FOLLOWING
 from antiphon.lang.syntax.match_parser import begins_match, read_match_statement
 from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
@@ -79,6 +86,7 @@ def _read_assign(c: Cursor, target: n.Expr, start: int) -> n.Statement:
             c.report_span("V0114", message, target.start, target.end, hint)
         c.at = at + 1
         value = read_value(c)
+        c.lose(line_start(c, at))
         return n.BadStatement(start, value.end)
     c.at = at + 1
     value = read_value(c)
@@ -181,7 +189,12 @@ def _read_export(c: Cursor) -> n.Statement:
     if kind == "name" and begins_foreign(c, c.at):
         return read_foreign_statement(c, True, start)
     expected = "`let`, `const`, `function`, `tool`, `model` or `type`"
-    c.report("V0122", f"expected {expected} after `export`, found {c.found()}", c.at, "export a declaration")
+    c.report(
+        "V0122",
+        f"expected {expected} after `export`, found {c.found()}",
+        c.at,
+        "write it before each declaration: `export const name = …`",
+    )
     raise Unreadable
 
 
@@ -269,6 +282,9 @@ def _read_for(c: Cursor) -> n.Statement:
     elif c.kinds[c.at] in ("{", "["):
         pattern = read_pattern(c)
     else:
+        if c.values[c.at] == "each" and c.kinds[c.at + 1] == "name":
+            c.report("V0109", "there is no `for each` here", c.at, "write `for x in xs { … }`")
+            c.at += 1
         at = c.name("the name of each item", "write `for item in items { … }`")
         name, name_start = c.values[at], c.starts[at]
         value = _read_for_value(c) if c.kinds[c.at] == "," else None
@@ -288,7 +304,8 @@ def _read_in(c: Cursor) -> int:
         c.report("V0109", "there is no `of` here", c.at, FOLLOWING["of"])
         c.at += 1
         return c.at - 1
-    return c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
+    hint = "write `for i in 1..3 { … }` (1, 2, 3)" if c.kinds[c.at] == "=" else "write `for item in items { … }`"
+    return c.expect("in", "`in` and what to go through", hint)
 
 
 def _read_for_value(c: Cursor) -> n.ForValue:
@@ -443,6 +460,12 @@ def _read_named(c: Cursor) -> n.Statement:
             return declared
     if begins_foreign(c, c.at):
         return read_foreign_statement(c)
+    if begins_typed(c, c.at):
+        return read_typed(c)
+    if c.values[c.at] in ENDS and c.diagnostics and c.at + 1 in c.fresh:
+        # What it ends was told already.
+        c.at += 1
+        return n.BadStatement(c.starts[c.at - 1], c.ends[c.at - 1])
     return _read_plain(c)
 
 
