@@ -183,7 +183,9 @@ def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> bool:
     missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in there]
     if missing and known:
         what = "the field" if len(missing) == 1 else "the fields"
-        c.report("V0312", f"{what} {', '.join(missing)} of `{shown(goal)}` {_are(missing)} missing", node)
+        fields = ", ".join(f"{each[:-1]}: …`" for each in missing[:5])
+        hint = f"write {fields} in it; a field that may be absent is declared with `?`"
+        c.report("V0312", f"{what} {', '.join(missing)} of `{shown(goal)}` {_are(missing)} missing", node, hint)
     return known
 
 

@@ -22,6 +22,7 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
+    assignable,
     base,
     has_function,
     is_data,
@@ -33,7 +34,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.habits import OPERATORS
-from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, Range, Unary
+from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, NumberLit, Range, TextLit, Unary
 
 
 def unary(c: Checker, node: Unary, _: Type | None) -> Type:
@@ -92,7 +93,9 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
     if first is JSON or second is JSON:
         return JSON
     message = f"`+` adds numbers, joins texts or arrays; found `{general(left)}` and `{general(right)}`"
-    c.report("V0302", message, where)
+    is_item = isinstance(first, Array) and assignable(right, first.item)
+    which = "test which it is: `if x is number { … }`" if isinstance(first, Union) or isinstance(second, Union) else ""
+    c.report("V0302", message, where, "write `xs.push(x)`, or `xs + [x]`" if is_item else which)
     return JSON
 
 
@@ -133,6 +136,7 @@ def range_(c: Checker, node: Range, _: Type | None) -> Type:
 
 
 _NUMBERS = Array(NUMBER)
+_BOTH = {NUMBER, TEXT}
 _LOGIC = frozenset(("and", "or"))
 
 
@@ -156,8 +160,13 @@ def _order(c: Checker, node: Binary, left: Type) -> Type:
         (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))
     ):
         message = f"`{node.op}` compares two numbers or two texts, found `{general(left)}` and `{general(right)}`"
-        c.report("V0302", message, node)
+        c.report("V0302", message, node, _alike(left, right))
     return BOOLEAN
+
+
+def _alike(left: Type, right: Type) -> str:
+    """How a number and a text are compared."""
+    return "make them alike: `t.toNumber()`, or `n.toString()`" if {operand(left), operand(right)} == _BOTH else ""
 
 
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
@@ -169,7 +178,7 @@ def _equal(c: Checker, node: Binary, left: Type) -> Type:
     if not _may_be_equal(left, right):
         literal = has_literals(left) or has_literals(right)
         show = shown if literal and operand(left) == operand(right) else general
-        hint = _nearest_literal(c, left, right)
+        hint = _nearest_literal(c, left, right) or _alike(left, right)
         c.report("V0303", f"`{show(left)}` and `{show(right)}` are never equal", node, hint)
     return BOOLEAN
 
@@ -204,7 +213,12 @@ def _logic(c: Checker, node: Binary, left: Type) -> Type:
     # Of a chain, what stands further left is known already.
     last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
     narrow(c, last, node.op == "and")
-    check_condition(c, node.right, c.expr(node.right, BOOLEAN))
+    right = c.expr(node.right, BOOLEAN)
+    if isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
+        hint = f"write `{c.text_of(last)} {node.op} {c.text_of(last.left)} == {c.text_of(node.right)}`"
+        c.report("V0304", f"a condition is a boolean, found `{general(right)}`", node.right, hint)
+    else:
+        check_condition(c, node.right, right)
     return BOOLEAN
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from antiphon._suggestions import nearest
-from antiphon.lang.check.scopes import BUILTIN_SCOPE, Scope
+from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.symbols import Exports, Kind, Symbol
 from antiphon.lang.check.types import (
     BOOLEAN,
@@ -136,8 +137,6 @@ class Checker:
     def __post_init__(self) -> None:
         self.scope = self.module
         self.earlier = frozenset(self.module.names.values())
-        if self.module.parent is None:
-            self.module.parent = BUILTIN_SCOPE
 
     # The tree
 
@@ -266,10 +265,11 @@ class Checker:
         hint: str = "",
         labels: tuple[Label, ...] = (),
         severity: Severity = "error",
+        is_habit: bool = False,
     ) -> None:
         """Note that something is wrong."""
         start, end = where if isinstance(where, tuple) else (where.start, where.end)
-        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, severity))
+        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, severity, is_habit))
 
     def warn(self, code: str, message: str, where: Node | Symbol | tuple[int, int], hint: str = "") -> None:
         """Note that something is probably not meant."""
@@ -293,7 +293,7 @@ class Checker:
 
     def _remedy(self, node: Node, found: Type, wanted: Type) -> str:
         if isinstance(node, NumberLit | TextLit | NullLit):
-            return ""
+            return self._other_literal(node, wanted)
         if may_be_null(found) and not may_be_null(wanted):
             return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
         if not is_data(found) and is_data(wanted) and not isinstance(found, Signature) and has_function(found):
@@ -302,8 +302,24 @@ class Checker:
             return function_hint(found, wanted)
         if isinstance(plain(found), Object | Map) and isinstance(plain(wanted), Object | Map):
             return _map_hint(found, wanted)
+        if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
+            return f"there is no truthiness: write `{self.object_text_of(node)} {test}`"
         name = _CONVERSIONS.get((base(found), base(wanted)))
         return f"write `{self.object_text_of(node)}.{name}()`" if name else ""
+
+    def _other_literal(self, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
+        if isinstance(node, NullLit):
+            return f"declare it as `{shown(wanted)} | null`"
+        written = self.source.text[node.start : node.end]
+        if isinstance(node, NumberLit) and wanted is TEXT:
+            return f'write `"{written}"`'
+        if isinstance(node, TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
+            return f"write `{written[1:-1]}`, without quotes"
+        if isinstance(node, TextLit) and isinstance(wanted, Union):
+            known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
+            shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
+            return self.meant(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
+        return ""
 
     def warn_unused_imports(self) -> None:
         """Warn of imported names that the module does not use."""
@@ -328,6 +344,9 @@ _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (BOOLEAN, TEXT): "toString",
     (TEXT, NUMBER): "toNumber",
 }
+#: What is compared, where a boolean is wanted.
+_TESTS: dict[Type, str] = {NUMBER: "!= 0", TEXT: '!= ""'}
+_NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WARNED = frozenset(("let", "const", "function"))
 
 

@@ -25,6 +25,7 @@ from antiphon.lang.run.prelude import module_globals
 from antiphon.lang.run.traces import translated
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.merging import merged
 from antiphon.lang.syntax.parser import is_incomplete, parse
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import RESERVED
@@ -109,7 +110,7 @@ class Interactive:
             untrusted=self._modules.untrusted,
             in_repl=True,
         )
-        found = [*unread, *checked.diagnostics]
+        found = merged(self.source, unread, checked.diagnostics)
         errors = [(self.source, each) for each in found if each.severity == "error"]
         if errors:
             self.source = self._code.source = before
