@@ -10,7 +10,7 @@ import click
 from antiphon.cli import programs
 from antiphon.cli.colours import echo_json
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.diagnostics import Diagnostic
 from antiphon.lang.syntax.source import Source
 
 
@@ -41,7 +41,6 @@ def _check(
     from antiphon.lang.run.modules import Modules
 
     modules = Modules(untrusted)
-    too_deep: list[tuple[Source, Diagnostic]] = []
     unread: list[tuple[str, VibeError]] = []
     files = 0
     for path in programs.files(paths):
@@ -50,9 +49,7 @@ def _check(
             programs.module(modules, path)
         except VibeError as error:
             unread.append((path, error))
-        except ProgramErrors as errors:
-            too_deep += errors.found
-    return [*modules.problems(), *too_deep], unread, files
+    return modules.problems(), unread, files
 
 
 def _print(

@@ -12,7 +12,7 @@ from typing import Any
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
 from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import Array, plain
+from antiphon.lang.check.types import JSON, Array, plain
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax import nodes as n
 
@@ -98,18 +98,30 @@ def _call(node: n.Call, how: int, into: Symbol | None) -> Iterator[_Use]:
 
 
 def _method(node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> Iterator[_Use]:
+    uses: list[tuple[int, Symbol | None]] = []
     if callee.name in _MUTATING:
-        yield callee.object, CHANGED, None
+        uses.append((CHANGED, None))
     if is_mutable(node.type) and callee.name != "copy":
-        yield callee.object, how, into
-    else:
-        yield callee.object, READ, None
+        uses.append((how, into))
     for each in node.arguments:
         yield each, KEPT, None
         if isinstance(each.type, Signature):
             # A function is called with the items.
             takers = _takers(each)
-            yield from ((callee.object, KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None])
+            uses += [(KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None]]
+    yield _used(callee.object, uses)
+
+
+def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
+    """What is done with a value in several ways. To follow it in each of them would be without end in a long chain."""
+    if not uses:
+        return node, READ, None
+    if len(uses) == 1:
+        return node, *uses[0]
+    held = Symbol("", "let", JSON, traced=True)
+    held.fate = max((how for how, into in uses if into is None), default=READ)
+    held.flows = [into for _, into in uses if into is not None]
+    return node, KEPT, held
 
 
 def _takers(argument: Any) -> list[Symbol | None]:
@@ -138,13 +150,12 @@ def _read(node: n.Node, _: int, __: Symbol | None) -> Iterator[_Use]:
 
 
 def _loop(node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> Iterator[_Use]:
-    yield node.iterable, KEPT if node.symbol is not None else READ, node.symbol
+    into = [node.symbol]
     if isinstance(node, n.For) and node.value is not None:
-        yield node.iterable, KEPT, node.value.symbol
+        into.append(node.value.symbol)
     if isinstance(node, n.For) and node.pattern is not None:
-        for each in n.walk(node.pattern):
-            if isinstance(each, n.PatternField | n.PatternItem) and each.symbol is not None:
-                yield node.iterable, KEPT, each.symbol
+        into += [each.symbol for each in n.walk(node.pattern) if isinstance(each, n.PatternField | n.PatternItem)]
+    yield _used(node.iterable, [(KEPT, each) for each in into if each is not None])
     yield node.body, READ, None
 
 

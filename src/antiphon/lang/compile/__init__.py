@@ -8,6 +8,11 @@ one another.
 
 from __future__ import annotations
 
+import ast
+import sys
+from threading import Lock
+from types import CodeType
+
 from antiphon.lang.compile import (
     asks,
     assignments,
@@ -38,7 +43,7 @@ def compile_program(program: nodes.Program, source: Source, *, for_tests: bool =
     code = Code(source)
     tree = module(Compiler(source, code), program, for_tests=for_tests)
     try:
-        code.main = compile(tree, source.name, "exec", dont_inherit=True)
+        code.main = _compiled(tree, source)
     except (RecursionError, MemoryError, SyntaxError) as error:
         said = Diagnostic("V0115", f"this program is nested too deeply to be compiled: {error}", 0, 0)
         raise ProgramErrors([(source, said)]) from None
@@ -48,7 +53,24 @@ def compile_program(program: nodes.Program, source: Source, *, for_tests: bool =
 def compile_piece(program: nodes.Program, source: Source, code: Code) -> None:
     """Compile a piece of a session into the code of the pieces before it."""
     tree = module(Compiler(source, code), program, whole=False)
-    code.main = compile(tree, source.name, "exec", dont_inherit=True)
+    code.main = _compiled(tree, source)
+
+
+#: What Python's compiler takes for the highest tree that can be read: under four of its calls for each node.
+_FRAMES = 8_000
+_COMPILING = Lock()
+
+
+def _compiled(tree: ast.Module, source: Source) -> CodeType:
+    """Python's own compiler counts its calls as those of a program, and would refuse what may be read."""
+    with _COMPILING:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _FRAMES))
+        try:
+            return compile(tree, source.name, "exec", dont_inherit=True)
+        finally:
+            if sys.getrecursionlimit() == _FRAMES:
+                sys.setrecursionlimit(limit)
 
 
 EXPRESSIONS.update(

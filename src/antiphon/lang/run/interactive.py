@@ -120,7 +120,7 @@ class Interactive:
     def _module_errors(self) -> Iterator[tuple[Source, Diagnostic]]:
         """What is wrong with modules that were to be imported; they are read again the next time."""
         for name, module in list(self._modules.compiled.items()):
-            if module.code is None:
+            if not module.is_sound:
                 del self._modules.compiled[name]
                 yield from ((module.source, each) for each in module.diagnostics if each.severity == "error")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from antiphon._suggestions import nearest
@@ -20,6 +21,7 @@ from antiphon.lang.run.errors import ImportFailed, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.foreign import PythonModules, python_exports, system_exports, system_tool, untrusted_tool
 from antiphon.lang.run.prelude import module_globals
+from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.collector import without_collector
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
 from antiphon.lang.syntax.source import Source
@@ -30,16 +32,40 @@ Servers = Callable[[str], dict[str, Any]]
 MOST_BYTES = 10_000_000
 
 
+#: Code is made once, whichever thread is the first to want it.
+_MAKING = Lock()
+
+
 @dataclass(slots=True)
 class Compiled:
-    """A module that was checked, with its code if it is sound."""
+    """A module that was checked; its code is made when it is wanted, which checking does not."""
 
     source: Source
-    code: Code | None
     exports: Exports
     diagnostics: list[Diagnostic]
     #: The Python files of all modules, as they were read.
     python: dict[Path, Files]
+    #: What must be given to it, if it is a program and no module.
+    inputs: list[str]
+    #: Its tree, if it is sound, up to when there is code.
+    _tree: n.Program | None
+    _for_tests: bool
+    _code: Code | None = None
+
+    @property
+    def code(self) -> Code | None:
+        """Its code, if it is sound."""
+        with _MAKING:
+            if self._tree is not None:
+                with without_collector():
+                    self._code = compile_program(self._tree, self.source, for_tests=self._for_tests)
+                self._tree = None
+        return self._code
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether there is code."""
+        return self._tree is not None or self._code is not None
 
 
 @dataclass(slots=True)
@@ -81,8 +107,9 @@ class Modules:
 
     def _add(self, source: Source, for_tests: bool) -> Compiled:
         text = analyse(source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
-        code = compile_program(text.program, source, for_tests=for_tests) if text.is_sound else None
-        compiled = Compiled(source, code, text.exports, text.diagnostics, self.python)
+        inputs = [each.name for each in text.program.statements if isinstance(each, n.Input)]
+        tree = text.program if text.is_sound else None
+        compiled = Compiled(source, text.exports, text.diagnostics, self.python, inputs, tree, for_tests)
         self.compiled[source.name] = compiled
         return compiled
 
@@ -120,11 +147,11 @@ class Modules:
             module = self.load(file)
         except VibeError as error:
             return Exports(problem=error.message, hint=error.hint)
-        if module.code is None:
+        if not module.is_sound:
             count = sum(each.severity == "error" for each in module.diagnostics)
             return Exports(problem=f"`{path}` has {count} error{'s' * (count != 1)}", code="V0605")
-        if given := [name for name, each in module.code.inputs.items() if each.is_input]:
-            names = ", ".join(f"`{name}`" for name in given)
+        if module.inputs:
+            names = ", ".join(f"`{name}`" for name in module.inputs)
             hint = "move what others use into a file of its own, and import that from both"
             return Exports(
                 problem=f"`{path}` is a program with inputs ({names}), and no module", code="V0610", hint=hint
@@ -136,9 +163,9 @@ class Modules:
         return [(module.source, each) for module in self.compiled.values() for each in module.diagnostics]
 
     def raise_errors(self) -> None:
-        """Raise what is wrong, if anything is."""
+        """Raise what is wrong, if anything is; else there is code of all modules."""
         wrong = [(source, each) for source, each in self.problems() if each.severity == "error"]
-        if wrong:
+        if wrong or not all(each.code for each in self.compiled.values()):
             raise ProgramErrors(wrong)
 
 

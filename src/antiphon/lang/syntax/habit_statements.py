@@ -22,8 +22,7 @@ def begins_foreign(c: Cursor, at: int) -> bool:
     if word not in STATEMENTS or at + 1 in c.fresh:
         return False
     if after == "(":
-        closer = c.partner(at + 1)
-        return word in _WITH_BLOCK and closer > 0 and c.kinds[closer + 1] in ("{", ":")
+        return word in _WITH_BLOCK and c.partner(at + 1) > 0 and c.kinds[c.partner(at + 1) + 1] in ("{", ":")
     if after == ":":
         return word == "default"
     return after in OPERANDS or after == "{" or (after in RESERVED and after not in _JOINING)
