@@ -145,6 +145,12 @@ def _choice(node: n.Conditional, how: int, into: Symbol | None) -> Iterator[_Use
     yield node.otherwise, how, into
 
 
+def _match(node: n.Match | n.MatchStatement, how: int, into: Symbol | None) -> Iterator[_Use]:
+    yield node.value, READ, None
+    for arm in node.arms:
+        yield arm.body, how, into
+
+
 def _read(node: n.Node, _: int, __: Symbol | None) -> Iterator[_Use]:
     return ((each, READ, None) for each in n.children(node))
 
@@ -192,6 +198,8 @@ _RULES: dict[type, Callable[[Any, int, Symbol | None], Iterator[_Use]]] = {
     n.Call: _call,
     n.Binary: _binary,
     n.Conditional: _choice,
+    n.Match: _match,
+    n.MatchStatement: _match,
     n.For: _loop,
     n.AsyncFor: _loop,
     n.Let: _let,

@@ -19,6 +19,11 @@ def once(c: Compiler, value: ast.expr, place: Place, keep: bool = False) -> tupl
     return emit.named(name, value, place), emit.name(name, place)
 
 
+def is_plain(value: ast.expr) -> bool:
+    """Whether it makes no difference if it is evaluated before or after another value."""
+    return not any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(value))
+
+
 def class_of(value: ast.expr, place: Place) -> ast.expr:
     """The class of a value."""
     return at(ast.Attribute(value, "__class__", ast.Load()), place)

@@ -8,6 +8,7 @@ from antiphon.lang.check.types import AI, JSON, Array, Map
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.wholes import is_whole
 from antiphon.lang.syntax import nodes as n
 
 
@@ -15,7 +16,7 @@ def iterable(c: Compiler, node: n.Expr) -> ast.expr:
     """What a `for` goes through."""
     type_ = type_of(node)
     if isinstance(node, n.Range):
-        return _span(c, node)
+        return span(c, node)
     if isinstance(type_, Array):
         return c.expr(node)
     value = c.expr(node)
@@ -52,6 +53,12 @@ def _may_change(node: n.Node) -> bool:
     return not (isinstance(node.callee, n.Name) and node.callee.symbol and node.callee.symbol.kind == "builtin")
 
 
-def _span(c: Compiler, node: n.Range) -> ast.expr:
+def span(c: Compiler, node: n.Range) -> ast.expr:
     """A range, to go through."""
-    return emit.call("_vspan", [c.expr(node.first), c.expr(node.last)], c.place(node))
+    place, first, last = c.place(node), c.expr(node.first), c.expr(node.last)
+    if not is_whole(c, node.first) or not is_whole(c, node.last):
+        return emit.call("_vspan", [first, last], place)
+    end = emit.binary(last, ast.Add(), emit.constant(1, place), place)
+    if isinstance(last, ast.Constant):
+        end = emit.constant(last.value + 1, place)
+    return emit.call("_vpyrange", [first, end], place)

@@ -31,13 +31,23 @@ from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.function_values import array_method, method_arguments
-from antiphon.lang.compile.guards import is_a, once
+from antiphon.lang.compile.guards import is_a, is_plain, once
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.wholes import is_whole
 from antiphon.lang.syntax import nodes as n
 
 _IN = ast.In()
-#: Methods that are Python's own where the type is known: of text, and of arrays.
-_TEXT_DIRECT = {"upper": "upper", "lower": "lower", "trim": "strip", "startsWith": "startswith", "endsWith": "endswith"}
+#: Methods of text that are Python's own.
+_TEXT_DIRECT = {
+    "upper": "upper",
+    "lower": "lower",
+    "trim": "strip",
+    "startsWith": "startswith",
+    "endsWith": "endswith",
+    "lines": "splitlines",
+    "replace": "replace",
+    "indexOf": "find",
+}
 
 
 def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, leniently: bool = False) -> ast.expr:
@@ -101,8 +111,27 @@ def _step(c: Compiler, node: Any, value: ast.expr, lenient: bool) -> ast.expr:
         return _member(c, node, value, lenient, place)
     if kind is n.Index:
         return _index(c, node, value, lenient, place)
-    bounds = [c.expr(each) if each else emit.constant(None, place) for each in (node.first, node.last, node.step)]
-    return emit.call("_vpart", [value, *bounds], place)
+    return _part(c, node, value, place)
+
+
+def _part(c: Compiler, node: n.Slice, value: ast.expr, place: Place) -> ast.expr:
+    bounds = [node.first, node.last, node.step]
+    kind = type_of(node.object)
+    kind = without_null(kind) if node.optional else kind
+    if node.step is None and _is_sequence(kind) and all(map(_is_number, bounds)):
+        found = [None if each is None else whole(c, each, c.expr(each), place) for each in bounds]
+        return emit.part(value, found, place)
+    return emit.call(
+        "_vpart", [value, *(c.expr(each) if each else emit.constant(None, place) for each in bounds)], place
+    )
+
+
+def _is_sequence(type_: Type) -> bool:
+    return isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
+
+
+def _is_number(node: n.Expr | None) -> bool:
+    return node is None or (base(type_of(node)) == NUMBER and not isinstance(type_of(node), AI))
 
 
 def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: Place) -> ast.expr:
@@ -137,8 +166,7 @@ def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Pl
     type_ = without_null(type_) if node.optional else type_
     if isinstance(type_, Map) and base(type_of(node.index)) == TEXT and not isinstance(type_of(node.index), AI):
         return emit.method(value, "get", [key], place) if lenient else emit.item(value, key, place)
-    sequence = isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
-    if sequence and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
+    if _is_sequence(type_) and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
         return emit.item(value, whole(c, node.index, key, place), place)
     if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
         test, value = is_a(c, value, "_vlist", place)
@@ -152,25 +180,10 @@ def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Pl
 
 def whole(c: Compiler, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:
     """A number as an index: one that is whole but was computed with fractions, such as 0.5 * 4, is one too."""
-    if _is_whole(c, node):
+    if is_whole(c, node):
         return key
     test, key = is_a(c, key, "_vint", place)
     return emit.either(test, key, emit.call("_vwhole", [key], place), place)
-
-
-def _is_whole(c: Compiler, node: n.Expr) -> bool:
-    """Whether a number is an integer, as far as that can be seen."""
-    match node:
-        case n.NumberLit(value=value):
-            return type(value) is int
-        case n.Unary(operand=operand):
-            return _is_whole(c, operand)
-        case n.Name(symbol=symbol):
-            return symbol is not None and symbol in c.counters
-        case n.Binary(op="+" | "-" | "*"):
-            return _is_whole(c, node.left) and _is_whole(c, node.right)
-        case _:
-            return False
 
 
 def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
@@ -194,7 +207,7 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
         return array_method(c, node, name, value, kind.item, place)
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
-    direct = _direct_method(kind, name, value, arguments, place)
+    direct = _direct_method(c, node, kind, value, arguments, place)
     if direct is not None:
         return direct
     called = emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
@@ -229,18 +242,47 @@ def _dynamic_method(c: Compiler, name: str, value: ast.expr, arguments: list[ast
     return emit.either(test, push, emit.call("_vcall", [value, key, *arguments], place), place)
 
 
-def _direct_method(kind: Type, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+def _direct_method(
+    c: Compiler, node: n.Call, kind: Type, value: ast.expr, arguments: list[ast.expr], place: Place
+) -> ast.expr | None:
     """The same as Python's own method, where there is one."""
+    name = cast(n.Member, node.callee).name
     if name == "len":
         return emit.call("_vpylen", [value], place)
-    if kind == TEXT and name in _TEXT_DIRECT:
-        return emit.method(value, _TEXT_DIRECT[name], arguments, place)
-    if kind == TEXT and name == "includes":
+    if name == "slice" and _is_sequence(kind) and all(map(_is_number, node.arguments)):
+        bounds = [whole(c, each, given, place) for each, given in zip(node.arguments, arguments, strict=True)]
+        return emit.part(value, [*bounds, *[None] * (2 - len(bounds))], place)
+    if kind == TEXT:
+        return _text_method(name, value, arguments, place)
+    if isinstance(kind, Array):
+        return _array_method(kind, name, value, arguments, place)
+    if isinstance(kind, Map) and name == "get":
+        return emit.method(value, name, arguments, place)
+    if isinstance(kind, Map | Object) and name == "has" and is_plain(arguments[0]):
         return emit.compare(arguments[0], _IN, value, place)
-    if isinstance(kind, Array) and name == "push":
+    return None
+
+
+def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+    if name in _TEXT_DIRECT:
+        return emit.method(value, _TEXT_DIRECT[name], arguments, place)
+    if name == "includes" and is_plain(arguments[0]):
+        return emit.compare(arguments[0], _IN, value, place)
+    # An empty separator takes a text apart, for which Python has another way.
+    if name == "split" and all(isinstance(each, ast.Constant) and each.value for each in arguments):
+        return emit.method(value, name, arguments, place)
+    return None
+
+
+def _array_method(kind: Array, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+    if name == "push":
         return emit.method(value, "append", arguments, place)
-    if isinstance(kind, Array) and name == "join" and base(kind.item) == TEXT and len(arguments) == 1:
-        return emit.method(arguments[0], "join", [value], place) if kind.item == TEXT else None
+    if name == "join" and kind.item == TEXT and len(arguments) == 1 and is_plain(arguments[0]):
+        return emit.method(arguments[0], "join", [value], place)
+    if name == "includes" and kind.item in (TEXT, NUMBER) and is_plain(arguments[0]):
+        return emit.compare(arguments[0], _IN, value, place)
+    if name == "indexOf" and kind.item in (TEXT, NUMBER):
+        return emit.call("_vplaceof", [value, *arguments], place)
     return None
 
 
@@ -253,6 +295,8 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         return emit.constant(None, place)
     if symbol.kind == "builtin" and symbol.name == "assert" and _is_comparison(node.arguments[0]):
         return _assertion(c, node, place)
+    if symbol.kind == "builtin" and symbol.name == "len" and _is_counted(node.arguments):
+        return emit.call("_vpylen", [c.expr(node.arguments[0])], place)
     signature = type_of(callee)
     signature = signature if isinstance(signature, Signature) else None
     arguments = _arguments(c, node, signature, symbol)
@@ -267,6 +311,12 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         # What a function of Python is annotated with is a promise, not a fact.
         value = c.fitted(value, JSON, signature.returns, place)
     return value
+
+
+def _is_counted(arguments: list[n.Expr]) -> bool:
+    return len(arguments) == 1 and (
+        _is_sequence(type_of(arguments[0])) or isinstance(type_of(arguments[0]), Object | Map)
+    )
 
 
 def _call_value(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
@@ -339,7 +389,7 @@ def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: 
     if symbol.kind == "builtin":
         c.asked = c.asked or symbol.name == "note"
         return emit.call(f"_vb_{symbol.name}", arguments, place)
-    function = emit.name(symbol.python, place)
+    function = c.read(symbol, place)
     if symbol.is_async:
         function = emit.call("_vwait", [function], place)
     if symbol.kind in ("tool", "import"):

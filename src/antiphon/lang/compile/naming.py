@@ -10,6 +10,8 @@ from antiphon.lang.check.types import Type
 from antiphon.lang.compile.code import MANGLED, Variable
 
 MAIN = "main"
+#: The function in which the others are defined, where they share variables.
+AROUND = "_varound"
 _RESERVED = {*keyword.kwlist, MAIN, "__builtins__"}
 
 

@@ -18,12 +18,15 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
+    may_be_null,
     plain,
+    without_null,
 )
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
+from antiphon.lang.compile.iteration import span
 from antiphon.lang.compile.literals import as_text
 from antiphon.lang.compile.members import lenient
 from antiphon.lang.compile.state import Compiler, ExprRule, type_of
@@ -50,7 +53,9 @@ _HELPERS = {
     ">": "_vgt",
     ">=": "_vge",
 }
-_IS, _IS_NOT, _IN = ast.Is(), ast.IsNot(), ast.In()
+_IS, _IS_NOT, _IN, _MOD = ast.Is(), ast.IsNot(), ast.In(), ast.Mod()
+#: To a larger power numbers are raised with care.
+_LARGEST_POWER = 1_000
 
 
 def unary(c: Compiler, node: n.Unary) -> ast.expr:
@@ -94,10 +99,12 @@ def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
     one, two = base(type_of(node.left)), base(type_of(node.right))
     if op == "%" and one in (NUMBER, JSON) and two in (NUMBER, JSON):
         return _modulo(c, node, left, place)
+    if op in ("/", "**") and one == two == NUMBER:
+        return (_quotient if op == "/" else _power)(c, node, left, place)
     if op == "+" and TEXT in (one, two) and one != two:
         left = left if one == TEXT else emit.call("_vtext", [left], place)
         right = c.expr(node.right) if two == TEXT else as_text(c, node.right)
-        return emit.binary(left, _OPERATORS["+"], _text_of(right, place), place)
+        return emit.binary(left, _OPERATORS["+"], right, place)
     right = c.expr(node.right)
     if op == "+" and isinstance(node.type, Array) and node.type.item == JSON:
         left, right = (_loose_items(each, value, place) for each, value in ((node.left, left), (node.right, right)))
@@ -132,12 +139,9 @@ def _guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.expr, place
 def _both_whole(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr]:
     """A test whether both are whole numbers, which evaluates each once; and the two as they are read after it."""
     whole = emit.name("_vint", place)
+    first, second, left, right = _both(c, left, right, place)
     if isinstance(right, ast.Constant):
-        first, left = once(c, left, place)
         return emit.compare(class_of(first, place), _IS, whole, place), left, right
-    # What stands on the right may call a function that assigns what stands on the left.
-    first, left = once(c, left, place, keep=not isinstance(right, ast.Name))
-    second, right = once(c, right, place)
     test = ast.Compare(class_of(first, place), [_IS, _IS], [class_of(second, place), whole])
     return at(test, place), left, right
 
@@ -145,17 +149,58 @@ def _both_whole(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> t
 def _modulo(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
     """`%` of numbers: Python's own where nothing is negative."""
     right = c.expr(node.right)
-    if isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0:
-        first, left = once(c, left, place)
-        test = emit.compare(first, _COMPARISONS[">="], emit.constant(0, place), place)
-        if base(type_of(node.left)) != NUMBER:
-            whole = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
-            positive = emit.compare(left, _COMPARISONS[">="], emit.constant(0, place), place)
-            test = at(ast.BoolOp(ast.And(), [whole, positive]), place)
-        return emit.either(
-            test, emit.binary(left, ast.Mod(), right, place), emit.call("_vmod", [left, right], place), place
-        )
-    return emit.call("_vmod", [left, right], place)
+    zero = emit.constant(0, place)
+    is_sure = isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0
+    is_known = base(type_of(node.left)) == base(type_of(node.right)) == NUMBER
+    if not is_sure and not (is_known and isinstance(right, ast.Name)):
+        return emit.call("_vmod", [left, right], place)
+    if is_sure and is_natural(c, node.left):
+        return emit.binary(left, _MOD, right, place)
+    first, second, left, right = _both(c, left, right, place)
+    test = emit.compare(first, _COMPARISONS[">="], zero, place)
+    if not is_sure:
+        test = at(ast.Compare(first, [_COMPARISONS[">="], _COMPARISONS["<"]], [zero, second]), place)
+    elif not is_known:
+        whole = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
+        positive = emit.compare(left, _COMPARISONS[">="], zero, place)
+        test = at(ast.BoolOp(ast.And(), [whole, positive]), place)
+    return emit.either(test, emit.binary(left, _MOD, right, place), emit.call("_vmod", [left, right], place), place)
+
+
+def is_natural(c: Compiler, node: n.Expr) -> bool:
+    """Whether a number is whole and not negative, as far as that can be seen."""
+    match node:
+        case n.NumberLit(value=value):
+            return type(value) is int
+        case n.Name(symbol=symbol):
+            return symbol is not None and symbol in c.naturals
+        case n.Binary(op="+" | "*"):
+            return is_natural(c, node.left) and is_natural(c, node.right)
+        case _:
+            return False
+
+
+def _quotient(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
+    """`/` of numbers: a quotient that is whole is exact."""
+    first, second, left, right = _both(c, left, c.expr(node.right), place)
+    rest = emit.binary(first, _MOD, second, place)
+    exact, other = emit.binary(left, ast.FloorDiv(), right, place), emit.binary(left, ast.Div(), right, place)
+    return emit.either(rest, other, exact, place)
+
+
+def _power(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
+    """`**` of numbers: Python's own where it can be seen that it does not take for ever, and gives a number."""
+    right = c.expr(node.right)
+    is_small = isinstance(right, ast.Constant) and type(right.value) is int and right.value <= _LARGEST_POWER
+    return emit.binary(left, ast.Pow(), right, place) if is_small else emit.call("_vpow", [left, right], place)
+
+
+def _both(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr, ast.expr]:
+    """Two operands where they are evaluated, each once, and where they are read again."""
+    # What stands on the right may call a function that assigns what stands on the left.
+    first, left = once(c, left, place, keep=not isinstance(right, ast.Name | ast.Constant))
+    second, right = once(c, right, place)
+    return first, second, left, right
 
 
 def _logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
@@ -190,12 +235,58 @@ def _coalescing(
     c: Compiler, node: n.Binary, left: ast.expr | None, place: Place, right: ExprRule = Compiler.expr
 ) -> ast.expr:
     left = lenient(c, node.left) if left is None else left
+    otherwise = _loose(node.right, right(c, node.right), node.type, place)
     if isinstance(type_of(node.left), AI) or type_of(node.left) == JSON:
         left = emit.call("_vunwrap", [left], place)
-    name = c.temporary()
-    test = emit.compare(emit.named(name, left, place), _IS_NOT, emit.constant(None, place), place)
-    held = _loose(node.left, emit.name(name, place), node.type, place)
-    return emit.either(test, held, _loose(node.right, right(c, node.right), node.type, place), place)
+    elif (quick := _defaulted(c, node, left, otherwise, place)) is not None:
+        return quick
+    test, held = _is_there(c, left, place)
+    return emit.either(test, _loose(node.left, held, node.type, place), otherwise, place)
+
+
+def _is_there(c: Compiler, value: ast.expr, place: Place) -> tuple[ast.expr, ast.expr]:
+    first, again = once(c, value, place)
+    if isinstance(value, ast.Constant):
+        # Python would warn of it.
+        return emit.constant(value.value is not None, place), again
+    return emit.compare(first, _IS_NOT, emit.constant(None, place), place), again
+
+
+def _defaulted(c: Compiler, node: n.Binary, left: ast.expr, otherwise: ast.expr, place: Place) -> ast.expr | None:
+    """What a map has or else a constant, what `?.` reaches or else another value: without a detour over null."""
+    if goes_into_json(node.left, node.type):
+        return None
+    if isinstance(left, ast.Call) and isinstance(otherwise, ast.Constant) and _is_entry(node.left):
+        left.args.append(otherwise)
+        return left
+    tests: list[ast.expr] = []
+    while isinstance(left, ast.IfExp) and isinstance(left.orelse, ast.Constant) and left.orelse.value is None:
+        tests.append(left.test)
+        left = left.body
+    if not tests:
+        return None
+    if not _is_sure(node.left):
+        found, left = _is_there(c, left, place)
+        tests.append(found)
+    test = tests[0] if len(tests) == 1 else at(ast.BoolOp(ast.And(), tests), place)
+    return emit.either(test, left, otherwise, place)
+
+
+def _is_entry(node: n.Expr) -> bool:
+    """Whether it is a value of a map, or null only because there is none."""
+    if not isinstance(node, n.Index) or node.optional:
+        return False
+    type_ = type_of(node.object)
+    return isinstance(type_, Map) and type_.value != JSON and not may_be_null(type_.value)
+
+
+def _is_sure(node: n.Expr) -> bool:
+    """Whether a field is there if the object is."""
+    if not isinstance(node, n.Member) or not node.optional:
+        return False
+    kind = base(without_null(type_of(node.object)))
+    field = kind.fields.get(node.name) if isinstance(kind, Object) else None
+    return field is not None and field.type != JSON and not may_be_null(field.read)
 
 
 def _loose(node: n.Expr, value: ast.expr, type_: Type | None, place: Place) -> ast.expr:
@@ -226,8 +317,7 @@ def _containing(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> as
     """`x in xs`: Python's own where it compares as the language does."""
     one, two = type_of(node.left), type_of(node.right)
     if isinstance(node.right, n.Range) and base(one) == NUMBER and not isinstance(one, AI):
-        span = emit.call("_vspan", [c.expr(node.right.first), c.expr(node.right.last)], c.place(node.right))
-        return emit.compare(left, _IN, span, place)
+        return emit.compare(left, _IN, span(c, node.right), place)
     right = c.expr(node.right)
     kind = one if isinstance(one, AI) else base(one)
     plain_items = isinstance(two, Array) and base(two.item) == kind and kind in (NUMBER, TEXT)
@@ -253,13 +343,6 @@ def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place)
 def range_(c: Compiler, node: n.Range) -> ast.expr:
     """`a..b`, as an array."""
     return emit.call("_vrange", [c.expr(node.first), c.expr(node.last)], c.place(node))
-
-
-def _text_of(value: ast.expr, place: Place) -> ast.expr:
-    """The right side of a text's `+`, which `as_text` may have left a number."""
-    if isinstance(value, ast.IfExp):
-        value.body = emit.call("_vstr", [value.body], place)
-    return value
 
 
 def _options(type_: Type) -> tuple[Type, ...]:

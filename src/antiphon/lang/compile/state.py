@@ -31,20 +31,38 @@ class Compiler:
     def __init__(self, source: Source, code: Code) -> None:
         self.source = source
         self.code = code
+        self.program = n.Program(0, 0, [])
         #: The Python function that is being compiled.
         self.scope = FunctionScope(None, None, set())
         #: Definitions that must stand before the statement that is being compiled.
         self.before: list[ast.stmt] = []
         #: Definitions of functions declared at the top level, which stand before `main`.
         self.top: list[ast.stmt] = []
-        #: The variables of the top level that are locals of `main`.
+        #: The variables of the top level that are locals of `main`, and those that it shares with functions.
         self.own: set[Symbol] = set()
+        self.shared: set[Symbol] = set()
+        #: The variables that each round of a loop has anew for the functions that it makes.
+        self.boxed: set[Symbol] = set()
         #: Whether what the top level does is left out, and what asks a model with it.
         self.declarations_only = False
         #: Whether the function that is being compiled asks a model, or changes what models are shown.
         self.asked = False
         #: The loop variables that count.
         self.counters: set[Symbol] = set()
+        #: Those of them that never are negative.
+        self.naturals: set[Symbol] = set()
+        #: Functions that are known to do nothing but compute.
+        self.computing: set[Symbol] = set()
+        #: Whether all of the module is there: nothing more will be said that uses its names.
+        self.is_whole = True
+        #: The block that is being compiled, and which of its statements.
+        self.here: tuple[list[n.Statement], int] = [], 0
+        #: Constants that are another name of what can change, though not while they are there.
+        self.aliases: set[Symbol] = set()
+        #: What pieces of the program change, by their ids.
+        self.changes: dict[int, Any] = {}
+        #: The variables of functions that are always whole, by the ids of those.
+        self.wholes: dict[int, set[Symbol]] = {}
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
         #: From where to where the value of the private variable goes that is being compiled.
@@ -142,20 +160,23 @@ class Compiler:
             )
 
     def is_global(self, symbol: Symbol) -> bool:
-        """Whether a variable is one of the module's globals. Those that only the top level uses are its locals."""
-        return symbol.is_global and symbol not in self.own
+        """Whether a variable is one of the module's globals."""
+        return symbol.is_global and symbol not in self.own and symbol not in self.shared
+
+    def read(self, symbol: Symbol, place: Place) -> ast.expr:
+        """A variable where it is read."""
+        value = emit.name(symbol.python, place)
+        return emit.attribute(value, "value", place) if symbol in self.boxed else value
 
     def bind(self, symbol: Symbol, value: ast.expr, place: Place) -> ast.stmt:
         """Assign to a variable."""
-        self.touch(symbol)
-        return emit.assign(symbol.python, value, place)
-
-    def touch(self, symbol: Symbol) -> None:
-        """Note that this function assigns a variable of an outer one."""
+        if symbol in self.boxed:
+            return emit.assign_attribute(emit.name(symbol.python, place), "value", value, place)
         if self.is_global(symbol):
             self.scope.globals.add(symbol.python)
-        elif symbol.python not in self.scope.taken:
+        elif symbol in self.shared or symbol.python not in self.scope.taken:
             self.scope.outside.add(symbol.python)
+        return emit.assign(symbol.python, value, place)
 
 
 def type_of(node: n.Expr) -> Type:

@@ -514,10 +514,14 @@ def thrown(value: Any) -> VibeError:
 
 
 def caught(error: BaseException) -> ErrorValue:
-    """What `catch` gives for an error."""
-    from antiphon.lang.run.traces import translated
+    """What `catch` gives for an error. Where it came from is of no use any more, nor what else had gone wrong before:
 
-    known = translated(error)
+    Python looks through all of that whenever something is thrown on.
+    """
+    from antiphon.lang.run.traces import in_our_words
+
+    known = error if isinstance(error, VibeError) else in_our_words(error, error.__traceback__)
+    error.__context__ = error.__cause__ = None
     value = known.value
     if isinstance(value, ErrorValue):
         return value
