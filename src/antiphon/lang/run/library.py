@@ -5,10 +5,10 @@ Types known before the program runs need few of these: a sum of numbers is Pytho
 
 from __future__ import annotations
 
-import json
 from itertools import islice
 from typing import Any, cast
 
+from antiphon._json import decode
 from antiphon._suggestions import nearest
 from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union, show
 from antiphon.lang.run.errors import Thrown, VibeError
@@ -528,14 +528,10 @@ def caught(error: BaseException) -> ErrorValue:
     return ErrorValue(message=known.message, code=known.code, value=value)
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"`{name}` is no number")
-
-
 def parse_json(source: str) -> Any:
     """`parseJson(text)`."""
     try:
-        return json.loads(unwrap(source), parse_constant=_no_constant)
+        return decode(unwrap(source))
     except RecursionError:
         raise VibeError("V0910", "this JSON is nested too deeply") from None
     except ValueError as error:

@@ -28,6 +28,12 @@ def _split(value: str, separator: str | None = None) -> list[str]:
     return list(value) if separator == "" else value.split(separator)
 
 
+def lines(value: str) -> list[str]:
+    """The lines of a text or file. Python's `splitlines` would end them at form feeds and other signs too."""
+    found = value.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return found if found[-1] else found[:-1]
+
+
 def _to_number(value: str) -> int | float:
     try:
         return int(value)
@@ -198,7 +204,7 @@ TEXT_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lower": str.lower,
     "trim": str.strip,
     "split": _split,
-    "lines": str.splitlines,
+    "lines": lines,
     "replace": str.replace,
     "includes": str.__contains__,
     "startsWith": str.startswith,

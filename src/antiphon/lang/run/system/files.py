@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.check.types import BOOLEAN, NULL, NUMBER, TEXT, Array
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.receivers import lines
 from antiphon.lang.run.system.function import Function
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ def _read_text(execution: Execution, path: str, encoding: str = "utf-8") -> str:
 
 
 def _read_lines(execution: Execution, path: str, encoding: str = "utf-8") -> list[str]:
-    text = _read_text(execution, path, encoding)
-    return [line.removesuffix("\n") for line in io.StringIO(text, newline=None)]
+    return lines(_read_text(execution, path, encoding))
 
 
 def _read_bytes(execution: Execution, path: str) -> bytes:
