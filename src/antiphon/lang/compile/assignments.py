@@ -12,6 +12,7 @@ from antiphon.lang.compile.guards import class_of
 from antiphon.lang.compile.members import whole
 from antiphon.lang.compile.operators import operation
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import named_field
 from antiphon.lang.syntax import nodes as n
 
 _COMPOUND = {"+=": "+", "-=": "-", "*=": "*", "/=": "/", "%=": "%"}
@@ -49,6 +50,8 @@ def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> l
         key = emit.constant(target.name, place)
     else:
         key = c.expr(target.index)
+        if isinstance(kind := base(type_of(target.object)), Object):
+            key = named_field(key, kind, place)
     if node.op == "=":
         value = c.cast(node.value, place_type)
     else:

@@ -12,6 +12,7 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import at
 from antiphon.lang.compile.guards import class_of
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import picked
 from antiphon.lang.syntax import nodes as n
 
 
@@ -121,11 +122,21 @@ def _map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
     for entry in node.entries:
         if isinstance(entry, n.Spread):
             keys.append(None)
-            values.append(emit.call("_vspreadfields", [c.cast(entry.value, type_)], c.place(entry)))
+            values.append(emit.call("_vspreadfields", [_spread_values(c, entry, type_)], c.place(entry)))
         else:
             keys.append(emit.constant(entry.key, c.place(entry)))
             values.append(c.cast(entry.value, type_.value))
     return at(ast.Dict(keys, values), c.place(node))
+
+
+def _spread_values(c: Compiler, node: n.Spread, wanted: Map) -> ast.expr:
+    """What is put into a map: another, or an object of which each field fits."""
+    kind = base(type_of(node.value))
+    if isinstance(kind, Object):
+        return picked(
+            c.cast(node.value, Object({name: Field(wanted.value) for name in kind.fields})), kind, c.place(node)
+        )
+    return c.cast(node.value, wanted)
 
 
 def _sure_names(node: n.Entry | n.Spread) -> Iterable[str]:
@@ -141,7 +152,8 @@ def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> ast
     given = base(type_of(node.value))
     own = given.fields if isinstance(given, Object) else {}
     wanted = Object({name: Field(fields[name].type, field.optional) for name, field in own.items() if name in fields})
-    return emit.call("_vspreadfields", [c.cast(node.value, wanted if own else None)], c.place(node))
+    value = c.cast(node.value, wanted if own else None)
+    return emit.call("_vspreadfields", [picked(value, given, c.place(node))], c.place(node))
 
 
 def bad(_: Compiler, node: n.BadExpr) -> ast.expr:
