@@ -26,6 +26,7 @@ from antiphon.lang.check import (
     operators,
     statements,
 )
+from antiphon.lang.check.order import check_order
 from antiphon.lang.check.scopes import NO_END, Scope, beyond
 from antiphon.lang.check.settling import settle
 from antiphon.lang.check.state import EXPRESSIONS, STATEMENTS, Checker
@@ -68,6 +69,7 @@ def check(
     c = Checker(source, module, imports, untrusted, in_repl)
     inputs.check_end(c, program.statements, c.statements(program.statements))
     settle(c)
+    check_order(c)
     c.warn_unused_imports()
     _warn_divisions(c, program)
     if not c.shows_variables:

@@ -8,7 +8,7 @@ from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import check_keyed_slot
 from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
-from antiphon.lang.check.narrowing import assigned, changed, learn, narrowed_type
+from antiphon.lang.check.narrowing import assigned, assigned_part, changed, narrowed_type
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.parts import common_field
@@ -26,9 +26,7 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     assignable,
-    may_be_null,
     plain,
-    without_null,
 )
 from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
@@ -163,8 +161,7 @@ def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
         c.warn("V0706", "this is assigned to itself", node)
     found = _check_value(c, node, wanted, target.name if isinstance(target, Member) else "")
     changed(c, _changed(target))
-    if may_be_null(wanted) and not may_be_null(found):
-        learn(c, target, without_null(wanted))
+    assigned_part(c, target, wanted, found)
 
 
 def _changed(target: Member | Index) -> set[str]:

@@ -9,6 +9,7 @@ from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
 from antiphon.lang.check.operators import operand
+from antiphon.lang.check.order import note_call
 from antiphon.lang.check.settling import check_arguments_shared
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
@@ -45,6 +46,7 @@ def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) 
         else:
             found = _call_declared(c, node, type_, symbol, callee, wanted)
         called(c, symbol)
+        note_call(c, callee, symbol)
         return found
     called_unknown(c)
     check_freely(c, node)

@@ -56,7 +56,7 @@ def check_lambda(
     if now:
         run(c, node)
     c.narrowed = dict(before) if now else lasting(c)
-    c.frame = Frame(node, outer, returns)
+    c.frame = Frame(node, outer, returns, is_now=now)
     symbols = _symbols(c, node, parameters, private)
     if items is not None:
         for each in symbols[first_item:]:

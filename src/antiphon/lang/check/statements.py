@@ -8,7 +8,7 @@ from antiphon.lang.check.iteration import entry_type, is_private, item_type, not
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of
 from antiphon.lang.check.names import model_name
-from antiphon.lang.check.narrowing import narrow, run
+from antiphon.lang.check.narrowing import Known, meet, narrow, run, standing
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker, general, shown
@@ -122,10 +122,8 @@ def _unused_hint(c: Checker, node: ExprStatement) -> str:
 
 def if_(c: Checker, node: If) -> bool:
     """`if … else if … else`; a long chain is gone through without recursion."""
-    before = c.narrowed
-    all_end = True
+    ways: list[Known] = []
     impossible = False
-    held = before
     each: If | Block | None = node
     while isinstance(each, If):
         check_condition(c, each.condition, c.expr(each.condition, BOOLEAN))
@@ -133,16 +131,18 @@ def if_(c: Checker, node: If) -> bool:
         outside = c.narrowed
         c.narrowed = dict(outside)
         narrow(c, each.condition, True)
-        held = c.narrowed
-        all_end = c.block(each.then) and all_end
+        if not c.block(each.then):
+            ways.append(standing(c, c.left))
         c.narrowed = dict(outside)
         impossible = narrow(c, each.condition, False)
         each = each.otherwise
-    last_ends = impossible if each is None else c.block(each)
-    if not all_end:
-        # After the statement it is known that no condition held only if no branch that one leads to comes back.
-        c.narrowed = held if last_ends and each is node.otherwise else before
-    return all_end and last_ends
+    if each is not None and not c.block(each):
+        ways.append(standing(c, c.left))
+    elif each is None and not impossible:
+        ways.append(standing(c, c.narrowed))
+    if ways:
+        meet(c, ways)
+    return not ways
 
 
 def for_(c: Checker, node: For) -> bool:
@@ -188,7 +188,9 @@ def while_(c: Checker, node: While) -> bool:
     c.frame.loops.append(False)
     c.block(node.body)
     left = c.frame.loops.pop()
-    c.narrowed = before
+    c.narrowed = dict(before)
+    if not left:
+        narrow(c, node.condition, False)
     _check_mode(c, node.mode)
     return isinstance(node.condition, BoolLit) and node.condition.value and not left
 

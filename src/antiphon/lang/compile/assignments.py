@@ -12,6 +12,7 @@ from antiphon.lang.compile.guards import class_of
 from antiphon.lang.compile.members import whole
 from antiphon.lang.compile.operators import operation
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import named_field
 from antiphon.lang.syntax import nodes as n
 
 _COMPOUND = {"+=": "+", "-=": "-", "*=": "*", "/=": "/", "%=": "%"}
@@ -55,6 +56,8 @@ def _key(c: Compiler, target: n.Member | n.Index, place: Place) -> ast.expr:
     if isinstance(target, n.Member):
         return emit.constant(target.name, place)
     key = c.expr(target.index)
+    if isinstance(kind := base(type_of(target.object)), Object):
+        return named_field(key, kind, place)
     return (
         whole(c, target.index, key, place) if isinstance(type_of(target.object), Array) and _is_known(target) else key
     )

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, JSON, Array, Map
+from antiphon.lang.check.types import AI, JSON, Array, Map, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import picked
 from antiphon.lang.compile.wholes import is_whole
 from antiphon.lang.syntax import nodes as n
 
@@ -36,9 +37,10 @@ def entries(c: Compiler, node: n.For) -> ast.expr:
     if isinstance(type_, Map):
         value = emit.method(value, "items", [], place)
     else:
-        if goes_into_json(node.iterable, JSON):
+        value = picked(value, base(type_), place)
+        if node.value is not None and node.value.symbol is not None and node.value.symbol.type == JSON:
             # What is in it is json here.
-            value = emit.call("_vcopy", [value], place)
+            value = emit.call("_vcopy", [value], place) if goes_into_json(node.iterable, JSON) else value
         value = emit.call("_ventries", [value], place)
     return emit.call("_vlist", [value], place) if any(map(_may_change, n.walk(node.body))) else value
 
@@ -59,6 +61,6 @@ def span(c: Compiler, node: n.Range) -> ast.expr:
     if not is_whole(c, node.first) or not is_whole(c, node.last):
         return emit.call("_vspan", [first, last], place)
     end = emit.binary(last, ast.Add(), emit.constant(1, place), place)
-    if isinstance(last, ast.Constant):
+    if isinstance(last, ast.Constant) and isinstance(last.value, int):
         end = emit.constant(last.value + 1, place)
     return emit.call("_vpyrange", [first, end], place)

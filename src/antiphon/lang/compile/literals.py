@@ -12,6 +12,7 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import at
 from antiphon.lang.compile.guards import is_a
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import picked
 from antiphon.lang.syntax import nodes as n
 
 
@@ -122,11 +123,21 @@ def _map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
     for entry in node.entries:
         if isinstance(entry, n.Spread):
             keys.append(None)
-            values.append(emit.call("_vspreadfields", [c.cast(entry.value, type_)], c.place(entry)))
+            values.append(emit.call("_vspreadfields", [_spread_values(c, entry, type_)], c.place(entry)))
         else:
             keys.append(emit.constant(entry.key, c.place(entry)))
             values.append(c.cast(entry.value, type_.value))
     return at(ast.Dict(keys, values), c.place(node))
+
+
+def _spread_values(c: Compiler, node: n.Spread, wanted: Map) -> ast.expr:
+    """What is put into a map: another, or an object of which each field fits."""
+    kind = base(type_of(node.value))
+    if isinstance(kind, Object):
+        return picked(
+            c.cast(node.value, Object({name: Field(wanted.value) for name in kind.fields})), kind, c.place(node)
+        )
+    return c.cast(node.value, wanted)
 
 
 def _sure_names(node: n.Entry | n.Spread) -> Iterable[str]:
@@ -143,10 +154,12 @@ def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> ast
     own = given.fields if isinstance(given, Object) else {}
     wanted = Object({name: Field(fields[name].type, field.optional) for name, field in own.items() if name in fields})
     value = c.cast(node.value, wanted if own else None)
+    place = c.place(node)
+    value = picked(value, given, place)
     if isinstance(type_of(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
         # Nothing in it belongs to a constant.
         return value
-    return emit.call("_vspreadfields", [value], c.place(node))
+    return emit.call("_vspreadfields", [value], place)
 
 
 def bad(_: Compiler, node: n.BadExpr) -> ast.expr:

@@ -24,19 +24,21 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
-    nullable,
     without_null,
 )
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.function_values import array_method, method_arguments
-from antiphon.lang.compile.guards import is_a, is_plain, once
+from antiphon.lang.compile.guards import is_a, may_come_first, once
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import named_field, picked
 from antiphon.lang.compile.wholes import is_whole
 from antiphon.lang.syntax import nodes as n
 
 _IN = ast.In()
+#: Methods of objects that look at all fields.
+_LOOKING = frozenset(("keys", "values", "entries", "has", "get", "len"))
 #: Methods of text that are Python's own.
 _TEXT_DIRECT = {
     "upper": "upper",
@@ -44,7 +46,6 @@ _TEXT_DIRECT = {
     "trim": "strip",
     "startsWith": "startswith",
     "endsWith": "endswith",
-    "lines": "splitlines",
     "replace": "replace",
     "indexOf": "find",
 }
@@ -149,7 +150,7 @@ def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: 
             return emit.method(value, "get", [key], place)
         return emit.item(value, key, place)
     if name == "length" and (kind == TEXT or isinstance(kind, Array | Object | Map)):
-        return emit.call("_vpylen", [value], place)
+        return emit.call("_vpylen", [picked(value, kind, place)], place)
     if lenient:
         return emit.call("_voptional", [value, key], place)
     test, value = is_a(c, value, "_vdict", place)
@@ -171,11 +172,11 @@ def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Pl
     if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
         test, value = is_a(c, value, "_vlist", place)
         return emit.either(test, emit.item(value, key, place), emit.call("_vitem", [value, key], place), place)
-    found = emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
     kind = base(type_)
-    if not isinstance(kind, Object):
-        return found
-    return _of_fields(c, found, kind, nullable(type_of(node)) if lenient else type_of(node), place)
+    if isinstance(kind, Object) and not isinstance(key, ast.Constant):
+        value = picked(value, kind, place)
+    found = emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    return _of_fields(found, kind, type_of(node), place) if isinstance(kind, Object) else found
 
 
 def whole(c: Compiler, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:
@@ -207,19 +208,23 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
         return array_method(c, node, name, value, kind.item, place)
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    if name in _LOOKING:
+        value = picked(value, kind, place)
+    elif isinstance(kind, Object) and name == "remove":
+        arguments = [named_field(each, kind, place) for each in arguments]
     direct = _direct_method(c, node, kind, value, arguments, place)
     if direct is not None:
         return direct
     called = emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
     looks = isinstance(kind, Object) and name in ("values", "entries", "get")
-    return _of_fields(c, called, cast(Object, kind), type_of(node), place) if looks else called
+    return _of_fields(called, cast(Object, kind), type_of(node), place) if looks else called
 
 
-def _of_fields(c: Compiler, value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:
-    """What fields give that only the running program names. An object may have more than its type says."""
+def _of_fields(value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:
+    """What fields give that only the running program names; where that is json, it is a copy."""
     if any(is_mutable(each.type) for each in kind.fields.values()) and not _is_typed(type_):
         return emit.call("_vcopy", [value], place)
-    return value if type_ == JSON else emit.call("_vfits", [value, emit.name(c.code.type_name(type_), place)], place)
+    return value
 
 
 def _is_typed(type_: Type) -> bool:
@@ -258,7 +263,7 @@ def _direct_method(
         return _array_method(kind, name, value, arguments, place)
     if isinstance(kind, Map) and name == "get":
         return emit.method(value, name, arguments, place)
-    if isinstance(kind, Map | Object) and name == "has" and is_plain(arguments[0]):
+    if isinstance(kind, Map | Object) and name == "has" and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
     return None
 
@@ -266,7 +271,7 @@ def _direct_method(
 def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
     if name in _TEXT_DIRECT:
         return emit.method(value, _TEXT_DIRECT[name], arguments, place)
-    if name == "includes" and is_plain(arguments[0]):
+    if name == "includes" and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
     # An empty separator takes a text apart, for which Python has another way.
     if name == "split" and all(isinstance(each, ast.Constant) and each.value for each in arguments):
@@ -277,9 +282,9 @@ def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: P
 def _array_method(kind: Array, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
     if name == "push":
         return emit.method(value, "append", arguments, place)
-    if name == "join" and kind.item == TEXT and len(arguments) == 1 and is_plain(arguments[0]):
+    if name == "join" and kind.item == TEXT and len(arguments) == 1 and may_come_first(arguments[0], value):
         return emit.method(arguments[0], "join", [value], place)
-    if name == "includes" and kind.item in (TEXT, NUMBER) and is_plain(arguments[0]):
+    if name == "includes" and kind.item in (TEXT, NUMBER) and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
     if name == "indexOf" and kind.item in (TEXT, NUMBER):
         return emit.call("_vplaceof", [value, *arguments], place)
@@ -300,6 +305,8 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
     signature = type_of(callee)
     signature = signature if isinstance(signature, Signature) else None
     arguments = _arguments(c, node, signature, symbol)
+    if symbol.kind == "builtin" and symbol.name == "len" and not isinstance(type_of(node.arguments[0]), AI):
+        arguments = [picked(arguments[0], base(type_of(node.arguments[0])), place)]
     if node.named:
         value = _call_named(c, node, symbol, arguments, place)
     elif signature is not None and signature.gives == "wanted" and symbol.kind == "function":

@@ -30,6 +30,7 @@ from antiphon.lang.compile.iteration import span
 from antiphon.lang.compile.literals import as_text
 from antiphon.lang.compile.members import lenient
 from antiphon.lang.compile.state import Compiler, ExprRule, type_of
+from antiphon.lang.compile.views import picked
 from antiphon.lang.syntax import nodes as n
 
 _OPERATORS = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
@@ -324,8 +325,8 @@ def _containing(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> as
     if plain_items or (
         kind == TEXT and not isinstance(two, AI) and (base(two) == TEXT or isinstance(two, Object | Map))
     ):
-        return emit.compare(left, _IN, right, place)
-    return emit.call("_vin", [left, right], place)
+        return emit.compare(left, _IN, picked(right, base(two), place), place)
+    return emit.call("_vin", [left, picked(right, base(two), place)], place)
 
 
 def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:

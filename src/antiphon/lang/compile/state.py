@@ -7,9 +7,11 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
+from antiphon.lang.check.sharing import agree
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, Type, assignable
 from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.check.views import hides
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import Code, Variable
 from antiphon.lang.compile.copies import must_copy
@@ -84,10 +86,11 @@ class Compiler:
 
         It goes `into` a variable, or any other place that keeps it: what others could change is copied then.
         """
-        value = self.expr(node)
-        fitting = self.fitted(value, type_of(node), wanted, self.place(node))
+        given, place = type_of(node), self.place(node)
+        value = self._seen(self.expr(node), given, wanted, place)
+        fitting = self._checked(value, given, wanted, place)
         if fitting is value and must_copy(node, wanted, into):
-            return emit.call("_vcopy", [value], self.place(node))
+            return emit.call("_vcopy", [value], place)
         return fitting
 
     def lend(self, node: n.Expr, wanted: Type | None) -> ast.expr:
@@ -96,7 +99,17 @@ class Compiler:
 
     def fitted(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
         """A value of one type where another is wanted."""
-        if wanted is None or assignable(given, wanted, certain=True):
+        return self._checked(self._seen(value, given, wanted, place), given, wanted, place)
+
+    def _seen(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
+        """A value without the fields that its type does not know of, where the wanted type would show them."""
+        if wanted is None or _is_written_out(value) or not hides(given, wanted):
+            return value
+        types = [emit.name(self.code.type_name(each), place) for each in (given, wanted)]
+        return emit.call("_vseen", [value, *types], place)
+
+    def _checked(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
+        if wanted is None or (assignable(given, wanted, certain=True) and not _copies(given, wanted)):
             return value
         if isinstance(wanted, AI):
             if isinstance(given, AI):
@@ -177,6 +190,16 @@ class Compiler:
         elif symbol in self.shared or symbol.python not in self.scope.taken:
             self.scope.outside.add(symbol.python)
         return emit.assign(symbol.python, value, place)
+
+
+def _copies(given: Type, wanted: Type) -> bool:
+    """Whether what a function is called with must be copied, because it takes json."""
+    return isinstance(given, Signature) and isinstance(wanted, Signature) and not agree(given, wanted)
+
+
+def _is_written_out(value: ast.expr) -> bool:
+    """Whether an object has just the fields that it is written with."""
+    return isinstance(value, ast.Dict) and None not in value.keys
 
 
 def type_of(node: n.Expr) -> Type:

@@ -5,6 +5,7 @@ Types known before the program runs need few of these: a sum of numbers is Pytho
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, cast
 
@@ -207,7 +208,7 @@ def member(value: Any, name: str) -> Any:
             return fields[name]
         if name == "length":
             return len(fields)
-        raise _no_field(name, fields)
+        raise no_field(name, fields)
     if name == "length" and isinstance(value, str | list):
         return len(cast(list[Any], value))
     if value is None:
@@ -263,9 +264,10 @@ def ai_member(value: Any, name: str) -> Any:
     return {"usage": usage, "cost": run.cost, "model": run.model, "id": run.id}
 
 
-def _no_field(name: str, fields: dict[str, Any]) -> VibeError:
+def no_field(name: str, fields: Iterable[str]) -> VibeError:
+    """That an object has no such field."""
     near = nearest(name, islice(fields, 200))
-    hint = f"did you mean `{near}`?" if near else f"its fields: {', '.join(list(fields)[:10])}" if fields else ""
+    hint = f"did you mean `{near}`?" if near else f"its fields: {', '.join(islice(fields, 10))}" if fields else ""
     return VibeError("V0907", f"the object has no field `{name}`", hint or f"`?? …` gives a default: `x.{name} ?? …`")
 
 
@@ -280,7 +282,7 @@ def item(value: Any, key: Any) -> Any:
         if not isinstance(key, str):
             raise VibeError("V0902", f"an object is indexed by text, not by {kind_of(key)}")
         if key not in fields:
-            raise _no_field(key, fields)
+            raise no_field(key, fields)
         return fields[key]
     raise VibeError("V0902", f"{kind_of(value)} cannot be indexed")
 
@@ -408,12 +410,12 @@ def _copied(value: Any, wanted: Type) -> Any:
     """A value that fits, with arrays and objects of its own, as far as the type knows of them."""
     value = unwrap(value)
     match wanted:
-        case Array(inner):
+        case Array(item=inner):
             return [_copied(each, inner) for each in value]
         case Object():
             fields = wanted.fields
             return {key: _copied(each, fields[key].type) if key in fields else each for key, each in value.items()}
-        case Map(inner):
+        case Map(value=inner):
             return {key: _copied(each, inner) for key, each in value.items()}
         case Union(options):
             fitting = next((each for each in options if not misfit(value, each, "")), None)
@@ -435,7 +437,7 @@ def misfit(value: Any, wanted: Type, path: str) -> str:
                 isinstance(value, fits[name]) and not (name == "number" and isinstance(value, bool))
             ):
                 return ""
-        case Array(inner):
+        case Array(item=inner):
             if isinstance(value, list):
                 items = enumerate(cast(list[Any], value))
                 return next((fault for at, each in items if (fault := misfit(each, inner, f"{path}[{at}]"))), "")
@@ -448,7 +450,7 @@ def misfit(value: Any, wanted: Type, path: str) -> str:
         case Object():
             if isinstance(value, dict):
                 return _misfit_fields(cast(dict[str, Any], value), wanted, path)
-        case Map(inner):
+        case Map(value=inner):
             if isinstance(value, dict):
                 pairs = cast(dict[Any, Any], value).items()
                 return next((fault for key, each in pairs if (fault := _misfit_entry(key, each, inner, path))), "")

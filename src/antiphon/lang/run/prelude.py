@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
-from antiphon.lang.run import choosing, function_values, library, receivers, values
+from antiphon.lang.run import choosing, function_values, library, receivers, values, views
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.system import MISSING, read_as
@@ -75,7 +75,9 @@ _SHARED: dict[str, Any] = {
     "_vspan": library.span,
     "_vrange": library.span_array,
     "_vas": library.as_type,
-    "_vfits": library.fits,
+    "_vpick": views.pick,
+    "_vnamed": views.named,
+    "_vseen": views.seen,
     "_vcopy": values.own,
     "_vfield": library.field_of,
     "_vthrown": library.thrown,

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type, has_function
+from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Alias, Array, Type, has_function
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.run.depth import allow_deep_calls
@@ -222,7 +222,7 @@ def _annotation(type_: Type) -> Any:
     from antiphon.lang.run.tooling import python_type
 
     inner = type_.inner if isinstance(type_, AI) else type_
-    if isinstance(inner, Array):
+    if isinstance(inner, Array) and not isinstance(inner.inner, Alias):
         return list[_annotation(inner.item)]  # type: ignore[misc]
     return float if inner == NUMBER else bool if inner == BOOLEAN else python_type(inner)
 
