@@ -28,7 +28,7 @@ from click.testing import CliRunner
 
 from antiphon.cli import cli
 from antiphon.cli.scripted import offered, spoken
-from antiphon.fakes import Call, Fake, Received, Step
+from antiphon.fakes import Call, Fail, Fake, Received, Step
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = ROOT / "examples" / "instead"
@@ -123,7 +123,11 @@ class Stage:
     def _say(self, received: Received) -> Step:
         self.asked += 1
         asked = json.dumps(received.body["input"])
-        value = next(steps for text, steps in self.lines.items() if text in asked and steps).pop(0)
+        steps = next((steps for text, steps in self.lines.items() if text in asked and steps), None)
+        if steps is None:
+            # It is not tried again.
+            return Fail(400, "nothing is left to say")
+        value = steps.pop(0)
         tools = offered(received.body)
         if isinstance(value, dict) and "tool" not in value and "final_result" in tools:
             return Call("final_result", value)
@@ -245,7 +249,7 @@ CASES = [
     Case("rename_files", "--folder nowhere", code=1, tells="nowhere"),
     Case("rename_files", "--dry-run", code=2, tells="--folder"),
     Case("label_issues", "--repo acme/till --apply", VERDICTS),
-    Case("label_issues", "--repo acme/till --sure 0.3", VERDICTS),
+    Case("label_issues", "--repo acme/till --sure 0.4", VERDICTS),
     Case("label_issues", "--repo acme/till --apply", VERDICTS, code=1, tells="500", broken=32),
     Case("label_issues", "--repo acme/nothing", code=1, tells="404"),
 ]
