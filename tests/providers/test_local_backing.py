@@ -216,6 +216,13 @@ def play(monkeypatch: pytest.MonkeyPatch, *answers: list[dict[str, Any]]) -> Run
     return runtime
 
 
+def paths(request: dict[str, Any]) -> dict[str, Any]:
+    """What each tool that may be called takes for its path."""
+    options = [each["properties"] for each in json.loads(request["grammar"].partition("%json ")[2])["anyOf"]]
+    calls = [each for each in options if "tool" in each]
+    return {each["tool"]["const"]: each["arguments"]["properties"].get("path") for each in calls}
+
+
 def may_answer(request: dict[str, Any]) -> bool:
     options = json.loads(request["grammar"].partition("%json ")[2])["anyOf"]
     return any("answer" in option["properties"] for option in options)
@@ -237,10 +244,12 @@ def test_a_question_about_a_file_is_asked_for_a_call(file: Path, tmp_path: Path,
 def test_a_claim_that_no_call_backs_is_asked_again_for_a_call(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    made_up, call = '{"answer": "The file says 42, I have read it."}', '{"tool": "list_files", "arguments": {}}'
-    runtime = play(monkeypatch, _READING, said(made_up), said(call), said('{"answer": "There is one: empty.gguf."}'))
+    made_up = '{"answer": "The file says 42, I have read it."}'
+    call = '{"tool": "grep_files", "arguments": {"pattern": "says"}}'
+    (tmp_path / "a.txt").write_text("It says 7.")
+    runtime = play(monkeypatch, _READING, said(made_up), said(call), said('{"answer": "It says 7."}'))
     result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("What does it say?")
-    assert [kept.tool for kept in result.tool_calls] == ["list_files"]
+    assert [kept.tool for kept in result.tool_calls] == ["grep_files"]
     assert "42" not in str(result.value)
     assert [may_answer(request) for request in runtime.asked[1:]] == [True, False, True]
 
@@ -271,10 +280,11 @@ def test_the_request_stands_behind_the_results_of_its_calls(file: Path, monkeypa
 
 def test_a_call_that_found_nothing_backs_nothing(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "INSTALL").write_text("Install it with pip.")
-    calls = ['{"tool": "read_file", "arguments": {"path": "README"}}', '{"tool": "list_files", "arguments": {}}']
+    reading = [f'{{"tool": "read_file", "arguments": {{"path": "{path}"}}}}' for path in ("README", "INSTALL")]
+    calls = [reading[0], '{"tool": "list_files", "arguments": {}}', reading[1]]
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
     result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
-    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, False, True]
     # What failed is not tried again at once.
     assert '"read_file"' not in runtime.asked[2]["grammar"]
     assert result.value == "With pip."
@@ -288,9 +298,50 @@ def test_a_file_that_is_not_there_is_read_where_it_may_be_meant(
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
     Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
     assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
-    (second,) = json.loads(runtime.asked[2]["grammar"].partition("%json ")[2])["anyOf"]
-    assert second["properties"]["tool"] == {"const": "read_file"}
-    assert second["properties"]["arguments"]["properties"]["path"] == {"enum": ["README.md"]}
+    assert paths(runtime.asked[2]) == {"read_file": {"enum": ["README.md"]}}
+
+
+def test_names_of_files_are_no_answer_to_what_is_in_them(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "setup.cfg").write_text("needs click")
+    calls = [
+        '{"tool": "list_files", "arguments": {}}',
+        '{"tool": "read_file", "arguments": {"path": "setup.cfg"}}',
+    ]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "It needs click."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which dependencies does the project have?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
+    assert paths(runtime.asked[2])["read_file"] == {"enum": ["empty.gguf", "setup.cfg"]}
+    assert set(paths(runtime.asked[2])) == {"read_file", "grep_files"}
+
+
+def test_a_name_that_was_not_listed_is_looked_for(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "ships.csv").write_text("name")
+    calls = ['{"tool": "list_files", "arguments": {}}', '{"tool": "glob_files", "arguments": {"pattern": "*.csv"}}']
+    answers = ['{"answer": "There is data.csv."}', '{"answer": "It is a/ships.csv."}']
+    runtime = play(monkeypatch, _READING, said(calls[0]), said(answers[0]), said(calls[1]), said(answers[1]))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Is there a CSV file here? Its name?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, True, False, True]
+    assert (result.value, [kept.tool for kept in result.tool_calls]) == (
+        "It is a/ships.csv.",
+        ["list_files", "glob_files"],
+    )
+
+
+def test_a_place_of_which_nobody_spoke_is_not_gone_to(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(
+        monkeypatch, _READING, *map(said, ['{"tool": "list_files", "arguments": {}}', '{"answer": "None."}'])
+    )
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which files of the project are new?")
+    assert paths(runtime.asked[1])["list_files"] is None
+
+
+def test_what_went_astray_is_tried_without_its_path(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    calls = ['{"tool": "list_files", "arguments": {"path": "doc"}}', '{"tool": "list_files", "arguments": {}}']
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "None."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which files are in the folder of the documents?")
+    assert [paths(request).get("list_files") is None for request in runtime.asked[1:3]] == [False, True]
+    assert '"list_files"' in runtime.asked[2]["grammar"]
 
 
 def test_a_call_that_is_made_again_word_for_word_is_the_last(

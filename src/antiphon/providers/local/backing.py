@@ -47,6 +47,14 @@ _SEEKING = re.compile(
 _COUNTED = re.compile(r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE)
 #: Results that say that there is nothing: an error, or a remark in brackets alone.
 _EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
+#: Tools that tell names, requests that want names, and those that say where.
+_LISTER = re.compile(r"(?:^|_)(?:list|glob|ls|tree)(?:_|$)", re.IGNORECASE)
+_NAMES = re.compile(
+    r"\b(?:files?|folders?|subfolders?|director(?:y|ies)|modules?|scripts?)\b"
+    r"|\bwhat(?:'s| is| are) in\b|^\W*(?:list|find)\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"\b(?:folders?|subfolders?|director(?:y|ies))\b|\bwhat(?:'s| is| are) in\b", re.IGNORECASE)
 _MEANT = re.compile(r"\s*Error: there is no .*; did you mean (.*)\?\s*$")
 
 
@@ -159,38 +167,74 @@ def _subject(tool: dict[str, Any]) -> _Subject | None:
     return next((subject for text in texts for subject in _SUBJECTS if subject.tools.search(text)), None)
 
 
-def calls_since(messages: list[dict[str, Any]]) -> tuple[int, bool]:
-    """How many calls were made since the user last said something, and whether one of them found something."""
-    results: list[str] = []
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            break
-        if message.get("role") == "tool":
-            results.append(string(message.get("content")))
-    return len(results), any(not _EMPTY.match(each) for each in results)
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that was made, and what it brought."""
+
+    name: str
+    arguments: str
+    result: str
+
+    @property
+    def found_nothing(self) -> bool:
+        return bool(_EMPTY.match(self.result))
+
+    @property
+    def is_astray(self) -> bool:
+        """Whether there was nothing at the path that it named."""
+        return self.result.startswith("Error: there is no ")
+
+    @property
+    def meant(self) -> list[str]:
+        """The paths that may be meant, where there was nothing at the one that was named."""
+        found = _MEANT.search(self.result)
+        return re.findall("`([^`]+)`", found[1]) if found else []
+
+    @property
+    def listed(self) -> list[str]:
+        """The files that were only listed, by a tool that does no more than that."""
+        lines = self.result.splitlines() if _LISTER.search(self.name) else []
+        return [line for line in lines if line and not line.endswith(("/", "]", ")"))]
 
 
-def failed_last(messages: list[dict[str, Any]]) -> list[str]:
-    """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
-    calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), list[Any]())
-    return [string(obj(obj(call).get("function")).get("name")) for call in calls]
+def calls_since(messages: list[dict[str, Any]]) -> list[Made]:
+    """The calls that were made since the user last said something, with their results."""
+    start = max((n for n, message in enumerate(messages) if message.get("role") == "user"), default=-1) + 1
+    results = {string(m.get("tool_call_id")): string(m.get("content")) for m in messages[start:]}
+    calls = [obj(call) for message in messages[start:] for call in arr(message.get("tool_calls"))]
+    told = [(obj(call.get("function")), results.get(string(call.get("id")), "")) for call in calls]
+    return [Made(string(each.get("name")), string(each.get("arguments")), result) for each, result in told]
 
 
-def meant_paths(messages: list[dict[str, Any]]) -> list[str]:
-    """The paths that the last result says may be meant, where what was asked for is not there."""
-    said = string(messages[-1].get("content")) if messages and messages[-1].get("role") == "tool" else ""
-    found = _MEANT.search(said)
-    return re.findall("`([^`]+)`", found[1]) if found else []
+def is_listing(name: str) -> bool:
+    """Whether a tool tells the names of files and nothing that is in them."""
+    return bool(_LISTER.search(name))
 
 
-def is_repeated(messages: list[dict[str, Any]]) -> bool:
-    """Whether the last call was made before, word for word, since the user last said something."""
-    made: list[object] = []
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            break
-        made += [obj(obj(call).get("function")) for call in reversed(arr(message.get("tool_calls")))]
-    return bool(made) and made[0] in made[1:]
+def wants_names(request: str) -> bool:
+    """Whether a request is about which files there are, so that their names are an answer."""
+    return bool(_NAMES.search(_FENCED.sub(" ", request)))
+
+
+def names_a_place(request: str) -> bool:
+    """Whether a request says where to look."""
+    said = _FENCED.sub(" ", request)
+    return any(pattern.search(said) for pattern in (_PLACE, _PATH, _FILE))
+
+
+def names_unknown_files(answer: str, known: str) -> bool:
+    """Whether an answer names a file of which nobody has spoken."""
+    named = (found[0].strip().casefold() for found in _FILE.finditer(answer))
+    return any(name not in known.casefold() for name in named)
+
+
+def file_tools(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools that look at files, and do no more than look."""
+    return [
+        tool
+        for tool in tools
+        if (about := _subject(tool)) and about.names and not _DOER.search(string(tool.get("name")))
+    ]
 
 
 def last_request(messages: list[dict[str, Any]]) -> str:
