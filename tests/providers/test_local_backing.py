@@ -108,6 +108,13 @@ def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
     assert "grep_files" in names("Are there FIXMEs?")
 
 
+def test_files_of_a_kind_are_found_by_a_pattern_of_their_names():
+    for request in ("Is there a CSV file here? What is it called?", "List all Python files.", "Show me the .md files"):
+        assert names(request) == ["glob_files"]
+    assert "grep_files" in names("Which Python files mention harbour?")
+    assert "list_files" in names("Which files are here?")
+
+
 def test_only_tools_of_the_matter_are_asked_for():
     assert names("Which commit was the last?") == ["git_status", "git_diff", "git_log"]
     assert names("What time is it?") == ["now"]

@@ -55,6 +55,14 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r"\b(?:folders?|subfolders?|director(?:y|ies))\b|\bwhat(?:'s| is| are) in\b", re.IGNORECASE)
+#: Files that are asked for by their kind, unless by what is in them: their names have a pattern.
+_OF_A_KIND = re.compile(
+    rf"\b(?:python|markdown|text|rust|javascript|typescript|shell|config|image|{_ENDINGS})[- ]files?\b",
+    re.IGNORECASE,
+)
+_BY_CONTENT = re.compile(
+    r"\b(?:contain|mention|use|import|define|declare|say|have|has|with|about)(?:s|ed|ing)?\b", re.IGNORECASE
+)
 _MEANT = re.compile(r"\s*Error: there is no .*; did you mean (.*)\?\s*$")
 
 
@@ -113,7 +121,7 @@ def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = Tru
     """The tools of which one must be called, because a request is about what only they can see; none if it is not.
 
     Whoever names a file wants it read, at first; where that failed, all that see files may find it. Tools that do more
-    than look are for those who want something done.
+    than look are for those who want something done, and files of a kind have names of a pattern.
     """
     said = _FENCED.sub(" ", request)
     about = [subject for subject in _of(tools) if _asks(subject, request, said)]
@@ -121,10 +129,15 @@ def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = Tru
     if _ORDER.search(said):
         return fitting
     fitting = [tool for tool in fitting if not _DOER.search(string(tool.get("name")))]
+    if is_first and _OF_A_KIND.search(said) and not _BY_CONTENT.search(said):
+        return [tool for tool in fitting if is_listing(string(tool.get("name"))) and _needs(tool, "pattern")] or fitting
     if is_first and len(about) == 1 and about[0].names and _FILE.search(said) and not _SEEKING.search(said):
-        readers = [tool for tool in fitting if "path" in arr(obj(tool.get("parameters")).get("required"))]
-        return readers or fitting
+        return [tool for tool in fitting if _needs(tool, "path")] or fitting
     return fitting
+
+
+def _needs(tool: dict[str, Any], argument: str) -> bool:
+    return argument in arr(obj(tool.get("parameters")).get("required"))
 
 
 def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:
