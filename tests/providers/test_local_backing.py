@@ -267,6 +267,12 @@ def test_an_answer_that_needs_no_call_is_given_at_once(file: Path, monkeypatch: 
     assert (result.value, len(runtime.asked)) == ("It is 4.", 2)
 
 
+def test_git_and_the_clock_are_not_offered_to_who_does_not_speak_of_them(file: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(monkeypatch, _READING, said('{"answer": "Copenhagen."}'))
+    Session(f"local/{file}", tools=read_only_tools()).chat("What is the capital of Denmark?")
+    assert list(paths(runtime.asked[1])) == ["read_file", "list_files", "glob_files", "grep_files"]
+
+
 def test_arguments_that_may_be_left_out_need_not_be_called_null(file: Path, monkeypatch: pytest.MonkeyPatch):
     runtime = play(monkeypatch, _READING, said('{"answer": "It is 4."}'))
     Session(f"local/{file}", tools=read_only_tools()).chat("What is 2 + 2?")
@@ -312,13 +318,18 @@ def test_names_of_files_are_no_answer_to_what_is_in_them(file: Path, tmp_path: P
     (tmp_path / "setup.cfg").write_text("needs click")
     calls = [
         '{"tool": "list_files", "arguments": {}}',
+        '{"tool": "grep_files", "arguments": {"pattern": "requires"}}',
         '{"tool": "read_file", "arguments": {"path": "setup.cfg"}}',
     ]
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "It needs click."}'))
     Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which dependencies does the project have?")
-    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
-    assert paths(runtime.asked[2])["read_file"] == {"enum": ["empty.gguf", "setup.cfg"]}
-    assert set(paths(runtime.asked[2])) == {"read_file", "grep_files"}
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, False, True]
+    listed = {"enum": ["empty.gguf", "setup.cfg"]}
+    assert [paths(request) for request in runtime.asked[2:4]] == [
+        {"read_file": listed, "grep_files": None},
+        # A search that finds nothing is not made again at once.
+        {"read_file": listed},
+    ]
 
 
 def test_a_name_that_was_not_listed_is_looked_for(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -45,8 +45,8 @@ _SEEKING = re.compile(
     r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
 )
 _COUNTED = re.compile(r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE)
-#: Results that say that there is nothing: an error, or a remark in brackets alone.
-_EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
+#: Results that say that there is nothing: an error, or a remark alone, with or without brackets.
+_EMPTY = re.compile(r"\s*(?:Error: |\[no[^\n]*\]\s*$|no (?:lines?|files?|match(?:es)?|commits?)\b[^\n]*\s*$|$)")
 #: Tools that tell names, requests that want names, and those that say where.
 _LISTER = re.compile(r"(?:^|_)(?:list|glob|ls|tree)(?:_|$)", re.IGNORECASE)
 _NAMES = re.compile(
@@ -138,6 +138,11 @@ def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = Tru
 
 def _needs(tool: dict[str, Any], argument: str) -> bool:
     return argument in arr(obj(tool.get("parameters")).get("required"))
+
+
+def without_other_matters(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools but for those of git and the clock: whoever wants what they see says so."""
+    return [tool for tool in tools if (about := _subject(tool)) is None or about.names]
 
 
 def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:

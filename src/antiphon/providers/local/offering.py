@@ -25,6 +25,7 @@ from antiphon.providers.local.backing import (
     speaks_of_numbers,
     to_look_with,
     wants_names,
+    without_other_matters,
 )
 
 #: So many calls that find nothing are asked for; then that is the answer.
@@ -80,7 +81,8 @@ def _at_first(said: str, tools: Tools) -> Offer:
         return Offer(needed, False)
     if need_not_look(said, tools):
         return Offer([], True)
-    return Offer(tools, True, partial(claims, tools=tools), tools)
+    fitting = without_other_matters(tools)
+    return Offer(fitting, True, partial(claims, tools=tools), fitting)
 
 
 def _after_nothing(said: str, calls: list[Made], tools: Tools) -> Offer:
@@ -106,10 +108,16 @@ def _after_something(said: str, calls: list[Made], tools: Tools) -> Offer:
         seen = "\n".join([said, *(call.result for call in calls)])
         others = [tool for tool in file_tools(tools) if tool.get("name") != calls[-1].name]
         return Offer(tools, True, partial(names_unknown_files, known=seen), others)
-    listed = [path for call in found for path in call.listed][:_MOST_PATHS]
-    readers = [tool for tool in file_tools(tools) if not is_listing(string(tool.get("name")))]
-    needed = [_with_path(tool, listed) if listed and _needs_path(tool) else tool for tool in readers]
+    needed = _reading(calls, file_tools(tools))
     return Offer(needed or tools, not needed)
+
+
+def _reading(calls: list[Made], tools: Tools) -> Tools:
+    """The tools that see what is in files, of those that were listed."""
+    listed = [path for call in calls for path in call.listed][:_MOST_PATHS]
+    failed = calls[-1].name if calls[-1].found_nothing else ""
+    readers = [tool for tool in tools if not is_listing(string(tool.get("name"))) and tool.get("name") != failed]
+    return [_with_path(tool, listed) if listed and _needs_path(tool) else _without(tool, _is_path) for tool in readers]
 
 
 # Tools with fewer arguments
