@@ -108,6 +108,13 @@ def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
     assert "grep_files" in names("Are there FIXMEs?")
 
 
+def test_files_of_a_kind_are_found_by_a_pattern_of_their_names():
+    for request in ("Is there a CSV file here? What is it called?", "List all Python files.", "Show me the .md files"):
+        assert names(request) == ["glob_files"]
+    assert "grep_files" in names("Which Python files mention harbour?")
+    assert "list_files" in names("Which files are here?")
+
+
 def test_only_tools_of_the_matter_are_asked_for():
     assert names("Which commit was the last?") == ["git_status", "git_diff", "git_log"]
     assert names("What time is it?") == ["now"]
@@ -216,6 +223,13 @@ def play(monkeypatch: pytest.MonkeyPatch, *answers: list[dict[str, Any]]) -> Run
     return runtime
 
 
+def paths(request: dict[str, Any]) -> dict[str, Any]:
+    """What each tool that may be called takes for its path."""
+    options = [each["properties"] for each in json.loads(request["grammar"].partition("%json ")[2])["anyOf"]]
+    calls = [each for each in options if "tool" in each]
+    return {each["tool"]["const"]: each["arguments"]["properties"].get("path") for each in calls}
+
+
 def may_answer(request: dict[str, Any]) -> bool:
     options = json.loads(request["grammar"].partition("%json ")[2])["anyOf"]
     return any("answer" in option["properties"] for option in options)
@@ -237,10 +251,12 @@ def test_a_question_about_a_file_is_asked_for_a_call(file: Path, tmp_path: Path,
 def test_a_claim_that_no_call_backs_is_asked_again_for_a_call(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    made_up, call = '{"answer": "The file says 42, I have read it."}', '{"tool": "list_files", "arguments": {}}'
-    runtime = play(monkeypatch, _READING, said(made_up), said(call), said('{"answer": "There is one: empty.gguf."}'))
+    made_up = '{"answer": "The file says 42, I have read it."}'
+    call = '{"tool": "grep_files", "arguments": {"pattern": "says"}}'
+    (tmp_path / "a.txt").write_text("It says 7.")
+    runtime = play(monkeypatch, _READING, said(made_up), said(call), said('{"answer": "It says 7."}'))
     result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("What does it say?")
-    assert [kept.tool for kept in result.tool_calls] == ["list_files"]
+    assert [kept.tool for kept in result.tool_calls] == ["grep_files"]
     assert "42" not in str(result.value)
     assert [may_answer(request) for request in runtime.asked[1:]] == [True, False, True]
 
@@ -249,6 +265,12 @@ def test_an_answer_that_needs_no_call_is_given_at_once(file: Path, monkeypatch: 
     runtime = play(monkeypatch, _READING, said('{"answer": "It is 4."}'))
     result = Session(f"local/{file}", tools=all_tools()).chat("What is 2 + 2?")
     assert (result.value, len(runtime.asked)) == ("It is 4.", 2)
+
+
+def test_git_and_the_clock_are_not_offered_to_who_does_not_speak_of_them(file: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(monkeypatch, _READING, said('{"answer": "Copenhagen."}'))
+    Session(f"local/{file}", tools=read_only_tools()).chat("What is the capital of Denmark?")
+    assert list(paths(runtime.asked[1])) == ["read_file", "list_files", "glob_files", "grep_files"]
 
 
 def test_arguments_that_may_be_left_out_need_not_be_called_null(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -271,10 +293,11 @@ def test_the_request_stands_behind_the_results_of_its_calls(file: Path, monkeypa
 
 def test_a_call_that_found_nothing_backs_nothing(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "INSTALL").write_text("Install it with pip.")
-    calls = ['{"tool": "read_file", "arguments": {"path": "README"}}', '{"tool": "list_files", "arguments": {}}']
+    reading = [f'{{"tool": "read_file", "arguments": {{"path": "{path}"}}}}' for path in ("README", "INSTALL")]
+    calls = [reading[0], '{"tool": "list_files", "arguments": {}}', reading[1]]
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
     result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
-    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, False, True]
     # What failed is not tried again at once.
     assert '"read_file"' not in runtime.asked[2]["grammar"]
     assert result.value == "With pip."
@@ -288,9 +311,55 @@ def test_a_file_that_is_not_there_is_read_where_it_may_be_meant(
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
     Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
     assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
-    (second,) = json.loads(runtime.asked[2]["grammar"].partition("%json ")[2])["anyOf"]
-    assert second["properties"]["tool"] == {"const": "read_file"}
-    assert second["properties"]["arguments"]["properties"]["path"] == {"enum": ["README.md"]}
+    assert paths(runtime.asked[2]) == {"read_file": {"enum": ["README.md"]}}
+
+
+def test_names_of_files_are_no_answer_to_what_is_in_them(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "setup.cfg").write_text("needs click")
+    calls = [
+        '{"tool": "list_files", "arguments": {}}',
+        '{"tool": "grep_files", "arguments": {"pattern": "requires"}}',
+        '{"tool": "read_file", "arguments": {"path": "setup.cfg"}}',
+    ]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "It needs click."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which dependencies does the project have?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, False, True]
+    listed = {"enum": ["empty.gguf", "setup.cfg"]}
+    assert [paths(request) for request in runtime.asked[2:4]] == [
+        {"read_file": listed, "grep_files": None},
+        # A search that finds nothing is not made again at once.
+        {"read_file": listed},
+    ]
+
+
+def test_a_name_that_was_not_listed_is_looked_for(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "ships.csv").write_text("name")
+    calls = ['{"tool": "list_files", "arguments": {}}', '{"tool": "glob_files", "arguments": {"pattern": "*.csv"}}']
+    answers = ['{"answer": "There is data.csv."}', '{"answer": "It is a/ships.csv."}']
+    runtime = play(monkeypatch, _READING, said(calls[0]), said(answers[0]), said(calls[1]), said(answers[1]))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Is there a CSV file here? Its name?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, True, False, True]
+    assert (result.value, [kept.tool for kept in result.tool_calls]) == (
+        "It is a/ships.csv.",
+        ["list_files", "glob_files"],
+    )
+
+
+def test_a_place_of_which_nobody_spoke_is_not_gone_to(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(
+        monkeypatch, _READING, *map(said, ['{"tool": "list_files", "arguments": {}}', '{"answer": "None."}'])
+    )
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which files of the project are new?")
+    assert paths(runtime.asked[1])["list_files"] is None
+
+
+def test_what_went_astray_is_tried_without_its_path(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    calls = ['{"tool": "list_files", "arguments": {"path": "doc"}}', '{"tool": "list_files", "arguments": {}}']
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "None."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which files are in the folder of the documents?")
+    assert [paths(request).get("list_files") is None for request in runtime.asked[1:3]] == [False, True]
+    assert '"list_files"' in runtime.asked[2]["grammar"]
 
 
 def test_a_call_that_is_made_again_word_for_word_is_the_last(
