@@ -78,3 +78,12 @@ def test_a_fork_of_an_ask_asks_another_model_and_is_a_conversation_of_its_own(fa
     assert "hi" in json.dumps(fake.requests[-1].body)
     logged = json.loads(antiphon("logs", "list", "--json").out)
     assert [each["turns"] for each in logged] == [3, 3]
+
+
+def test_an_ask_that_keeps_its_tools_goes_on_by_its_run_too(fake: Fake):
+    fake.play("Ready.", call("run_shell", command="echo hi > made"), "It is made.")
+    assert antiphon("ask", "Be ready.", "--tools", "all").code == 0
+    assert antiphon("ask", "Make it.", "--continue").code == 3
+    assert antiphon("runs", "allow", "last").code == 0
+    done = antiphon("runs", "resume", "last")
+    assert (done.code, done.out, Path("made").read_text()) == (0, "It is made.\n", "hi\n")
