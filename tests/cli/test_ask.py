@@ -69,8 +69,9 @@ def test_without_a_question_nothing_is_asked(fake: Fake) -> None:
 
 
 def test_standard_input_that_is_no_text_is_not_sent(fake: Fake) -> None:
-    with pytest.raises(ContentError, match="standard input is no text; `-a -` sends images and PDFs"):
-        ask("What is it?", input=PIXEL + b"\0\0\0\rIHDR")
+    for data, kind in ((PIXEL, "a PNG image"), (b"%PDF-1.7", "a PDF document"), (b"a\0b", "binary data")):
+        with pytest.raises(ContentError, match=f"standard input is {kind}, not text in UTF-8; `-a -` sends images"):
+            ask("What is it?", input=data)
     assert not fake.requests
 
 
