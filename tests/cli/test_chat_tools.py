@@ -185,6 +185,14 @@ class TestTurning:
 
 
 class TestContinuing:
+    def test_a_tool_that_was_turned_off_is_not_missed(self, fake: Fake) -> None:
+        fake.play("A.", "B.")
+        chat("a", "/tools off now", arguments=("--tools", "read"))
+        shown = chat("b", arguments=("--continue",))
+        assert "tools: read without now, as before" in shown
+        assert "no longer to be had" not in shown
+        assert "now" not in tools_sent(fake)
+
     def test_a_chat_goes_on_with_its_tools(self, fake: Fake) -> None:
         fake.play("A.", "B.", "C.")
         chat("/tools off now", "a", arguments=("--tools", "read", "--tool", "mytools.py:search"))
