@@ -156,6 +156,19 @@ def test_exit_codes_say_how_it_went(fake: Fake, step: Answer | Fail, code: int, 
     assert result.stderr.count("\n") == 1
 
 
+def test_half_an_answer_is_not_lost(fake: Fake) -> None:
+    half = Answer("Half an ans", stop="length")
+    fake.play(half, half, half, "All of it.", half)
+    assert ask("a").stderr.endswith(f"; `antiphon logs show {Store().find('last').id}` shows it\n")
+    assert "Half an ans" in CliRunner().invoke(cli, ["logs", "show", "last"]).stdout
+    assert ask("a", "--no-log").stderr.endswith("it is nowhere saved, so here it is:\nHalf an ans\n")
+    streamed = ask("a", "--stream")
+    assert (streamed.stdout, streamed.stderr.count("\n"), "shows it" in streamed.stderr) == ("Half an ans\n", 1, False)
+    ask("b")
+    # A conversation that goes on is as it was before.
+    assert "here it is:\nHalf an ans\n" in ask("c", "--continue").stderr
+
+
 def test_limits_are_kept(fake: Fake) -> None:
     fake.play(*[call("now")] * 5)
     result = ask("Go.", "--tools", "read", "--max-turns", "2")
