@@ -65,6 +65,13 @@ def test_a_fork_leaves_the_first_conversation_as_it_was(fake: Fake) -> None:
     assert (newest.turns, first.turns) == (4, 2)
 
 
+def test_a_refusal_is_shown_once_and_called_so(fake: Fake) -> None:
+    fake.play(Answer("I will not.", stop="refusal"), Answer("Half an ans", stop="length"))
+    shown = chat("a", "b")
+    assert (shown.count("I will not."), "\nrefused\n" in shown) == (1, True)
+    assert "not complete: cut off by the token limit" in shown
+
+
 def test_a_conversation_is_saved_to_a_file_but_not_over_another(fake: Fake, tmp_path: Path) -> None:
     fake.play("A.")
     (tmp_path / "mine.txt").write_text("mine")

@@ -133,11 +133,13 @@ class TestOwn:
 class TestServers:
     def test_a_server_is_started_by_its_command(self, fake: Fake, place: Path) -> None:
         (place / "doubles.py").write_text(SERVER)
-        fake.play(call("doubles_double", number=21), "42.")
+        fake.play(call("doubles_double", number=21), "42.", call("doubles_double", number=21))
         shown = run("ask", "Twice 21?", "--mcp", f"{sys.executable} doubles.py", "--yes")
         assert shown.stdout == "42.\n", shown.output
         assert tools_sent(fake, 0) == ["doubles_double"]
         assert "42" in sent(fake)
+        # What does not say that it only reads is asked about, and here is nobody to ask.
+        assert run("ask", "Twice 21?", "--mcp", f"{sys.executable} doubles.py").exit_code == 3
 
     @pytest.mark.parametrize(
         ("given", "name", "command"),
@@ -185,6 +187,14 @@ class TestTurning:
 
 
 class TestContinuing:
+    def test_a_tool_that_was_turned_off_is_not_missed(self, fake: Fake) -> None:
+        fake.play("A.", "B.")
+        chat("a", "/tools off now", arguments=("--tools", "read"))
+        shown = chat("b", arguments=("--continue",))
+        assert "tools: read without now, as before" in shown
+        assert "no longer to be had" not in shown
+        assert "now" not in tools_sent(fake)
+
     def test_a_chat_goes_on_with_its_tools(self, fake: Fake) -> None:
         fake.play("A.", "B.", "C.")
         chat("/tools off now", "a", arguments=("--tools", "read", "--tool", "mytools.py:search"))

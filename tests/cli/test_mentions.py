@@ -44,7 +44,7 @@ def texts(said: str) -> list[str]:
         ("what is in @src/ and @./src/main.py: ...", ["@src/, 1 entry", "@src/main.py, 1 line"]),
         ("@src", ["@src/, 1 entry"]),
         ('@"a b.txt" and @a\\ b.txt', ["@a b.txt, 1 line"]),
-        ("@notes.md:2 @notes.md:1-1 @notes.md:2-", ["@notes.md, lines 2 to 2", "@notes.md, lines 1 to 1"]),
+        ("@notes.md:2 @notes.md:1 @notes.md:1-1 @notes.md:2-", ["@notes.md, lines 2 to 2", "@notes.md, lines 1 to 1"]),
         ("看@notes.md", ["@notes.md, 2 lines"]),
     ],
 )

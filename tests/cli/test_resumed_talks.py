@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -10,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from antiphon.fakes import Fake, call
+from antiphon.journal import Journal
+from antiphon.journal.owner import owner_here
 from tests.lang_unit.commands import antiphon
+from tests.web.journals import DEAD, owned
 
 MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
 
@@ -78,3 +82,21 @@ def test_a_fork_of_an_ask_asks_another_model_and_is_a_conversation_of_its_own(fa
     assert "hi" in json.dumps(fake.requests[-1].body)
     logged = json.loads(antiphon("logs", "list", "--json").out)
     assert [each["turns"] for each in logged] == [3, 3]
+
+
+def test_an_ask_that_keeps_its_tools_goes_on_by_its_run_too(fake: Fake):
+    fake.play("Ready.", call("run_shell", command="echo hi > made"), "It is made.")
+    assert antiphon("ask", "Be ready.", "--tools", "all").code == 0
+    assert antiphon("ask", "Make it.", "--continue").code == 3
+    assert antiphon("runs", "allow", "last").code == 0
+    done = antiphon("runs", "resume", "last")
+    assert (done.code, done.out, Path("made").read_text()) == (0, "It is made.\n", "hi\n")
+
+
+def test_a_chat_says_that_its_last_answer_is_still_on_its_way_elsewhere(fake: Fake):
+    fake.play("A.")
+    antiphon("chat", input="a\n")
+    (run,) = runs()
+    for owner, told in ((owner_here(), f"process {os.getpid()}; wait for it"), (DEAD, "/go goes on with it")):
+        owned(Journal(), owner, run["id"])
+        assert told in " ".join(antiphon("chat", "--continue", input="").out.split())

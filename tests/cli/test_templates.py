@@ -59,6 +59,10 @@ def test_tools_of_ones_own_are_saved_too(fake: Fake, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir("elsewhere")
     fake.play(call("double", n=4), "8")
     assert ask("-t", "double", "4", "-y").out == "8\n"
+    Path("other.py").write_text('def halve(n: int) -> int:\n    """Half."""\n    return n // 2\n')
+    fake.play("2")
+    ask("-t", "double", "4", "--tool", "other.py")
+    assert tools_sent(fake) == ["halve"]
     assert "gone.py" in ask("Go.", "--tool", "gone.py", "--save", "x").err
 
 

@@ -21,11 +21,10 @@ def begun(journal: Journal, id: str, title: str = "", **options: Any) -> Running
 
 
 def owned(journal: Journal, owner: str, *ids: str) -> None:
-    """As if these were the runs of that process."""
-    for id in ids:
-        journal._database.write(
-            lambda connection, id=id: connection.execute("UPDATE runs SET owner = ? WHERE id = ?", (owner, id))
-        )
+    """As if that process was at these runs."""
+    with journal._database.writing() as connection:
+        for id in ids:
+            connection.execute("UPDATE runs SET owner = ?, state = 'running' WHERE id = ?", (owner, id))
 
 
 def do(running: Running, path: str, effect: Effect, outcome: Outcome | None = None) -> None:

@@ -97,7 +97,7 @@ def _begin(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instruc
     _greet(talk, opened, _why(wishes, opened, used, project))
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
     if opened.talk.unfinished and not is_asked:
-        display.note("the last answer was interrupted; /go goes on with it, and does nothing twice")
+        display.note(_left(opened))
     elif opened.talk.conversation.open_calls and not is_asked:
         display.note("calls of the last answer were not run; /go runs them, /retry asks again")
     if opening is not None and not opening.is_whole:
@@ -105,6 +105,16 @@ def _begin(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instruc
     talk.run(talk.go_on if is_asked else talk.open if opening is not None and opening.is_whole else None)
     if opened.talk.id:
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
+
+
+def _left(opened: Opened) -> str:
+    """What is told of an answer that is not over: who is at it, or how to go on with it."""
+    from antiphon.cli.telling import how_to_go_on
+
+    journal, id = opened.journal, opened.talk.unfinished
+    if journal is not None and journal.find(id).state == "running":
+        return f"the last answer is still on its way: {next(how_to_go_on(journal, id))}"
+    return "the last answer was interrupted; /go goes on with it, and does nothing twice"
 
 
 def _instruct(opened: Opened, project: Project, instructed: bool, note: Callable[[str], None]) -> None:

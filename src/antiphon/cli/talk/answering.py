@@ -15,7 +15,7 @@ from antiphon.cli.colours import faint
 from antiphon.cli.configured import configuration
 from antiphon.cli.talk.loading import get_ready
 from antiphon.cli.talk.printing import Written, is_terminal, print_exactly, print_json, print_text, tell
-from antiphon.cli.talk.unanswered import NO_ANSWER, tell_why
+from antiphon.cli.talk.unanswered import NO_ANSWER, tell_why, where
 from antiphon.errors import AntiphonError
 
 if TYPE_CHECKING:
@@ -48,6 +48,11 @@ class Wanted:
     def is_text(self) -> bool:
         """Whether the answer is printed as it was said."""
         return self.returns is None and not self.as_json and not self.extract
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether it is printed as it comes."""
+        return self.is_text and (is_terminal(sys.stdout) if self.stream is None else self.stream)
 
 
 def answer(wishes: Wishes, wanted: Wanted) -> int:
@@ -110,7 +115,8 @@ def _answered(
             talk.go_back(before)
         if not isinstance(error, AntiphonError):
             raise
-        return tell_why(error, talk, kept, as_json=wanted.as_json)
+        saved = "" if before.turns else talk.id
+        return tell_why(error, talk, kept, as_json=wanted.as_json, is_seen=wanted.is_streamed, saved=saved)
     finally:
         if wanted.usage:
             _tell_usage(talk)
@@ -131,12 +137,10 @@ def _followed(talk: Talk, wanted: Wanted, message: list[UserPart], person: Perso
     from antiphon.render import console
 
     events = talk.resume(wanted.run, wanted.returns) if wanted.run else talk.send(message, wanted.returns)
-    is_text = wanted.is_text
-    in_terminal = is_terminal(sys.stdout)
-    if is_text and in_terminal and wanted.stream is not False:
+    if wanted.is_streamed and is_terminal(sys.stdout):
         Screen(console(), person).follow(talk, events)
         return talk.result()
-    write = Written() if is_text and wanted.stream else None
+    write = Written() if wanted.is_streamed else None
     if write is not None:
         events = write.through(events)
     display = Screen(console(sys.stderr), person) if is_terminal(sys.stderr) else None
@@ -149,7 +153,7 @@ def _followed(talk: Talk, wanted: Wanted, message: list[UserPart], person: Perso
     finally:
         if write is not None:
             write.end()
-    if write is None and is_text and result.value is not None:
+    if write is None and wanted.is_text and result.value is not None:
         print_text(str(result.value))
     return result
 
@@ -169,8 +173,7 @@ def _extracted(result: AIResult, talk: Talk) -> int:
     if code is not None:
         print_exactly(code)
         return 0
-    where = f"`antiphon logs show {talk.id}` shows it" if talk.id else "it is nowhere saved, so here it is:\n" + said
-    tell(f"there is no code block in the answer; {where}")
+    tell(f"there is no code block in the answer; {where(said, talk.id)}")
     return NO_ANSWER
 
 

@@ -127,8 +127,10 @@ def _piped_text() -> str:
         data = sys.stdin.buffer.read()
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
-    if b"\0" in data:
-        raise ContentError("standard input is no text; `-a -` sends images and PDFs along")
+    from antiphon.tools.builtin.texts import binary_kind
+
+    if kind := binary_kind(data):
+        raise ContentError(f"standard input is {kind}, not text in UTF-8; `-a -` sends images and PDFs along")
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 

@@ -80,7 +80,7 @@ class Screen:
             return
         view.pause()
         try:
-            talk.run.settle(question, self.person.answer(question))
+            talk.run.settle(question, self.person.answer(question, apart=not view.is_empty))
         except KeyboardInterrupt:
             # The question's line has no end yet.
             self.console.print()

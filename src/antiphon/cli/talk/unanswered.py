@@ -14,13 +14,20 @@ if TYPE_CHECKING:
 NO_ANSWER, MISTAKE, WAITING, INTERRUPTED = 1, 2, 3, 130
 
 
-def tell_why(error: AntiphonError, talk: Talk, kept: TalkJournal | None, *, as_json: bool) -> int:
-    """Say why there is no answer, and how there could be one; gives the exit code."""
+def tell_why(
+    error: AntiphonError, talk: Talk, kept: TalkJournal | None, *, as_json: bool, is_seen: bool, saved: str
+) -> int:
+    """Say why there is no answer, and how there could be one; gives the exit code.
+
+    Half an answer that nobody has seen is not lost: it is `saved` under that name, or is told.
+    """
     from antiphon.session import NoAnswer, ReturnError, Waiting
 
     said = str(error)
     if isinstance(error, NoAnswer) and not isinstance(error, ReturnError):
         said = f"{error.run.outcome}: {said}"
+    if isinstance(error, NoAnswer) and error.run.outcome == "truncated" and not is_seen:
+        said = f"{said}; {where(error.run.said, saved)}"
     if isinstance(error, Waiting) and talk.id:
         said = f"{said} (`antiphon chat --resume {talk.id}` asks you, and goes on)"
     if isinstance(error, Waiting) and kept is not None and kept.running is not None:
@@ -29,6 +36,11 @@ def tell_why(error: AntiphonError, talk: Talk, kept: TalkJournal | None, *, as_j
     if as_json:
         print_json(failed_json(str(error), talk, error))
     return _code(error)
+
+
+def where(said: str, id: str) -> str:
+    """Where something that was said can be seen, if it is not on standard output; `id` is where it is saved."""
+    return f"`antiphon logs show {id}` shows it" if id else f"it is nowhere saved, so here it is:\n{said}"
 
 
 def failed_json(reason: str, talk: Talk | None = None, error: AntiphonError | None = None) -> dict[str, Any]:

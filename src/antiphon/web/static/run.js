@@ -7,7 +7,7 @@ import { Waiting } from "./inbox.js";
 import { Line, stateOf } from "./line.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Drawn, opened, opensItself, Result, ResultRenderers } from "./renderers.js";
+import { Drawn, opened, opensItself, Result, ResultRenderers, useSeen } from "./renderers.js";
 import { Ago, cost, State } from "./runs.js";
 import { ask, at, inbox, innerOf, main, mayAct, order, post, problem, run, runLink, sayingAt, stepLink, steps, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
@@ -94,18 +94,6 @@ export function Opened({ id, step }) {
     ${!found.damage && !step.isThen && html`<${Raw} id=${id} path=${step.path} />`}
     ${mayAct.value && html`<${ForkHere} id=${id} path=${step.path} />`}
   </div>`;
-}
-
-// What is open by itself is fetched when it is seen.
-function useSeen(wanted) {
-  const box = useRef(null), [seen, setSeen] = useState(false);
-  useEffect(() => {
-    if (!wanted || seen || !box.current) return undefined;
-    const watcher = new IntersectionObserver((found) => found.some((each) => each.isIntersecting) && setSeen(true));
-    watcher.observe(box.current);
-    return () => watcher.disconnect();
-  }, [wanted, seen]);
-  return [box, seen];
 }
 
 const opens = (step) => opensItself(step.came) || (stateOf(step) === "failed" && step.came?.collapsed !== true);
