@@ -190,8 +190,20 @@ def _read_pattern_field(c: Cursor) -> n.PatternField:
     if c.kinds[c.at] == "=":
         c.at += 1
         field.default = read_expression(c)
+        field.description = _read_late_description(c, "a field", field.name) or field.description
     field.end = c.ends[c.at - 1]
     return field
+
+
+def _read_late_description(c: Cursor, what: str, name: str) -> str:
+    """A description behind the default, where that of an input stands."""
+    at = c.at
+    text = read_description(c)
+    if text:
+        c.report(
+            "V0128", f"the description of {what} stands before its default", at, f'write `{name}: … "{text[:40]}" = …`'
+        )
+    return text
 
 
 def _is_nested_pattern(c: Cursor) -> bool:
@@ -270,6 +282,7 @@ def _read_parameter(c: Cursor) -> n.Parameter:
     if c.kinds[c.at] == "=":
         c.at += 1
         default = read_expression(c)
+        description = _read_late_description(c, "a parameter", c.values[name]) or description
     end = c.ends[c.at - 1]
     return n.Parameter(c.starts[name], end, c.values[name], declared, description, default, private)
 
