@@ -243,7 +243,7 @@ def _can_name_a_file(path: str) -> bool:
 def _what_to_import(path: str) -> str:
     """What to write for a path that names nothing here."""
     if path == "system":
-        return 'leave out what is always there (`print`, `env`, `now`, `sleep`); `uuid` and `random` are in "system/random"'
+        return '`print`, `env`, `now` and `sleep` are always there; `uuid` and `random` are in "system/random"'
     if ours := MODULES.get(path):
         return f'write `from "{ours}"`'
     stem, dot, ending = path.rpartition(".")
