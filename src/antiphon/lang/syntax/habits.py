@@ -151,7 +151,7 @@ SIGNS_BEHIND = {
 }
 #: What an object cannot have for a field, by how it begins.
 ENTRIES = {
-    "number": 'a key is a name or a text: `{ "1": … }`',
+    **_each("number text quote", "write `name: value`"),
     "[": "the keys of an object are written out; with other ones it is a map: `m[key] = value`",
     "(": "a field that is a function is `name: (a, b) => { … }`",
     "=": "write `name: value`",
