@@ -84,5 +84,15 @@ def _finite(digits: str) -> float:
     return number
 
 
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"there are two fields {json.dumps(next(each for each in names if names.count(each) > 1))}")
+    return value
+
+
 #: The value of a text that is JSON to the letter; any other is a ValueError.
 decode = json.JSONDecoder(parse_constant=_reject, parse_float=_finite).decode
+#: The same, where a field that is there twice is an error too: which of them was meant is not known.
+decode_unique = json.JSONDecoder(parse_constant=_reject, parse_float=_finite, object_pairs_hook=_unique).decode

@@ -143,6 +143,8 @@ def _check_empty(c: Checker, node: Let, declared: Type | None) -> None:
     elif declared is not JSON and not may_be_null(declared):
         text = shown(declared)
         hint = f"give it one, or let it be null at first: `let {node.name}: {text} | null`"
+        if c.scope is c.module:
+            hint += f"; what is given from outside is `input {node.name}: {text}`"
         c.report("V0404", f"`{node.name}` needs a value: `{text}` is never null", _name(node), hint)
 
 

@@ -22,6 +22,7 @@ from antiphon.lang.check.types import (
     AI_MEMBERS,
     AI_NAMES,
     JSON,
+    MODEL,
     NEVER,
     NULL,
     NUMBER,
@@ -98,10 +99,10 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
-        if node.name == "err" and plain(type_) == JSON:
+        if node.name in ("err", "errDetails") and plain(type_) == JSON:
             where = node.name_start, node.name_start + len(node.name)
-            hint = "write `try { … } catch error { … }`; a field of the answer called so is `.value.err`"
-            c.report("V0306", "an answer has no `err`: what goes wrong is thrown", where, hint)
+            hint = f"write `try {{ … }} catch error {{ … }}`; a field of the answer called so is `.value.{node.name}`"
+            c.report("V0306", f"an answer has no `{node.name}`: what goes wrong is thrown", where, hint, is_habit=True)
             return JSON
     type_ = present(c, node.object, type_, node.name)
     kind = operand(type_)
@@ -297,7 +298,7 @@ def _kind_word(kind: Type) -> str:
         return "map"
     if isinstance(kind, Object):
         return "object"
-    return "text" if kind is TEXT else "number" if kind is NUMBER else ""
+    return "text" if kind is TEXT else "number" if kind is NUMBER else "model" if kind is MODEL else ""
 
 
 def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
@@ -320,7 +321,11 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
     own = [*AI_NAMES] if isinstance(type_, AI) else []
     is_apart = c.source.text[node.object.end : node.object.end + 1].isspace()
     joins = "write `+` to join texts" if kind is TEXT and is_apart else ""
-    hint = joins or (_habit(kind, node.name) if table else "") or c.meant(node.name, chain(fields, own, table))
+    hint = (
+        joins
+        or (_habit(kind, node.name) if table or kind is MODEL else "")
+        or c.meant(node.name, chain(fields, own, table))
+    )
     if isinstance(kind, Object) and not hint:
         hint = fields_of(kind)
     what = "field" if isinstance(kind, Object) else "member"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, cast
 
-from antiphon._json import decode
+from antiphon._json import decode_unique
 from antiphon._suggestions import nearest
 from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union, show
 from antiphon.lang.run.errors import Thrown, VibeError
@@ -531,9 +531,9 @@ def caught(error: BaseException) -> ErrorValue:
 
 
 def parse_json(source: str) -> Any:
-    """`parseJson(text)`."""
+    """`parseJson(text)`. A field that is there twice is an error."""
     try:
-        return decode(unwrap(source))
+        return decode_unique(unwrap(source).removeprefix("\ufeff"))
     except RecursionError:
         raise VibeError("V0910", "this JSON is nested too deeply") from None
     except ValueError as error:

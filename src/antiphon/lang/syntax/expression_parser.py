@@ -572,7 +572,12 @@ def _read_ask_human(c: Cursor) -> n.Expr:
     at = c.at
     c.at = at + 1
     prompt = _read_deeper(c, at, _ADDITIVE)
-    return n.AskHuman(c.starts[at], c.ends[c.at - 1], prompt)
+    end = c.ends[c.at - 1]
+    if _is_name_here(c) and (c.kinds[c.at + 1] == "name" or c.at + 1 in c.fresh) and c.values[c.at] not in FOLLOWING:
+        c.report("V0109", "a human is asked without a model", c.at, 'write `ask "…"` alone')
+        while _is_name_here(c):
+            c.at += 1
+    return n.AskHuman(c.starts[at], end, prompt)
 
 
 def _read_python(c: Cursor) -> n.Expr:

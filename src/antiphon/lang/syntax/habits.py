@@ -151,7 +151,7 @@ SIGNS_BEHIND = {
 }
 #: What an object cannot have for a field, by how it begins.
 ENTRIES = {
-    "number": 'a key is a name or a text: `{ "1": … }`',
+    **_each("number text quote", "write `name: value`"),
     "[": "the keys of an object are written out; with other ones it is a map: `m[key] = value`",
     "(": "a field that is a function is `name: (a, b) => { … }`",
     "=": "write `name: value`",
@@ -268,6 +268,7 @@ FOLLOWING = {
 #: Operators between values of types they do not take, by the type on the left.
 OPERATORS = {
     ("%", "text"): 'write `"{name} is ${age + 1}"`: what is in braces is put in',
+    ("/", "text"): "write `s.toNumber()`; a time is a text, and `unix(now())` of `system/time` gives its seconds",
     ("*", "text"): "write `s.repeat(3)`",
     ("*", "array"): "push in a loop: `for i in 3 { xs.push(0) }`",
     ("-", "array"): "write `xs.filter(x => not x in ys)`",
@@ -346,7 +347,8 @@ NAMES = {
         'write `ask "…"`; what is given from outside is declared: `input city: text`',
     ),
     **_each("type typeof isinstance instanceof", "write `x is text`, `x is number`; such a test tells which it is"),
-    **_each("hasArg getArg", "declare it: `input verbose: boolean = false`, given as `--verbose`"),
+    **_each("hasArg", "declare it: `input verbose: boolean = false`, given as `--verbose`"),
+    **_each("getArg", "declare it: `input city: text`, given as `--city Oslo`; `args` has all others"),
     **_each("uuid", 'write `import { uuid } from "system/random"`'),
     **_each("hasattr getattr", 'write `o.has("name")`, `o.get("name")`'),
     **_each("setattr", 'write `o["name"] = value`'),
@@ -370,6 +372,46 @@ NAMES = {
     **_each("encodeURIComponent", _PY.format("quote", "urllib.parse")),
     **_each("undefined", "write `null`"),
     **_each("string boolean number text", "it is the name of a type"),
+}
+
+_ALWAYS = "it is always there: leave it out of the import"
+#: Names that are imported from elsewhere, and what to write.
+EXPORTS = {
+    **_each("bash shell exec", "write `runShell`"),
+    **_each("glob", "write `globFiles`"),
+    **_each("grep search", "write `grepFiles`"),
+    **_each("edit", "write `editFile`"),
+    **_each("listDir ls", "write `listFiles`"),
+    **_each("fileExists dirExists", 'write `import { exists } from "system/files"`'),
+    **_each("appendFile", 'write `import { appendText } from "system/files"`'),
+    **_each("mkdir", "leave it out: the directories of a file are made when it is written"),
+    **_each("runCode", "write `py(x) { return … }`"),
+    **_each("safeTools", "write `readonlyTools`, or name the tools one by one"),
+    **_each("print env sleep now", _ALWAYS),
+    **_each("jsonParse", "`parseJson` is always there: leave it out of the import"),
+    **_each("jsonStringify", "`toJson` is always there: leave it out of the import"),
+    **_each("uuid random", 'write `import { uuid, random } from "system/random"`'),
+}
+#: Settings of models elsewhere.
+SETTINGS = {
+    **_each("thinkingLevel thinking effort reasoningEffort reasoning_effort", 'write `reasoning: "high"`'),
+    **_each("maxRetriesOnError maxRetries retries", "leave it out: what fails for a moment is tried again by itself"),
+    **_each("model id modelName", "write `name`"),
+    **_each("key api_key", "write `apiKey`"),
+    **_each("baseUrl baseURL base_url endpoint host", "write `url`"),
+    **_each("systemPrompt system_prompt instructions", "write `system`"),
+    **_each("max_tokens maxOutputTokens", "write `maxTokens`"),
+    **_each("top_p", "write `topP`"),
+}
+#: Modules of other languages, and which of ours does the same.
+MODULES = {
+    **_each("fs fs/promises node:fs path node:path os node:os glob", "system/files"),
+    **_each("axios node-fetch undici got ky request http https", "system/http"),
+    **_each("child_process node:child_process execa", "system/process"),
+    **_each("csv-parse papaparse js-yaml yaml toml", "system/data"),
+    **_each("moment dayjs date-fns luxon", "system/time"),
+    **_each("crypto node:crypto", "system/hash"),
+    **_each("uuid nanoid system/utils", "system/random"),
 }
 
 #: Methods and members, by what has them: text, array, map, object, number; `` is all of them.
@@ -469,6 +511,9 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("update merge assign", "write `{ ...a, ...b }`"),
         **_each("set put", "write `o.name = value`"),
         **_each("delete pop", 'write `remove("name")`'),
+    },
+    "model": {
+        **_each("usage cost tokens", "an answer says what it took: `r.run.usage`"),
     },
     "number": {
         **_each("toInt toInteger trunc", "write `floor()`"),

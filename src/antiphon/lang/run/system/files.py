@@ -61,15 +61,18 @@ def _remove(execution: Execution, path: str) -> None:
     _disk(execution, f"remove the file {path}").remove(path)
 
 
-def decoded(data: bytes, name: str, encoding: str = "utf-8") -> str:
+_NAME_IT = 'name its encoding, as in `readText(path, "latin-1")`'
+
+
+def decoded(data: bytes, name: str, encoding: str = "utf-8", hint: str = _NAME_IT) -> str:
     """The text that bytes are in an encoding; nothing of it is changed."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         known = "UTF-8" if encoding.lower() in ("utf-8", "utf8") else f"text in {encoding}"
-        hint = 'name its encoding, as in `readText(path, "latin-1")`' if known == "UTF-8" else ""
-        raise VibeError("V0941", f"{name} is not {known}: byte {error.start}, in line {line}", hint) from None
+        told = hint if known == "UTF-8" else ""
+        raise VibeError("V0941", f"{name} is not {known}: byte {error.start}, in line {line}", told) from None
     except (LookupError, ValueError, TypeError):
         raise _no_encoding(encoding) from None
 
