@@ -28,14 +28,16 @@ class Node:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
-def children(node: Node) -> Iterator[Node]:
+def children(node: Node) -> list[Node]:
     """The nodes that a node is made of, in the order of the text."""
-    for name in _parts_of(type(node)):
+    out: list[Node] = []
+    for name in parts_of(node.__class__):
         value: Any = getattr(node, name)
-        if isinstance(value, Node):
-            yield value
-        elif isinstance(value, list):
-            yield from (each for each in cast("list[Any]", value) if isinstance(each, Node))
+        if value.__class__ is list:
+            out += [each for each in cast("list[Any]", value) if isinstance(each, Node)]
+        elif isinstance(value, Node):
+            out.append(value)
+    return out
 
 
 #: What is no node, in the annotations of the fields.
@@ -43,8 +45,8 @@ _PLAIN = frozenset(("int", "str", "bool", "float", "Type", "Symbol", "Context", 
 
 
 @cache
-def _parts_of(kind: type[Node]) -> tuple[str, ...]:
-    """The fields of a kind of node that can hold nodes."""
+def parts_of(kind: type[Node]) -> tuple[str, ...]:
+    """The fields of a kind of node that can hold nodes, in the order of the text."""
     annotations = kind.__annotations__
     return tuple(name for name in kind.__slots__ if not _PLAIN.issuperset(annotations[name].split(" | ")))
 
@@ -55,7 +57,8 @@ def walk(root: Node, parts: Callable[[Node], Iterable[Node]] = children) -> Iter
     while pending:
         node = pending.pop()
         yield node
-        pending += reversed([*parts(node)])
+        inner = parts(node)
+        pending += reversed(inner if isinstance(inner, list) else [*inner])
 
 
 def require_all(table: Mapping[type, object], kinds: Any) -> None:
