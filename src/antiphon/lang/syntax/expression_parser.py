@@ -173,7 +173,7 @@ def _read_call(c: Cursor, node: n.Expr, start: int) -> n.Call:
     arguments: list[n.Expr] = []
     named: list[n.Argument] = []
     for each in c.listed(")", _read_argument):
-        if type(each) is n.Argument:
+        if isinstance(each, n.Argument):
             named.append(each)
             continue
         if named:

@@ -20,7 +20,10 @@ class _Kind(type):
         given = {each: space.pop(each, MISSING) for each in own}
         inherited: dict[str, Any] = bases[0].given if bases else {}  # type: ignore[attr-defined]
         return super().__new__(
-            cls, name, bases, space | {"__slots__": own, "__init__": _make_first, "given": inherited | given}
+            cls,
+            name,
+            bases,
+            space | {"__slots__": own, "__init__": _make_first, "own": own, "given": inherited | given},
         )
 
 
@@ -35,8 +38,8 @@ def _maker(kind: Any) -> Any:
     parameters: list[str] = []
     lines: list[str] = []
     for name, given in kind.given.items():
-        default = given.default if isinstance(given, Field) else given
-        factory: Any = given.default_factory if isinstance(given, Field) else MISSING
+        default: Any = getattr(given, "default", given)
+        factory: Any = getattr(given, "default_factory", MISSING)
         space[f"_{name}"] = factory if factory is not MISSING else default
         is_needed = default is MISSING and factory is MISSING
         parameters.append(name if is_needed else f"{name}=_{name}" if factory is MISSING else f"{name}=missing")
@@ -51,7 +54,8 @@ class Node(metaclass=_Kind):
 
     start: int = field(compare=False)
     end: int = field(compare=False)
-    #: What is given of each field besides its name: nothing, its default, or more.
+    #: The fields of a kind itself; and what is said of each field besides its name: nothing, its default, or more.
+    own: ClassVar[tuple[str, ...]]
     given: ClassVar[dict[str, Any]]
 
     def __eq__(self, other: object) -> bool:
@@ -87,7 +91,7 @@ _PLAIN = frozenset(("int", "str", "bool", "float", "Type", "Symbol", "Context", 
 def parts_of(kind: type[Node]) -> tuple[str, ...]:
     """The fields of a kind of node that can hold nodes, in the order of the text."""
     annotations = kind.__annotations__
-    return tuple(name for name in kind.__slots__ if not _PLAIN.issuperset(annotations[name].split(" | ")))
+    return tuple(name for name in kind.own if not _PLAIN.issuperset(annotations[name].split(" | ")))
 
 
 def walk(root: Node, parts: Callable[[Node], Iterable[Node]] = children) -> Iterator[Node]:
