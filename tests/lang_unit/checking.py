@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import fields
 from typing import Any
 
 from antiphon.lang.analysis import analyse
@@ -72,5 +71,4 @@ def walk(node: Any) -> Iterator[nodes.Node]:
             todo += reversed(each)
         elif isinstance(each, nodes.Node):
             yield each
-            inner = (getattr(each, f.name) for f in fields(each) if f.compare and f.name not in ("start", "end"))
-            todo += reversed(list(inner))
+            todo += reversed(nodes.children(each))

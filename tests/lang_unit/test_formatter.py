@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import fields
 from functools import cache
 from textwrap import dedent
 
@@ -25,7 +24,7 @@ def formatted(text: str) -> str:
 
 @cache
 def names_of(kind: type[n.Node]) -> list[str]:
-    return [each.name for each in fields(kind)]
+    return list(kind.given)
 
 
 def walk(node: n.Node) -> list[n.Node]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 
 import pytest
@@ -41,7 +40,7 @@ def check_spans(tree: nodes.Node, size: int) -> None:
             waiting += each
         elif isinstance(each, nodes.Node):
             assert 0 <= each.start <= each.end <= size, each
-            waiting += [getattr(each, field.name) for field in dataclasses.fields(each)]
+            waiting += [getattr(each, name) for name in each.given]
 
 
 def check_diagnostic(diagnostic: Diagnostic, size: int) -> None:

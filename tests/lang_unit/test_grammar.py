@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 
 from antiphon.lang.syntax import nodes
@@ -22,7 +20,7 @@ def classes_in(value: object) -> set[type]:
         each = waiting.pop()
         if isinstance(each, nodes.Node):
             found.add(type(each))
-            waiting += [getattr(each, field.name) for field in dataclasses.fields(each)]
+            waiting += [getattr(each, name) for name in each.given]
         elif isinstance(each, list):
             waiting += each
     return found

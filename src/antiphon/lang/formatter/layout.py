@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 WIDTH = 100
 
@@ -58,8 +59,12 @@ class Group:
 Doc = str | Line | IfBroken | Suffix | Indent | Group
 
 
-def _is_hard(parts: Iterable[Doc]) -> bool:
-    return any(isinstance(part, Line | Indent | Group) and part.hard for part in parts)
+#: What may need a line end.
+_BREAKING = frozenset((Line, Indent, Group))
+
+
+def _is_hard(parts: Iterable[Any]) -> bool:
+    return any(part.hard for part in parts if part.__class__ in _BREAKING)
 
 
 def indent(parts: list[Doc], by: int = 2) -> Indent:
@@ -82,29 +87,27 @@ def printed(parts: list[Doc]) -> str:
     column = 0
     # The spaces a line begins with are written when something follows them.
     waiting = 0
-    tasks: list[_Task] = [(0, True, part) for part in reversed(parts)]
+    tasks: list[tuple[int, bool, Any]] = [(0, True, part) for part in reversed(parts)]
     while tasks:
         margin, broken, doc = tasks.pop()
-        match doc:
-            case str(text):
-                pass
-            case Indent(inner, by):
-                tasks += [(margin + by, broken, part) for part in reversed(inner)]
-                continue
-            case Group():
-                broken, chosen = _choice(doc, broken, WIDTH - column, tasks)
-                tasks += [(margin, broken, part) for part in reversed(chosen)]
-                continue
-            case Line(_, hard) if hard or broken:
+        kind = doc.__class__
+        if kind is str:
+            text = doc
+        elif kind is Line:
+            if doc.hard or broken:
                 out.append("\n")
                 column = waiting = margin
                 continue
-            case Line(flat):
-                text = flat
-            case Suffix(text):
-                pass
-            case IfBroken(text):
-                text = text if broken else ""
+            text = doc.flat
+        elif kind is Indent:
+            tasks += [(margin + doc.by, broken, part) for part in reversed(doc.parts)]
+            continue
+        elif kind is Group:
+            broken, chosen = _choice(doc, broken, WIDTH - column, tasks)
+            tasks += [(margin, broken, part) for part in reversed(chosen)]
+            continue
+        else:
+            text = doc.text if broken or kind is Suffix else ""
         if text:
             out.append(" " * waiting + text if waiting and text != "\n" else text)
             column = column + len(text) if "\n" not in text else len(text) - text.rindex("\n") - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%
 #: The two signs of `c ? a : b` bind loosest of all.
 POWERS["choice"] = -1
 #: What is not the same everywhere, so that the tree has to be asked.
-AMBIGUOUS = frozenset((*POWERS, "?", ":"))
+AMBIGUOUS = frozenset(("-", "in", "and", "or", "?", ":"))
 COMMENTS = frozenset(("//", "/*"))
 _PRIVATE = re.compile(r"\b(?:let|const)\s+private\b")
 _TIGHT_BEFORE = frozenset((",", "comma", ".", "?.", "..", "?", ":", "slice", "call", "index"))
@@ -72,14 +73,31 @@ class Pieces:
         self.kinds: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self._take(tokens)
         #: Line ends that count for a piece though they do not stand just before it.
         self._more: dict[int, int] = {}
-        for start, end, kind in _merged(text, tokens) if tokens.comments else _spans(tokens):
-            self.kinds.append(kind)
-            self.starts.append(start)
-            self.ends.append(end)
         #: What is written instead of a word: of `let private`, the two change places.
         self.swapped = dict(self._swaps()) if _PRIVATE.search(text) else {}
+
+    def _take(self, tokens: Tokens) -> None:
+        """Tokens and comments in their order. What stands between those that are no pieces is taken as a whole."""
+        at = 0
+        for first, after, start, end, kind in sorted([*_joined(tokens), *_comments(self.text, tokens)]):
+            # A comment in the hole of a string is a part of the string.
+            if first < at:
+                continue
+            self._add(tokens, at, first)
+            at = after
+            if kind:
+                self.kinds.append(kind)
+                self.starts.append(start)
+                self.ends.append(end)
+        self._add(tokens, at, tokens.kinds.index("end", at) + 1)
+
+    def _add(self, tokens: Tokens, first: int, after: int) -> None:
+        self.kinds += tokens.kinds[first:after]
+        self.starts += tokens.starts[first:after]
+        self.ends += tokens.ends[first:after]
 
     def _swaps(self) -> Iterator[tuple[int, str]]:
         for at, kind in enumerate(self.kinds[:-2]):
@@ -108,34 +126,29 @@ class Pieces:
         return Piece(self.kinds[at], self.doc(at), self.starts[at], self.lines(at))
 
 
-def _merged(text: str, tokens: Tokens) -> Iterator[tuple[int, int, str]]:
-    """Tokens and comments in their order."""
-    comments = ((start, end, text[start : start + 2]) for start, end in tokens.comments)
-    after = 0
-    for span in sorted([*_spans(tokens), *comments]):
-        # A comment in the hole of a string is a part of the string.
-        if span[0] >= after:
-            after = span[1]
-            yield span
+#: Tokens from one up to another, and what stands in their place: nothing, or a piece with its start, end and kind.
+_Change = tuple[int, int, int, int, str]
 
 
-def _spans(tokens: Tokens) -> Iterator[tuple[int, int, str]]:
-    """Where the tokens are; a string with holes counts as one, and a `|` before the first of several types as none."""
-    depth = opened = 0
-    before = ""
-    for kind, start, end in zip(tokens.kinds, tokens.starts, tokens.ends, strict=True):
-        if kind == "quote":
-            opened = opened if depth else start
-            depth += 1
-        elif kind == "endquote":
-            depth -= 1
+def _comments(text: str, tokens: Tokens) -> Iterator[_Change]:
+    for start, end in tokens.comments:
+        place = bisect_left(tokens.starts, start)
+        yield place, place, start, end, text[start : start + 2]
+
+
+def _joined(tokens: Tokens) -> Iterator[_Change]:
+    """A string with holes counts as one piece, and a `|` before the first of several types as none."""
+    kinds = tokens.kinds
+    if "quote" in kinds:
+        depth = opened = 0
+        for at in [at for at, kind in enumerate(kinds) if kind == "quote" or kind == "endquote"]:
+            opened = opened if depth else at
+            depth += 1 if kinds[at] == "quote" else -1
             if not depth:
-                yield opened, end, "text"
-        elif not depth and not (kind == "|" and before in ("=", ":", "(")):
-            yield start, end, kind
-            if kind == "end":
-                return
-        before = kind
+                yield opened, at + 1, tokens.starts[opened], tokens.ends[at], "text"
+    if "|" in kinds:
+        for at in [at for at, kind in enumerate(kinds) if kind == "|" and kinds[at - 1] in ("=", ":", "(")]:
+            yield at, at + 1, tokens.starts[at], tokens.ends[at], ""
 
 
 def _python(block: str) -> Doc:

@@ -42,15 +42,25 @@ class Roles:
     def of(cls, program: n.Program) -> Roles:
         """The roles in a program."""
         roles = cls(_starts(program.statements))
-        for node in n.walk(program):
-            _RULES[type(node)](roles, node)
+        pending: list[Any] = [program]
+        while pending:
+            node = pending.pop()
+            rule, parts = _ENTRIES[node.__class__]
+            if rule is not None:
+                rule(roles, node)
+            for name in parts:
+                value = getattr(node, name)
+                if value.__class__ is list:
+                    pending += [each for each in value if each.__class__ in _ENTRIES]
+                elif value.__class__ in _ENTRIES:
+                    pending.append(value)
         return roles
 
     def kind_of(self, kind: str, start: int) -> str:
         """What an operator's sign or word is here: a `-` may stand before its operand, a word be a key or a member."""
         if kind in ("?", ":"):
             return "choice" if start in self.choices else kind
-        if kind == "|" or start in self.operators:
+        if start in self.operators:
             return kind
         if start in self.words:
             return "word"
@@ -123,15 +133,13 @@ class Roles:
         """That a bracket holds the key of a map."""
         self.keys.add(node.key_start)
 
-    def note_nothing(self, _: n.Node) -> None:
-        """Its tokens say all."""
-
     def _note_short(self, block: n.Block) -> None:
         if len(block.statements) == 1 and not isinstance(block.statements[0], _COMPOUND):
             self.short.add(block.start)
 
 
-_RULES: dict[type, Callable[[Roles, Any], None]] = {
+#: What is noted of a node; nothing, where its tokens say all.
+_RULES: dict[type, Callable[[Roles, Any], None] | None] = {
     n.Block: Roles.note_block,
     n.Function: Roles.note_function,
     n.Lambda: Roles.note_lambda,
@@ -197,10 +205,16 @@ _RULES: dict[type, Callable[[Roles, Any], None]] = {
             n.LoopMode,
             n.ForValue,
         ),
-        Roles.note_nothing,
+        None,
     ),
 }
 n.require_all(_RULES, n.Expr | n.Statement | n.TypeNode | n.Part)
+
+
+#: Nodes in which there is nothing to note: a string is printed as it is, with its holes.
+_LEAVES = (n.Name, n.TextLit, n.NumberLit, n.BoolLit, n.NullLit, n.TypeName, n.LiteralType, n.Break, n.Continue)
+#: Of the others what is noted, and where others are in them.
+_ENTRIES = {kind: (rule, n.parts_of(kind)) for kind, rule in _RULES.items() if kind not in _LEAVES}
 
 
 def _starts(statements: list[n.Statement]) -> frozenset[int]:

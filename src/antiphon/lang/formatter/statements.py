@@ -6,8 +6,8 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.items import arms, bracket
-from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Suffix, group, indent, printed
-from antiphon.lang.formatter.lines import one_line
+from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Indent, Suffix, group, indent, printed
+from antiphon.lang.formatter.lines import Lines
 from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
 from antiphon.lang.formatter.roles import Roles
 from antiphon.lang.syntax.collector import without_collector
@@ -16,6 +16,8 @@ from antiphon.lang.syntax.lexer import tokenize
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import PAIRS
+
+_ENDS = frozenset(("}", "end", ";"))
 
 
 def format_source(source: Source) -> str:
@@ -48,6 +50,7 @@ class _Formatter:
     def __init__(self, pieces: Pieces, roles: Roles) -> None:
         self._pieces = pieces
         self._roles = roles
+        self._written = Lines(pieces, roles)
         self._at = 0
         #: How much fits on a line of the block that is being read.
         self._room = WIDTH
@@ -95,13 +98,17 @@ class _Formatter:
 
     def _statement(self, starts: frozenset[int], room: int) -> list[Doc]:
         """The statement that begins here, without the comments after it. There is room for so much on its line."""
+        line = self._written.line(self._at, room)
+        kinds, places = self._pieces.kinds, self._pieces.starts
+        if line is not None and (kinds[line[1]] in _ENDS or places[line[1]] in starts):
+            self._at = line[1]
+            return [line[0]]
         pieces: list[Piece] = []
         kept, after = 0, self._at
-        kinds, places = self._pieces.kinds, self._pieces.starts
-        while (kind := kinds[self._at]) not in ("}", "end", ";") and not (pieces and places[self._at] in starts):
-            line = None
-            if not pieces or pieces[-1].kind == "block":
-                line = one_line(self._pieces, self._at, room, starts, self._roles)
+        while (kind := kinds[self._at]) not in _ENDS and not (pieces and places[self._at] in starts):
+            if pieces:
+                is_after = pieces[-1].kind == "block"
+                line = self._written.line(self._at, room) if is_after else None
             pieces.append(self._piece(pieces) if line is None else self._line(*line))
             if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
@@ -144,7 +151,7 @@ class _Formatter:
         if opener.start in self._roles.short and not any(map(self._is_apart, range(first, self._at))):
             doc = group(["{", indent([LINE, *lines]), LINE, "}"])
         elif beside or lines:
-            doc = group(["{", *beside, *([indent([HARD, *lines])] if lines else []), HARD, "}"])
+            doc = Group(["{", *beside, *([Indent([HARD, *lines], 2, True)] if lines else []), HARD, "}"], True)
         return Piece("block", doc, opener.start, opener.lines)
 
     def _is_apart(self, at: int) -> bool:
@@ -164,7 +171,7 @@ def _statement(pieces: list[Piece]) -> list[Doc]:
             continue
         out += _between(out, part, 4)
         # After the lines that describe a tool its block begins on a line of its own.
-        apart = part and (part[-1].kind == "//" or any(each.kind == "@" for each in part))
+        apart = part and (part[-1].kind == "//" or (len(part) > 1 and any(each.kind == "@" for each in part)))
         out += [HARD] if apart else [" "] if out else []
         # A block stands on one line only if all that is before it does, too.
         out = (
@@ -178,6 +185,10 @@ def _statement(pieces: list[Piece]) -> list[Doc]:
 
 def _between(before: list[Doc], part: list[Piece], by: int) -> list[Doc]:
     """A part of a statement. After a block it goes on on the line of its brace, if no comment is in the way."""
+    if not part:
+        return []
+    if len(part) == 1 and part[0].kind == "line":
+        return [" ", part[0].doc] if before else [part[0].doc]
     comments = list(takewhile(lambda piece: piece.is_comment, part))
     out: list[Doc] = []
     rest = part[len(comments) :]

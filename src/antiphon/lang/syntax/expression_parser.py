@@ -59,6 +59,9 @@ _CONTEXTS = frozenset(("default", "local", "none"))
 #: What no value begins with, and others end before.
 _ENDS = frozenset((")", "]", "}", ",", ";", "end", "}hole", "."))
 _FOREIGN_WORDS = PREFIXES.keys() | STRING_PREFIXES.keys()
+_WORDS = _FOREIGN_WORDS | {"async", "match"}
+#: What words of other languages are that follow on a value.
+_MAY_FOLLOW = frozenset(("name", "if", "for"))
 _PYTHON_NAMES = re.compile(r"\s*(?:([^\W\d]\w*)\s*(,|\Z)|\Z)")
 
 
@@ -73,7 +76,7 @@ def read_expression(c: Cursor, level: int = 0) -> n.Expr:
         kind = kinds[at]
         power = _POWERS.get(kind, -1)
         if power < level or (at in c.fresh and not _goes_on(c, kind)):
-            if level == 0 and power < 0 and follows_habit(c, kind):
+            if level == 0 and kind in _MAY_FOLLOW and follows_habit(c, kind):
                 return read_following(c, left, start, read_expression)
             return left
         chain += 1
@@ -105,14 +108,10 @@ def read_operand(c: Cursor) -> n.Expr:
     node: n.Expr
     if kind == "name":
         c.at = at + 1
-        node = n.Name(c.starts[at], c.ends[at], c.values[at])
-        if node.name == "async" and c.kinds[at + 1] == "for":
-            return _read_async_for(c)
-        if node.name in _FOREIGN_WORDS and begins_prefix(c, at):
-            c.at = at
-            node = read_prefixed(c, read_operand)
-        elif node.name == "match" and begins_match(c, at):
-            node = read_match(c, read_expression)
+        name = c.values[at]
+        node = n.Name(c.starts[at], c.ends[at], name) if name not in _WORDS else _read_word(c, at, name)
+        if type(node) is n.AsyncFor:
+            return node
     elif kind == "text":
         c.at = at + 1
         start, value = c.starts[at], c.values[at]
@@ -127,6 +126,18 @@ def read_operand(c: Cursor) -> n.Expr:
     if c.kinds[c.at] in _POSTFIX or c.kinds[c.at] == "!":
         return _read_postfix(c, node, c.starts[at])
     return node
+
+
+def _read_word(c: Cursor, at: int, word: str) -> n.Expr:
+    """A name that may be a word of ours or of another language here; it is taken already."""
+    if word == "async" and c.kinds[at + 1] == "for":
+        return _read_async_for(c)
+    if word in _FOREIGN_WORDS and begins_prefix(c, at):
+        c.at = at
+        return read_prefixed(c, read_operand)
+    if word == "match" and begins_match(c, at):
+        return read_match(c, read_expression)
+    return n.Name(c.starts[at], c.ends[at], word)
 
 
 def _read_postfix(c: Cursor, node: n.Expr, start: int) -> n.Expr:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 from antiphon.lang.syntax.tokens import RESERVED, Tokens
 
@@ -31,6 +32,7 @@ _LINE_OVER = re.compile(r"[ \t)\],;}]*+(?://.*)?(?:[\r\n]|\Z)")
 _RUN, _ESCAPE, _DOLLAR, _PATH, _SIGN, _END = range(1, 7)
 
 
+@cache
 def _pieces(quote: str) -> re.Pattern[str]:
     """What a string of this quote is made of."""
     line = "" if quote == "`" else r"\r\n"
@@ -39,9 +41,6 @@ def _pieces(quote: str) -> re.Pattern[str]:
     path = rf"\{{{_NOT_RESERVED}{_WORD}(?:\.{_WORD}|\[(?:{key}|{_POINT}|{_POINT}?:{_POINT}?)\])*+\}}"
     escape = r"\\u\{[0-9a-fA-F]*+\}?|\\\$\{|\\[^\r\n]" + (r"|\\(?:\r\n?|\n)" if quote == "`" else "")
     return re.compile(rf"([^{quote}\\{{${line}]++)|({escape})|(\$\{{)|({path})|([{{$])|({quote})")
-
-
-_PIECES = {quote: _pieces(quote) for quote in "\"'`"}
 
 
 @dataclass(slots=True)
@@ -120,7 +119,7 @@ class StringReader:
 
     def _rest(self, quote: str, start: int, at: int, opened: bool) -> int:
         """Read on in a string; `opened` says whether its opening token is there already."""
-        tokens, match_piece = self._tokens, _PIECES[quote].match
+        tokens, match_piece = self._tokens, _pieces(quote).match
         buffer: list[str] = []
         first = at
         while match := match_piece(self._text, at):

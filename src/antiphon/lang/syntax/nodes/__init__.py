@@ -76,7 +76,7 @@ from antiphon.lang.syntax.nodes.statements import (
     While,
     Yield,
 )
-from antiphon.lang.syntax.nodes.tree import Node, children, require_all, walk
+from antiphon.lang.syntax.nodes.tree import Node, children, parts_of, require_all, walk
 from antiphon.lang.syntax.nodes.written_types import (
     ArrayType,
     FunctionType,
@@ -169,6 +169,7 @@ __all__ = [
     "Yield",
     "children",
     "is_optional",
+    "parts_of",
     "reached",
     "require_all",
     "root_symbol",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from antiphon.lang.syntax.nodes.tree import Node
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from antiphon.lang.syntax.nodes.written_types import TypeNode
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Conditional(Node):
     """`condition ? then : otherwise`; where the two signs stand is noted."""
 
@@ -26,7 +25,6 @@ class Conditional(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Is(Node):
     """`value is type`; the word stands at `op_start`."""
 
@@ -36,7 +34,6 @@ class Is(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Arm(Node):
     """`"low", is number => body`, or `else => body`, whose patterns are none.
 
@@ -50,7 +47,6 @@ class Arm(Node):
     arrow: int = field(default=0, compare=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Match(Node):
     """`match value { arms }` as an expression: every body is one."""
 
@@ -60,7 +56,6 @@ class Match(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class MatchStatement(Node):
     """`match value { arms }` as a statement: every body is a block."""
 

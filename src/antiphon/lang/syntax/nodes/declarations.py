@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from antiphon.lang.syntax.nodes.tree import Node
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from antiphon.lang.syntax.nodes.written_types import TypeNode
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class PatternField(Node):
     """`private name: type "description" = default`, or `name: { nested pattern }`."""
 
@@ -31,7 +30,6 @@ class PatternField(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Pattern(Node):
     """`{ fields }` on the left of a declaration; `type` is that of the object it takes apart."""
 
@@ -39,7 +37,6 @@ class Pattern(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class PatternItem(Node):
     """`name: type` in the pattern of an array; the type may be left out."""
 
@@ -48,14 +45,12 @@ class PatternItem(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ArrayPattern(Node):
     """`[ items ]` on the left of a declaration: one for each item of the array."""
 
     items: list[PatternItem]
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Let(Node):
     """`let name: type = value`, `const …`, with `export`, `private` and `async` in front of it."""
 
@@ -70,7 +65,6 @@ class Let(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Destructure(Node):
     """`const { name: text } = value`, `const [a, b] = value`."""
 
@@ -82,7 +76,6 @@ class Destructure(Node):
     exported: bool = False
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Input(Node):
     """`input name: type = default "description"`, with `private` in front of it."""
 
@@ -95,14 +88,12 @@ class Input(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Returns(Node):
     """`returns type`: what the program gives."""
 
     declared: TypeNode
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Parameter(Node):
     """`name: type "description" = default`."""
 
@@ -114,7 +105,6 @@ class Parameter(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Function(Node):
     """`function name(…): type { … }`, and `tool`, whose `description` is its own or the comment above it."""
 
@@ -131,7 +121,6 @@ class Function(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ModelDecl(Node):
     """`model name = { name: "…" }`."""
 
@@ -142,7 +131,6 @@ class ModelDecl(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class TypeDecl(Node):
     """`type Name { fields }`, `type Name = "a" | "b"`."""
 
@@ -153,7 +141,6 @@ class TypeDecl(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ImportName(Node):
     """`name`, or `name as alias`."""
 
@@ -163,7 +150,6 @@ class ImportName(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Import(Node):
     """`import { names } from "path"`."""
 
@@ -172,7 +158,6 @@ class Import(Node):
     path_start: int = field(default=0, compare=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Test(Node):
     """`test "what it shows" { … }`."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from antiphon.lang.syntax.nodes.choices import Conditional, Is, Match
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 Context = Literal["default", "local", "none"]
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class NumberLit(Node):
     """A number; whole ones are `int`, `1e6` too."""
 
@@ -25,7 +24,6 @@ class NumberLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Hole(Node):
     """`${expr}`, or `{path}` where `dollar` is false."""
 
@@ -33,7 +31,6 @@ class Hole(Node):
     dollar: bool
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class TextLit(Node):
     """A string: pieces of text (escapes already read) and holes. The quote is one of `"` `'` and the backtick."""
 
@@ -42,7 +39,6 @@ class TextLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class BoolLit(Node):
     """`true`, `false`."""
 
@@ -50,14 +46,12 @@ class BoolLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class NullLit(Node):
     """`null`."""
 
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Name(Node):
     """A name that is used."""
 
@@ -66,14 +60,12 @@ class Name(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Spread(Node):
     """`...value` in an array or an object: all that is in the value."""
 
     value: Expr
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ArrayLit(Node):
     """`[a, ...b]`."""
 
@@ -81,7 +73,6 @@ class ArrayLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Entry(Node):
     """`key: value` of an object; `{name}` is short for `{name: name}`. `quoted` keys are strings."""
 
@@ -91,7 +82,6 @@ class Entry(Node):
     short: bool = False
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ObjectLit(Node):
     """`{ key: value, "any text": value, ...other }`."""
 
@@ -99,7 +89,6 @@ class ObjectLit(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Unary(Node):
     """`-x`, `not x`."""
 
@@ -108,7 +97,6 @@ class Unary(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Binary(Node):
     """Two operands; `op` is one of `+ - * / % ** == != < <= > >= in and or ??`, `op_start` where it stands."""
 
@@ -119,7 +107,6 @@ class Binary(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Range(Node):
     """`a..b`, both ends included."""
 
@@ -128,7 +115,6 @@ class Range(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Member(Node):
     """`object.name`, or `object?.name`; the name stands at `name_start`."""
 
@@ -139,7 +125,6 @@ class Member(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Index(Node):
     """`object[index]`, or `object?.[index]`."""
 
@@ -149,7 +134,6 @@ class Index(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Slice(Node):
     """`object[first:last:step]`, as Python's: any of them may be missing."""
 
@@ -161,7 +145,6 @@ class Slice(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Argument(Node):
     """`name: value` in a call."""
 
@@ -169,7 +152,6 @@ class Argument(Node):
     value: Expr
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Call(Node):
     """`callee(arguments, name: value)`; the callee is a name, or a member for a method."""
 
@@ -179,7 +161,6 @@ class Call(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Ask(Node):
     """`do prompt model context`, `vibe …`. `model` is a name, or `None` for the one that is in force.
 
@@ -196,7 +177,6 @@ class Ask(Node):
     wanted: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class AskHuman(Node):
     """`ask prompt`: the human answers."""
 
@@ -205,7 +185,6 @@ class AskHuman(Node):
     wanted: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class PyBlock(Node):
     """`py(a, b) { code }`; `code` is what stands between the braces, from `code_start` on.
 
@@ -219,7 +198,6 @@ class PyBlock(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class AsyncFor(Node):
     """`async for x in xs { yield … }`: the yielded values, in order."""
 
@@ -232,7 +210,6 @@ class AsyncFor(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Lambda(Node):
     """`x => x * 2`, `(a, b: number) => { … }`: a function without a name."""
 
@@ -241,7 +218,6 @@ class Lambda(Node):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class BadExpr(Node):
     """Stands where no expression could be read; there is a diagnostic of it already."""
 

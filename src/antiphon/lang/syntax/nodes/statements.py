@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from antiphon.lang.syntax.nodes.choices import MatchStatement
@@ -26,14 +26,12 @@ if TYPE_CHECKING:
     from antiphon.lang.syntax.nodes.expressions import Expr, Index, Member, Name
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Block(Node):
     """`{ statements }`."""
 
     statements: list[Statement]
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Assign(Node):
     """`target = value`; `op` is one of `= += -= *= /= %=`."""
 
@@ -42,7 +40,6 @@ class Assign(Node):
     value: Expr
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class If(Node):
     """`if condition { … } else …`."""
 
@@ -51,7 +48,6 @@ class If(Node):
     otherwise: Block | If | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class LoopMode(Node):
     """What stands after a loop's brace: `verbose`, `forget`, `compress("how", model)`."""
 
@@ -60,7 +56,6 @@ class LoopMode(Node):
     model: Name | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ForValue(Node):
     """The second name of `for key, value in map`."""
 
@@ -68,7 +63,6 @@ class ForValue(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class For(Node):
     """`for name in iterable { … } mode`, `for name, value in map { … }`; where each item is taken apart there is a
     `pattern`, and no name."""
@@ -85,7 +79,6 @@ class For(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class While(Node):
     """`while condition { … } mode`."""
 
@@ -94,38 +87,32 @@ class While(Node):
     mode: LoopMode | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Break(Node):
     """`break`."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Continue(Node):
     """`continue`."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Return(Node):
     """`return value`."""
 
     value: Expr | None = None
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Yield(Node):
     """`yield value`, in an `async for`."""
 
     value: Expr
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Throw(Node):
     """`throw value`."""
 
     value: Expr
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Try(Node):
     """`try { … } catch name { … } finally { … }`; the name may be left out, and one of the last two."""
 
@@ -137,21 +124,18 @@ class Try(Node):
     symbol: Symbol | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ExprStatement(Node):
     """An expression on its own."""
 
     value: Expr
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Started(Node):
     """`async do …` on its own: it goes on meanwhile, and is waited for at the end."""
 
     value: Expr
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class BadStatement(Node):
     """Stands where no statement could be read; there is a diagnostic of it already."""
 
@@ -184,7 +168,6 @@ Statement = (
 )
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class Program(Node):
     """A whole file. `comments` are the spans of its comments, in order; `lost`, the names in what could not be read."""
 

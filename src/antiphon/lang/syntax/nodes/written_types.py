@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from antiphon.lang.syntax.nodes.tree import Node
@@ -11,12 +11,10 @@ if TYPE_CHECKING:
     from antiphon.lang.check.types import Type
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class TypeExpr(Node):
     """A type as it is written; `type` is what it means."""
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class TypeName(TypeExpr):
     """`text`, `number`, `boolean`, `json`, `prompt`, `model`, `null`, or a declared type."""
 
@@ -24,7 +22,6 @@ class TypeName(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ArrayType(TypeExpr):
     """`T[]`."""
 
@@ -32,7 +29,6 @@ class ArrayType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class LiteralType(TypeExpr):
     """`"low"`, `3`, `true`: a type with one value."""
 
@@ -40,7 +36,6 @@ class LiteralType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class UnionType(TypeExpr):
     """`"low" | "high"`, `text | null`."""
 
@@ -48,7 +43,6 @@ class UnionType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class TypeField(Node):
     """`age?: number "in whole years"`; the span of the name is `start` and `name_end`."""
 
@@ -59,7 +53,6 @@ class TypeField(Node):
     name_end: int = field(default=0, compare=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class ObjectType(TypeExpr):
     """`{ name: text, age?: number }`."""
 
@@ -67,7 +60,6 @@ class ObjectType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class MapType(TypeExpr):
     """`{ [text]: number }`; the bracket of the key stands at `key_start`."""
 
@@ -77,7 +69,6 @@ class MapType(TypeExpr):
     type: Type | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(slots=True, eq=False, repr=False)
 class FunctionType(TypeExpr):
     """`(number, text) => boolean`."""
 
