@@ -5,6 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.names import check_has_text
 from antiphon.lang.check.narrowing import narrow
 from antiphon.lang.check.null import present
+from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.state import Checker, general, has_literals, shown
 from antiphon.lang.check.types import (
     BOOLEAN,
@@ -228,9 +229,9 @@ def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) 
         return right
     if isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map):
         # A key that is not there counts as null here.
-        return join(without_null(left), right)
+        return one_of(without_null(left), right)
     if may_be_null(left):
-        return join(without_null(left), right)
+        return one_of(without_null(left), right)
     if plain(left) != JSON:
         message = f"the left side of `??` is `{general(left)}` and never null"
         c.warn("V0705", message, node.left, "leave out `??` and what follows")
