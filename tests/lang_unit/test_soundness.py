@@ -42,6 +42,26 @@ def test_json_is_looked_at_wherever_it_goes_into_a_type(program: str, words: str
     assert (error.code, words in error.message) == ("V0902", True), error.message
 
 
+TREES = {
+    "type Tree = { [text]: Tree }\nconst t: Tree = do 'Draw a tree'\nprint(t['a'].keys(), t)": '["b"] {"a":{"b":{}}}',
+    "type Nest = Nest[]\nconst n: Nest = do 'Nest'\nprint(n.length, n)": "2 [[],[[]]]",
+    "type Value = number | Value[]\nconst v: Value = do 'Say'\nprint(v is number, v)": "false [1,[2]]",
+    "type File { size: number }\ntype Dir = { [text]: Dir | File }\nconst d: Dir = do 'List'\nprint(d.keys())": '["a","b"]',
+}
+GIVEN = ({"a": {"b": {}}}, [[], [[]]], [1, [2]], {"a": {"size": 1}, "b": {"c": {"size": 2}}})
+
+
+@pytest.mark.parametrize(("program", "prints", "answer"), [*zip(TREES, TREES.values(), GIVEN, strict=True)])
+def test_a_type_that_contains_itself_is_what_a_model_returns(program: str, prints: str, answer: object) -> None:
+    assert ran(program, {"returns": answer}).prints == [prints]
+
+
+def test_what_a_model_returns_is_looked_at_in_a_type_that_contains_itself() -> None:
+    program = "type Tree = { [text]: Tree }\nconst t: Tree = do 'Draw a tree'\nprint(t)"
+    gone = ran(program, {"returns": {"a": {"b": 1}}}, {"returns": {"a": {"b": {}}}})
+    assert gone.prints == ['{"a":{"b":{}}}']
+
+
 #: What a program ends with that fails for its types: of the others it may, for instance, miss an index.
 OF_TYPES = {"V0902", "V0905", "V0907", "V0908", "V0912", "V0915"}
 seeds = st.integers(0, 2**48)
