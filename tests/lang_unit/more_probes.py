@@ -229,6 +229,21 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("let a = 2\nif 0 < a is number { print(a) }", "V0113"),
         ('const xs = [1, 2].map(x => x > 1 ? "a" : 3)\nfor x in xs { print(x - 1) }', "V0302"),
     ],
+    "constants through map, and what may be number or text": [
+        ("const items = [{ n: 1 }]\nlet more = items.map(i => i)\nmore[0].n = 5\nprint(items)", "V0402"),
+        (
+            "const items = [{ inner: { n: 1 } }]\nlet more = items.map(i => i.inner)\nmore[0].n = 5\nprint(items)",
+            "V0402",
+        ),
+        (
+            "const items = [{ n: 1 }]\nfunction same(i: { n: number }): { n: number } { return i }\nlet more = items.map(same)\nmore[0].n = 5\nprint(items)",
+            "V0402",
+        ),
+        (
+            'const base = { tags: ["a"] }\nlet more = [1].map(i => base)\nmore[0].tags.push("x")\nprint(base, more)',
+            "V0402",
+        ),
+    ],
 }
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
@@ -475,6 +490,36 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ("const a = [[1]]\nlet m: number[][] = []\nm += a\nm[0].push(2)\nprint(a, m)", "[[1]] [[1,2]]"),
         ('let nss = [[1]]\nlet j: json = []\nj += nss\nj[0].push("x")\nprint(nss[0].sum())', "1"),
         ('let nss = [[1]]\nlet j: json = []\nlet k = j + nss\nk[0].push("x")\nprint(nss[0].sum())', "1"),
+        (
+            "const k = [[]]\nprint(k[0].sum())\nfor x in k { for y in x { print(y + 1) } }\nfor z in [] { print(z + 1) }",
+            "0",
+        ),
+    ],
+    "constants through map, and what may be number or text": [
+        (
+            'const items = [{ n: 1, tags: ["a"] }]\nlet more = items.map(i => ({ ...i, n: i.n + 1 }))\nmore[0].n = 5\nmore[0].tags.push("b")\nprint(items, more)',
+            '[{"n":1,"tags":["a"]}] [{"n":5,"tags":["a","b"]}]',
+        ),
+        (
+            'const items = [{ n: 1, tags: ["a"] }]\nlet more = items.map(i => { const t = i.tags\nreturn { tags: t, n: 2 } })\nmore[0].tags.push("b")\nprint(items, more)',
+            '[{"n":1,"tags":["a"]}] [{"tags":["a","b"],"n":2}]',
+        ),
+        (
+            'const base = { tags: ["a"] }\nlet more = [1].map(i => ({ b: base }))\nmore[0].b.tags.push("x")\nprint(base, more)',
+            '{"tags":["a"]} [{"b":{"tags":["a","x"]}}]',
+        ),
+        (
+            'type A { city: text }\ntype U { name: text, address?: A, tags?: text[] }\nconst us: U[] = parseJson("[{\\"name\\": \\"a\\", \\"address\\": null, \\"tags\\": null}]")\nprint(us[0].address?.city ?? "nowhere", us[0].tags ?? [])',
+            "nowhere []",
+        ),
+        (
+            'const xs = [1, 2].map(x => x > 1 ? "a" : 3)\nfor x in xs { print(x + 1) }\nlet m: { [text]: number } = {}\nprint((m["a"] ?? "x") + 1)',
+            "4\na1\nx1",
+        ),
+        (
+            'let v: number | text = 5\nprint(v == "x")\nif v is text { print(v.upper()) } else { print(v + 1) }\nprint(match v { is number => "n", is text => "t" })',
+            "false\n6\nn",
+        ),
         (
             "const k = [[]]\nprint(k[0].sum())\nfor x in k { for y in x { print(y + 1) } }\nfor z in [] { print(z + 1) }",
             "0",
