@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.check.iteration import note_loop
 from antiphon.lang.check.narrowing import lasting, run
+from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.state import Checker, Frame, shown
 from antiphon.lang.check.symbols import Symbol
@@ -13,7 +14,6 @@ from antiphon.lang.check.types import (
     Callable,
     Type,
     Union,
-    join,
     may_be_null,
     nullable,
     plain,
@@ -79,7 +79,7 @@ def check_lambda(
 def give(c: Checker, type_: Type) -> None:
     """Note what a function gives that is not told what it must."""
     type_ = widen(plain(type_)) if type_ is not NULL else NULL
-    c.frame.given = type_ if c.frame.given is None else join(c.frame.given, type_)
+    c.frame.given = type_ if c.frame.given is None else one_of(c.frame.given, type_)
 
 
 def wrong_arity(c: Checker, node: Lambda, wanted: int) -> None:

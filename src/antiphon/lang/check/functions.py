@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.state import Checker, Frame, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, NULL, Callable, Type, assignable, has_function, may_be_null
@@ -89,7 +90,7 @@ def _parameters(c: Checker, node: Function) -> list[Symbol]:
         type_ = each.declared.type if each.declared is not None and each.declared.type is not None else JSON
         if each.default is not None:
             optional = each
-            c.want(each.default, type_, each.name)
+            _check_default(c, each, type_, first)
         elif optional is not None and each.name not in first:
             message = f"`{each.name}` must be given, and stands after `{optional.name}`, which need not"
             c.report("V0415", message, _name(each), "put it first, or give it a default")
@@ -104,6 +105,15 @@ def _parameters(c: Checker, node: Function) -> list[Symbol]:
         first[each.name] = symbol
         symbols.append(symbol)
     return symbols
+
+
+def _check_default(c: Checker, node: Parameter, type_: Type, before: dict[str, Symbol]) -> None:
+    """A default may be made of the parameters before it."""
+    assert node.default is not None
+    outer = c.scope
+    c.scope = Scope(before, outer, node.start, node.end)
+    c.want(node.default, type_, node.name)
+    c.scope = outer
 
 
 def _name(node: Parameter) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from antiphon.lang.check.iteration import is_private
 from antiphon.lang.check.learning import learned
 from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, written_type
 from antiphon.lang.check.narrowing import called, called_unknown
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.parts import kept, options
@@ -107,12 +108,12 @@ def _check_value(c: Checker, argument: Expr, name: str, type_: Type, known: dict
     if U in known:
         c.want(argument, put(type_, known), name)
         return
-    found = widen(plain(c.expr(argument)))
+    found = c.expr(argument)
     if type_ is U:
-        known[U] = found
+        known[U] = widen(plain(found))
         return
-    inner = operand(found)
-    known[U] = inner.item if isinstance(inner, Array) else JSON
+    inner = operand(present(c, argument, found))
+    known[U] = widen(inner.item) if isinstance(inner, Array) else JSON
     if not isinstance(inner, Array) and inner is not JSON:
         c.report("V0301", f"`{name}` wants another array, found `{general(found)}`", argument)
 

@@ -227,7 +227,7 @@ def signature_type(name: str, receiver: Type = JSON) -> Type:
     if name == "self":
         return receiver
     inner = receiver.item if isinstance(receiver, Array) else receiver.value if isinstance(receiver, Map) else JSON
-    return put(_TYPES[name], {T: inner})
+    return put(_TYPES[name], {T: inner, U: JSON})
 
 
 def written_type(name: str) -> Type:

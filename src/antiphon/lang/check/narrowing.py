@@ -15,19 +15,18 @@ from antiphon.lang.check.effects import (
     unknown_effects,
 )
 from antiphon.lang.check.learning import Fact, learned
-from antiphon.lang.check.parts import is_never, options, union
+from antiphon.lang.check.parts import is_never, union
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
     JSON,
-    NULL,
     TEXT,
     TOOL_CALL,
-    Literal,
     Type,
     assignable,
     may_be_null,
+    plain,
     without_null,
 )
 from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, NullLit, NumberLit, TextLit, Unary
@@ -125,18 +124,12 @@ def assigned_part(c: Checker, node: Member | Index, slot: Type, type_: Type) -> 
 
 
 def _held(slot: Type, type_: Type) -> Type | None:
-    """What a place holds after a value was put into it, where that is less than it may hold.
+    """What a place holds after a value was put into it: not null, where that is known. Of json it is not.
 
-    Which of several literals it is, the next lines may well ask: of these only null is ruled out.
+    Which of several other values it is, the next lines may well ask.
     """
-    kinds = options(slot)
-    given = options(type_)
-    if len(kinds) < 2 or JSON in given:
-        return None
-    if any(isinstance(each, Literal) for each in kinds):
-        return without_null(slot) if may_be_null(slot) and not may_be_null(type_) else None
-    left = [kind for kind in kinds if any(assignable(each, kind, certain=True) for each in given)]
-    return union(left) if 0 < len(left) < len(kinds) and left != [NULL] else None
+    is_there = may_be_null(slot) and not may_be_null(type_) and plain(type_) != JSON
+    return without_null(slot) if is_there else None
 
 
 def changed(c: Checker, members: Iterable[str]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.names import check_has_text
 from antiphon.lang.check.narrowing import narrow
 from antiphon.lang.check.null import present
+from antiphon.lang.check.parts import one_of, union
 from antiphon.lang.check.state import Checker, general, has_literals, shown
 from antiphon.lang.check.types import (
     BOOLEAN,
@@ -92,6 +93,10 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
         return Array(join(first.item, second.item))
     if first is JSON or second is JSON:
         return JSON
+    if isinstance(first, Union) or isinstance(second, Union):
+        added = [_added(base(a), base(b)) for a in _options(first) for b in _options(second)]
+        if None not in added:
+            return union(each for each in added if each is not None)
     message = f"`+` adds numbers, joins texts or arrays; found `{general(left)}` and `{general(right)}`"
     is_item = isinstance(first, Array) and assignable(right, first.item)
     which = "test which it is: `if x is number { … }`" if isinstance(first, Union) or isinstance(second, Union) else ""
@@ -99,10 +104,18 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
     return JSON
 
 
+def _added(first: Type, second: Type) -> Type | None:
+    """What `+` gives for just these two; nothing, if it does not add them."""
+    if TEXT in (first, second):
+        return TEXT
+    return NUMBER if first == second == NUMBER else None
+
+
 def operand(type_: Type) -> Type:
     """What an operator sees of a type: neither history, nor literals, nor that it may be null."""
     if type(type_) is Simple:
-        return TEXT if type_ is PROMPT else type_
+        # Of what is in an empty array nothing is known.
+        return TEXT if type_ is PROMPT else JSON if type_ is NEVER else type_
     if type(type_) is Array or type(type_) is Object:
         return type_
     if type(type_) is Literal:
@@ -228,9 +241,9 @@ def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) 
         return right
     if isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map):
         # A key that is not there counts as null here.
-        return join(without_null(left), right)
+        return one_of(without_null(left), right)
     if may_be_null(left):
-        return join(without_null(left), right)
+        return one_of(without_null(left), right)
     if plain(left) != JSON:
         message = f"the left side of `??` is `{general(left)}` and never null"
         c.warn("V0705", message, node.left, "leave out `??` and what follows")

@@ -17,8 +17,10 @@ from antiphon.lang.check.types import (
     Union,
     assignable,
     base,
+    is_data,
     join,
     plain,
+    widen,
 )
 
 _BOOLEANS = (Literal(True), Literal(False))
@@ -115,8 +117,16 @@ def joined(types: list[Type]) -> Type:
     literal = of_literals(given)
     found = literal or plain(given[0])
     for each in given[1:] if literal is None else ():
-        found = join(found, each)
+        found = one_of(found, each)
     return AI(found) if all(isinstance(each, AI) for each in given) else found
+
+
+def one_of(first: Type, second: Type) -> Type:
+    """One type for two values of which one is taken: what they have in common, or else one of both."""
+    found = join(first, second)
+    if found != JSON or JSON in (plain(first), plain(second)) or not (is_data(first) and is_data(second)):
+        return found
+    return union((widen(plain(first), whole=False), widen(plain(second), whole=False)))
 
 
 def _is_scalar(type_: Type) -> bool:

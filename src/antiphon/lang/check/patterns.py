@@ -16,6 +16,7 @@ from antiphon.lang.check.types import (
     base,
     join,
     plain,
+    widen,
     without_null,
 )
 from antiphon.lang.check.written_types import meaning
@@ -188,6 +189,10 @@ def _pattern_field(
         type_ = JSON if _renames(c, node) else meaning(c, node.declared)
         if type_ is MODEL:
             c.report("V0301", f"the field `{node.name}` cannot be a model", node.declared)
+    elif of is not None and known is None and node.default is not None and base(plain(of)) != JSON:
+        # There is no such field: it is what it is else.
+        node.type = widen(plain(c.expr(node.default)))
+        return node.type
     elif of is not None:
         found = JSON if known is None else known.type if node.default is not None else known.read
         node.type = type_ = without_null(found) if node.default is not None else found

@@ -81,7 +81,7 @@ def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol
     if constant is not None:
         if fate_of(parameter) == CHANGED:
             message = f"`{constant.name}` is a constant, and `{function.name}` would change it"
-            hint = f"give it a copy: `{c.object_text_of(node)}.copy()`"
+            hint = f"declare it with `let`, or give it a copy: `{c.object_text_of(node)}.copy()`"
             c.report("V0402", message, node, hint, declared_here(constant))
         return
     type_ = node.type or JSON

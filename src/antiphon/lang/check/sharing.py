@@ -167,6 +167,14 @@ def is_fresh(node: n.Expr) -> bool:
     return not todo
 
 
+def given_by(function: n.Lambda) -> list[n.Expr]:
+    """The expressions that a function without a name gives the values of."""
+    if not isinstance(function.body, n.Block):
+        return [function.body]
+    found = (each.value for each in n.walk(function.body) if isinstance(each, n.Return))
+    return [each for each in found if each is not None]
+
+
 def constant_of(node: n.Expr) -> Symbol | None:
     """The constant of which an expression is a part, if it may be one."""
     todo: list[n.Node] = [node]
@@ -182,6 +190,8 @@ def constant_of(node: n.Expr) -> Symbol | None:
                     return found
             case n.Member() | n.Index() | n.Slice():
                 todo.append(each.object)
+            case n.Call(callee=n.Member(name="map"), arguments=[n.Lambda() as function]):
+                todo += given_by(function)
             case n.Call(callee=n.Member(object=receiver, name=name)) if name != "copy":
                 todo.append(receiver)
             case (

@@ -248,19 +248,26 @@ def base(type_: Type) -> Type:
     return TEXT if type_ == PROMPT else type_
 
 
-def widen(type_: Type) -> Type:
-    """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything."""
+def widen(type_: Type, *, whole: bool = True) -> Type:
+    """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything.
+
+    Of what is not the `whole` yet, but will be beside others, null and what is empty stay what they are.
+    """
     if isinstance(type_, Simple):
-        return JSON if type_ in (NULL, NEVER) else type_
+        return JSON if whole and type_ in (NULL, NEVER) else type_
     if isinstance(type_, Literal) or (isinstance(type_, Union) and type_.is_fresh):
         return base(type_)
     if isinstance(type_, Array | Map):
         # A type that has a name is what it is.
-        return type_ if isinstance(type_.inner, Alias) else type(type_)(widen(type_.inner))
+        return type_ if isinstance(type_.inner, Alias) else type(type_)(widen(type_.inner, whole=whole))
     if isinstance(type_, AI):
-        return AI(widen(type_.inner))
+        return AI(widen(type_.inner, whole=whole))
     if isinstance(type_, Object) and not type_.name:
-        return Object({name: Field(widen(f.type), f.optional, f.description) for name, f in type_.fields.items()})
+        if not type_.fields:
+            # Which fields an empty object will get is not known.
+            return JSON if whole else type_
+        fields = type_.fields.items()
+        return Object({name: Field(widen(f.type, whole=whole), f.optional, f.description) for name, f in fields})
     return type_
 
 
@@ -292,6 +299,9 @@ def join(first: Type, second: Type) -> Type:
         return first
     if isinstance(first, Object) and isinstance(second, Object) and not first.name and not second.name:
         return _merged(first, second)
+    if _is_empty(first) or _is_empty(second):
+        # Whatever an object may be, it fits one without fields.
+        return JSON if is_data(first) and is_data(second) and NEVER not in (first, second) else Union((first, second))
     if assignable(first, second, certain=True):
         return second
     if assignable(second, first, certain=True):
@@ -304,6 +314,10 @@ def join(first: Type, second: Type) -> Type:
     if base(first) == base(second) and isinstance(base(first), Simple):
         return base(first)
     return JSON if is_data(first) and is_data(second) else Union((*_options(first), *_options(second)))
+
+
+def _is_empty(type_: Type) -> bool:
+    return isinstance(type_, Object) and not type_.name and not type_.fields
 
 
 #: Objects that have more fields between them have nothing in common.

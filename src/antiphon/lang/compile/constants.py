@@ -68,6 +68,9 @@ def _parts(type_: Type) -> set[str] | None:
         each = todo.pop()
         if each is JSON or each == JSON or isinstance(each, AI | Signature):
             return None
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
         if isinstance(each, Array):
             out.add(ITEMS)
             todo.append(each.item)
@@ -76,8 +79,7 @@ def _parts(type_: Type) -> set[str] | None:
             todo.append(each.value)
         elif isinstance(each, Union):
             todo += each.options
-        elif isinstance(each, Object) and id(each) not in seen:
-            seen.add(id(each))
+        elif isinstance(each, Object):
             out |= each.fields.keys()
             todo += (one.type for one in each.fields.values())
     return out

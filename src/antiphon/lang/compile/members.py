@@ -91,6 +91,9 @@ def _stepped(c: Compiler, steps: list[Any], value: ast.expr, leniently: bool) ->
 def _is_there(c: Compiler, node: n.Expr, value: ast.expr, place: Place) -> tuple[ast.expr, ast.expr]:
     """A test whether a value is not null, which evaluates it, and the value as it is read after it."""
     first, again = once(c, value, place)
+    if isinstance(first, ast.Constant):
+        # Python would warn of it.
+        return emit.constant(first.value is not None, place), again
     if isinstance(type_of(node), AI) or type_of(node) == JSON:
         first = emit.call("_vunwrap", [first], place)
     return emit.compare(first, ast.IsNot(), emit.constant(None, place), place), again
@@ -210,14 +213,23 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     if name in _LOOKING:
         value = picked(value, kind, place)
-    elif isinstance(kind, Object) and name == "remove":
-        arguments = [named_field(each, kind, place) for each in arguments]
+    elif (named := _named_by(kind, name)) is not None:
+        arguments = [named_field(each, named, place) for each in arguments]
     direct = _direct_method(c, node, kind, value, arguments, place)
     if direct is not None:
         return direct
     called = emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
     looks = isinstance(kind, Object) and name in ("values", "entries", "get")
     return _of_fields(called, cast(Object, kind), type_of(node), place) if looks else called
+
+
+def _named_by(kind: Type, method: str) -> Object | None:
+    """The object of which a method takes the name of a field."""
+    if method == "sort" and isinstance(kind, Array):
+        kind = base(kind.item)
+    elif method != "remove":
+        return None
+    return kind if isinstance(kind, Object) else None
 
 
 def _of_fields(value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:

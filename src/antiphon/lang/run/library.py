@@ -409,6 +409,9 @@ def fits(value: Any, wanted: Type) -> Any:
 def _copied(value: Any, wanted: Type) -> Any:
     """A value that fits, with arrays and objects of its own, as far as the type knows of them."""
     value = unwrap(value)
+    if value is None:
+        # A field that may be missing may be null, too.
+        return None
     match wanted:
         case Array(item=inner):
             return [_copied(each, inner) for each in value]

@@ -61,6 +61,8 @@ def in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError
             return VibeError("V0904", "there is not enough memory for this")
         case TypeError() if "indices must be integers" in _words(error):
             return VibeError("V0902", "an index is a whole number")
+        case TypeError() if "object is not callable" in _words(error) and _is_our_own(trace):
+            return VibeError("V0902", "this is no function, and cannot be called")
         case KeyError() if not _has_python(trace):
             return VibeError("V0907", f"the object has no field `{_words(error)[1:-1]}`")
         case _ if not _has_python(trace):

@@ -294,12 +294,15 @@ def _read_chain(c: Cursor, node: n.Expr, middle: n.Expr, start: int, power: int)
     hint = "write `a < b and b < c`" if power == _COMPARISON else "a range has two ends"
     c.report("V0113", f"`{kind}` cannot follow another in one chain", at, hint)
     c.at = at + 1
+    # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
+    again = n.BadExpr(middle.start, middle.end)
+    if kind in ("is", "not"):
+        other = (_read_is if kind == "is" else _read_not_in)(c, again, middle.start, at)
+        return n.Binary(start, c.ends[c.at - 1], "and", node, other)
     right = read_expression(c, power + 1)
     end = c.ends[c.at - 1]
     if power == _RANGE:
         return n.BadExpr(start, end)
-    # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
-    again = n.BadExpr(middle.start, middle.end)
     return n.Binary(start, end, "and", node, n.Binary(middle.start, end, kind, again, right, c.starts[at]))
 
 
