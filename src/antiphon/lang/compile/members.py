@@ -45,7 +45,6 @@ _TEXT_DIRECT = {
     "trim": "strip",
     "startsWith": "startswith",
     "endsWith": "endswith",
-    "lines": "splitlines",
     "replace": "replace",
     "indexOf": "find",
 }
