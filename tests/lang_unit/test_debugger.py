@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
 PROGRAM = """const n = 3
 for word in ["a"] { print(word) }
 print(n + 1)

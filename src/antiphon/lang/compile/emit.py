@@ -96,7 +96,7 @@ def assign(id: str, value: ast.expr, place: Place) -> ast.stmt:
     return at(ast.Assign([at(ast.Name(id, _STORE), place)], value), place)
 
 
-def item_target(value: ast.expr, key: ast.expr, place: Place) -> ast.expr:
+def item_target(value: ast.expr, key: ast.expr, place: Place) -> ast.Subscript:
     """`value[key]` that is assigned."""
     return at(ast.Subscript(value, key, _STORE), place)
 

@@ -61,6 +61,6 @@ def span(c: Compiler, node: n.Range) -> ast.expr:
     if not is_whole(c, node.first) or not is_whole(c, node.last):
         return emit.call("_vspan", [first, last], place)
     end = emit.binary(last, ast.Add(), emit.constant(1, place), place)
-    if isinstance(last, ast.Constant):
+    if isinstance(last, ast.Constant) and isinstance(last.value, int):
         end = emit.constant(last.value + 1, place)
     return emit.call("_vpyrange", [first, end], place)

@@ -287,8 +287,9 @@ def _is_entry(node: n.Expr) -> bool:
     """Whether it is a value of a map, or null only because there is none."""
     if not isinstance(node, n.Index) or node.optional:
         return False
-    type_ = type_of(node.object)
-    return isinstance(type_, Map) and type_.value != JSON and not may_be_null(type_.value)
+    type_, key = type_of(node.object), type_of(node.index)
+    is_got = isinstance(type_, Map) and base(key) == TEXT and not isinstance(key, AI)
+    return is_got and type_.value != JSON and not may_be_null(type_.value)
 
 
 def _is_sure(node: n.Expr) -> bool:
