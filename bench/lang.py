@@ -7,6 +7,7 @@ the best of several rounds counts. Run: `python bench/lang.py`, or with names of
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -62,7 +63,11 @@ def best(functions: list[Any], n: int, rounds: int = 7) -> list[float]:
         for _ in range(10):
             # Python makes code quicker that was called some times.
             function(min(n, 1_000))
-    return [min(each) for each in zip(*([seconds(f, n) for f in functions] for _ in range(rounds)), strict=True)]
+    gc.collect()
+    gc.disable()
+    taken = [[seconds(function, n) for function in functions] for _ in range(rounds)]
+    gc.enable()
+    return [min(each) for each in zip(*taken, strict=True)]
 
 
 def row(name: str, taken: list[float]) -> None:

@@ -205,7 +205,8 @@ def reduceNamed(n: int) -> int:
 
 def sortByNumber(n: int) -> int:
     points = [{"x": i * 7919 % 10007, "y": i} for i in range(1, n + 1)]
-    return sorted(points, key=lambda p: p["x"])[0]["x"]
+    ordered = sorted(points, key=lambda p: p["x"])
+    return ordered[0]["x"]
 
 
 def last(word: str) -> str:
@@ -253,7 +254,7 @@ def slices(n: int) -> int:
 def numbers(n: int) -> int:
     total = 0
     for i in range(n):
-        total += math.floor(i * 1.5) + math.ceil(i / 2) + int("12")
+        total += math.floor(i * 1.5) + i // 2 + int("12")
     return total
 
 

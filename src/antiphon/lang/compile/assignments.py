@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Map, Object, Type, assignable, base, plain
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type, assignable, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at
@@ -68,9 +68,10 @@ def _is_known(target: n.Member | n.Index) -> bool:
     type_ = type_of(target.object)
     if isinstance(target, n.Member):
         return isinstance(type_, Object)
+    index = type_of(target.index)
     if isinstance(type_, Map):
-        return type_of(target.index) == TEXT
-    return isinstance(type_, Array) and type_of(target.index) != JSON and base(type_of(target.index)) == NUMBER
+        return base(index) == TEXT and not isinstance(index, AI)
+    return isinstance(type_, Array) and base(index) == NUMBER and not isinstance(index, AI)
 
 
 def _change(

@@ -11,7 +11,7 @@ from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
 from antiphon.lang.check.sharing import is_fresh
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, Array, Map, Object, Type, Union
+from antiphon.lang.check.types import AI, JSON, NEVER, Array, Map, Object, Simple, Type, Union, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
@@ -72,7 +72,7 @@ def _parts(type_: Type) -> set[str] | None:
             continue
         seen.add(id(each))
         if isinstance(each, Array):
-            out.add(ITEMS)
+            out.add(_items(each))
             todo.append(each.item)
         elif isinstance(each, Map):
             out.add(_ENTRIES)
@@ -83,6 +83,18 @@ def _parts(type_: Type) -> set[str] | None:
             out |= each.fields.keys()
             todo += (one.type for one in each.fields.values())
     return out
+
+
+def _items(type_: Array) -> str:
+    """The items of an array: those of another type are those of another array."""
+    kind = base(type_.item)
+    return ITEMS + kind.name if isinstance(kind, Simple) and kind not in (JSON, NEVER) else ITEMS
+
+
+def _held_by(type_: Type) -> set[str]:
+    if isinstance(type_, Array):
+        return {_items(type_)}
+    return {_ENTRIES} if isinstance(type_, Map) else set()
 
 
 def _is_constant(c: Compiler, node: n.Expr) -> bool:
@@ -138,11 +150,10 @@ def _note(out: Changes, node: n.Node) -> None:
         case n.Assign(target=n.Member(name=name)):
             out.parts.add(name)
         case n.Assign(target=n.Index(object=holder, index=index)):
-            out.parts |= {_ENTRIES} if isinstance(type_of(holder), Map) else changed_by_index(index)
+            out.parts |= _held_by(type_of(holder)) or changed_by_index(index)
         case n.Call(callee=n.Member(object=holder, name=name)):
             if name in _MUTATING:
-                kind = type_of(holder)
-                out.parts.add(ITEMS if isinstance(kind, Array) else _ENTRIES if isinstance(kind, Map) else ANY)
+                out.parts |= _held_by(type_of(holder)) or {ANY}
             out.is_open = out.is_open or field_function(type_of(holder), name) is not None
         case n.Name(symbol=symbol) if symbol is not None and isinstance(symbol.type, Signature):
             if symbol.kind == "function" and isinstance(symbol.node, n.Function):

@@ -52,7 +52,7 @@ def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, item: Ty
     """A method of an array that takes a function."""
     first = node.arguments[0]
     if name in ("map", "filter") and isinstance(first, n.Lambda) and _is_plain(c, first) and not _binds(value):
-        return _comprehension(c, first, name, value, place)
+        return _comprehension(c, node, first, name, value, place)
     arguments = method_arguments(c, node, name, item)
     if name == "sortBy" and isinstance(first.type, Signature) and _has_order(first.type.returns):
         key = at(ast.keyword("key", arguments[0]), place)
@@ -133,13 +133,14 @@ def _body(c: Compiler, node: n.Lambda) -> list[ast.stmt]:
     return [*before, at(ast.Return(value), c.place(node.body))]
 
 
-def _comprehension(c: Compiler, node: n.Lambda, name: str, value: ast.expr, place: Place) -> ast.expr:
-    from antiphon.lang.compile.operators import condition
+def _comprehension(c: Compiler, call: n.Call, node: n.Lambda, name: str, value: ast.expr, place: Place) -> ast.expr:
+    from antiphon.lang.compile.operators import condition, note_counter
 
     symbol = node.parameters[0].symbol
     assert symbol is not None
     assert not isinstance(node.body, n.Block)
     c.declare(symbol, node.start)
+    note_counter(c, symbol, n.reached(call))
     where = c.place(node.parameters[0])
     each = ast.comprehension(emit.target(symbol.python, where), value, [], 0)
     signature = node.type

@@ -21,6 +21,8 @@ def iterable(c: Compiler, node: n.Expr) -> ast.expr:
     if isinstance(type_, Array):
         return c.expr(node)
     value = c.expr(node)
+    if is_whole(c, node):
+        return emit.call("_vpyrange", [value], c.place(node))
     if isinstance(type_, AI):
         # An answer declared as an array is one; of any other the checker has complained.
         value = emit.call("_vunwrap", [value], c.place(node))

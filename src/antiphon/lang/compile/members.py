@@ -31,6 +31,7 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.function_values import array_method, method_arguments
 from antiphon.lang.compile.guards import is_a, may_come_first, once
+from antiphon.lang.compile.iteration import span
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.compile.views import named_field, picked
 from antiphon.lang.compile.wholes import is_whole
@@ -69,8 +70,18 @@ def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, leniently:
             break
     steps.reverse()
     first = n.is_optional(steps[0]) if steps else False
-    value = _call(c, here) if type(here) is n.Call else lenient(c, here) if first else c.expr(here)
+    if type(here) is n.Call:
+        value = _call(c, here)
+    elif type(here) is n.Range and _goes_through(steps[0]):
+        value = span(c, here)
+    else:
+        value = lenient(c, here) if first else c.expr(here)
     return _stepped(c, steps, value, leniently)
+
+
+def _goes_through(step: Any) -> bool:
+    """Whether it is a method that goes through an array, and needs none for that."""
+    return type(step) is n.Call and type(step.callee) is n.Member and step.callee.name in WITH_FUNCTION
 
 
 def _stepped(c: Compiler, steps: list[Any], value: ast.expr, leniently: bool) -> ast.expr:
@@ -272,12 +283,24 @@ def _direct_method(
     if kind == TEXT:
         return _text_method(name, value, arguments, place)
     if isinstance(kind, Array):
-        return _array_method(kind, name, value, arguments, place)
+        return _array_method(c, kind, name, value, arguments, place)
+    if kind == NUMBER and name == "floor":
+        return _floor(c, value, place)
     if isinstance(kind, Map) and name == "get":
         return emit.method(value, name, arguments, place)
     if isinstance(kind, Map | Object) and name == "has" and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
     return None
+
+
+def _floor(c: Compiler, value: ast.expr, place: Place) -> ast.expr | None:
+    """`(a / b).floor()` of whole numbers is Python's `a // b`, and exact."""
+    match value:
+        case ast.IfExp(test=ast.BinOp(left, ast.Mod(), right), body=quotient, orelse=ast.BinOp(op=ast.FloorDiv())):
+            test, whole = is_a(c, emit.binary(left, ast.FloorDiv(), right, place), "_vint", place)
+            return emit.either(test, whole, emit.call("_vm_number_floor", [quotient], place), place)
+        case _:
+            return None
 
 
 def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
@@ -291,7 +314,9 @@ def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: P
     return None
 
 
-def _array_method(kind: Array, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+def _array_method(
+    c: Compiler, kind: Array, name: str, value: ast.expr, arguments: list[ast.expr], place: Place
+) -> ast.expr | None:
     if name == "push":
         return emit.method(value, "append", arguments, place)
     if name == "join" and kind.item == TEXT and len(arguments) == 1 and may_come_first(arguments[0], value):
@@ -300,7 +325,22 @@ def _array_method(kind: Array, name: str, value: ast.expr, arguments: list[ast.e
         return emit.compare(arguments[0], _IN, value, place)
     if name == "indexOf" and kind.item in (TEXT, NUMBER):
         return emit.call("_vplaceof", [value, *arguments], place)
+    if name == "sum" and kind.item == NUMBER:
+        return emit.call("_vsum", [value], place)
+    if name == "sort" and kind.item in (TEXT, NUMBER) and not arguments:
+        return emit.call("_vsort", [value], place)
+    if name == "unique" and kind.item in (TEXT, NUMBER):
+        once_each = emit.method(emit.name("_vdict", place), "fromkeys", [value], place)
+        return emit.call("_vlist", [once_each], place)
+    if name in ("min", "max") and kind.item in (TEXT, NUMBER):
+        return _extreme(c, name, value, place)
     return None
+
+
+def _extreme(c: Compiler, name: str, value: ast.expr, place: Place) -> ast.expr:
+    first, value = once(c, value, place)
+    found, none = emit.call(f"_v{name}", [value], place), emit.call(f"_vm_array_{name}", [value], place)
+    return emit.either(first, found, none, place)
 
 
 def _call(c: Compiler, node: n.Call) -> ast.expr:

@@ -64,7 +64,8 @@ def _around(c: Compiler, definitions: list[Any], place: Place) -> list[ast.stmt]
 
 def _kept(c: Compiler, body: list[ast.stmt], program: n.Program) -> ast.stmt:
     """The top level, after which its own variables are found among the module's, however it ended."""
-    place = c.between(program.end, program.end)
+    place = c.place(program.statements[-1])
+    place = place[:2] + place[:2]
     spaces = [emit.call("_vglobals", [], place), emit.call("_vlocals", [], place)]
     keep = emit.call("_vkeep", spaces, place)
     return at(ast.Try(body, [], [], [emit.expression(keep, place)]), place)

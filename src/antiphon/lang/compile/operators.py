@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.check.sharing import constant_of, is_fresh, is_mutable
+from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
     BOOLEAN,
@@ -155,20 +156,30 @@ def _modulo(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.ex
     right = c.expr(node.right)
     zero = emit.constant(0, place)
     is_sure = isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0
+    is_sure = is_sure or is_natural(c, node.right)
     is_known = base(type_of(node.left)) == base(type_of(node.right)) == NUMBER
     if not is_sure and not (is_known and isinstance(right, ast.Name)):
         return emit.call("_vmod", [left, right], place)
     if is_sure and is_natural(c, node.left):
         return emit.binary(left, _MOD, right, place)
-    first, second, left, right = _both(c, left, right, place)
+    # What is sure is no name only where it is put together of naturals, and nothing is called.
+    first, left = once(c, left, place)
     test = emit.compare(first, _COMPARISONS[">="], zero, place)
     if not is_sure:
-        test = at(ast.Compare(first, [_COMPARISONS[">="], _COMPARISONS["<"]], [zero, second]), place)
+        test = at(ast.Compare(first, [_COMPARISONS[">="], _COMPARISONS["<"]], [zero, right]), place)
     elif not is_known:
         whole = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
         positive = emit.compare(left, _COMPARISONS[">="], zero, place)
         test = at(ast.BoolOp(ast.And(), [whole, positive]), place)
     return emit.either(test, emit.binary(left, _MOD, right, place), emit.call("_vmod", [left, right], place), place)
+
+
+def note_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
+    """A variable that goes through something counts, where that is a range or a number."""
+    if isinstance(iterable, n.Range) or base(type_of(iterable)) == NUMBER:
+        c.counters.add(symbol)
+        if not isinstance(iterable, n.Range) or is_natural(c, iterable.first):
+            c.naturals.add(symbol)
 
 
 def is_natural(c: Compiler, node: n.Expr) -> bool:
@@ -280,8 +291,9 @@ def _is_entry(node: n.Expr) -> bool:
     """Whether it is a value of a map, or null only because there is none."""
     if not isinstance(node, n.Index) or node.optional:
         return False
-    type_ = type_of(node.object)
-    return isinstance(type_, Map) and type_.value != JSON and not may_be_null(type_.value)
+    type_, key = type_of(node.object), type_of(node.index)
+    is_got = isinstance(type_, Map) and base(key) == TEXT and not isinstance(key, AI)
+    return is_got and type_.value != JSON and not may_be_null(type_.value)
 
 
 def _is_sure(node: n.Expr) -> bool:

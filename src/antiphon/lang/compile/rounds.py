@@ -35,7 +35,7 @@ def boxes(c: Compiler, statements: list[n.Statement], declared: dict[Symbol, int
     for symbol in sorted(found, key=lambda each: each.start):
         if symbol.kind == "function":
             # Python's own name of the function is that of its definition.
-            symbol.python = c.scope.named(symbol.name)
+            symbol.python = c.scope.named(symbol)
             c.scope.looped.add(symbol.python)
         c.boxed.add(symbol)
         place = c.between(symbol.start, symbol.end)

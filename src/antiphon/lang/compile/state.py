@@ -163,7 +163,7 @@ class Compiler:
             symbol.python = python_name(symbol.name)
             self.scope.taken.add(symbol.python)
         else:
-            symbol.python = self.scope.named(symbol.name)
+            symbol.python = self.scope.named(symbol)
         if self.scope.loops:
             self.scope.looped.add(symbol.python)
         if symbol.kind in ("let", "const", "parameter", "loop", "caught"):

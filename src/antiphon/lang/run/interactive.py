@@ -17,6 +17,7 @@ from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.context import shown
+from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import Stopped
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.host import Host, PromptShown
@@ -85,7 +86,7 @@ class Interactive:
         try:
             with self._execution.active():
                 exec(code, self._space)
-                value = self._space[MAIN]()
+                value = deeply(self._space[MAIN])
                 self._execution.finish()
         except (Exception, Stopped) as error:
             raise translated(error) from None

@@ -353,11 +353,14 @@ def part(value: Any, first: Any, last: Any = None, step: Any = None) -> Any:
 
 def iterate(value: Any) -> Any:
     """What `for` goes through."""
-    if value.__class__ is list:
+    kind = value.__class__
+    if kind is list:
         return value
-    if value.__class__ is AIResult:
+    if kind is int:
+        return range(value)
+    if kind is AIResult:
         raise VibeError("V0908", "Cannot iterate over AIResult directly. Use .toolCalls or .value")
-    if isinstance(value, list | range):
+    if isinstance(value, (list, range)):
         return cast(Any, value)
     if _is_number(value):
         return range(whole(value, "the number of rounds"))

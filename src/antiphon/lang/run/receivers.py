@@ -135,10 +135,15 @@ def _remove(items: list[Any], index: Any) -> Any:
     return items.pop(place)
 
 
+def sort_plain(items: list[Any]) -> list[Any]:
+    """`items.sort()` where all are texts, or numbers."""
+    items.sort()
+    return items
+
+
 def _sort(items: list[Any], by: str | None = None) -> list[Any]:
     if by is None and array_functions.has_order(items):
-        items.sort()
-        return items
+        return sort_plain(items)
     from functools import cmp_to_key
 
     def key(item: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from antiphon.effects.values import CallTool
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import ImportFailed, Stopped, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.host import Host
@@ -112,8 +113,8 @@ class Suite:
         try:
             with execution.active():
                 space = Instances(self.modules, execution, _no_servers).start(self.code)
-                space[MAIN]()
-                space[test.function]()
+                deeply(space[MAIN])
+                deeply(space[test.function])
                 execution.finish()
                 result.missing += cast.unused()
         except (Exception, Stopped) as error:
