@@ -85,7 +85,7 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
         message = f"`{op}` needs two numbers, found `{general(left)}` and `{general(right)}`"
         c.report("V0302", message, where, OPERATORS.get((op, kind), ""))
         return NUMBER
-    if first is TEXT or second is TEXT:
+    if (first is TEXT or second is TEXT) and first is not NULL and second is not NULL:
         return TEXT
     if first is NUMBER and second is NUMBER:
         return NUMBER
