@@ -1,173 +1,53 @@
-"""The language beside hand-written Python: loops, calls, text, arrays, members; compile speed; start-up.
+"""The language beside hand-written Python: loops, text, arrays, choices, functions as values; compiling; start-up.
 
-Each case is a Vibe function with types, the same through `json`, and the same function in Python; all run in one
-process, alternating, and the best of several rounds counts. Run: `python bench/lang.py`.
+Each case is a Vibe function with types and the same function in Python (`lang_cases`), some also with nothing known of
+their values; then code of the top level beside the same in a Python function. All run in one process, alternating, and
+the best of several rounds counts. Run: `python bench/lang.py`, or with names of cases.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
-from antiphon.lang.run.program import Host, loads
+from lang_cases import twins
+
+from antiphon.lang.run.program import Host, load, loads
 
 ROUNDS = 100_000
 
-TYPED = """
-function arithmetic(n: number): number {
-  let total = 0
-  let i = 0
-  while i < n {
-    total = total + i * 2 - 1
-    if i % 3 == 0 { total += 1 }
-    i += 1
-  }
-  return total
+MANY = 3_000_000
+CASES = Path(__file__).parent / "lang_cases"
+
+#: How often each case goes round; all others do so `ROUNDS` times.
+COUNTS = {"fib": 23}
+#: Code of the top level, and the same as the body of a Python function.
+TOP_LEVEL = {
+    "top: for": (
+        "let total = 0\nfor i in {n} {{ if i % 2 == 0 {{ total += i }} }}\ntotal",
+        "total = 0\nfor i in range({n}):\n    if i % 2 == 0: total += i\nreturn total",
+    ),
+    "top: while": (
+        "let total = 0\nlet i = 0\nwhile i < {n} {{ total += i * 2\ni += 1 }}\ntotal",
+        "total = 0\ni = 0\nwhile i < {n}:\n    total += i * 2\n    i += 1\nreturn total",
+    ),
+    "top: shared": (
+        "let total = 0\nfunction shown(): number {{ return total }}\nfor i in {n} {{ total = total + i }}\nshown()",
+        "total = 0\ndef shown(): return total\nfor i in range({n}): total = total + i\nreturn shown()",
+    ),
+    "top: counter": (
+        "let total = 0\nfunction add(x: number) {{ total += x }}\nfor i in {n} {{ add(i) }}\ntotal",
+        "total = 0\ndef add(x):\n    nonlocal total\n    total += x\nfor i in range({n}): add(i)\nreturn total",
+    ),
 }
-function twice(x: number): number { return x + x }
-function calls(n: number): number {
-  let total = 0
-  for i in n { total = twice(i) + total }
-  return total
-}
-function strings(n: number): number {
-  let s = ""
-  for i in n { s += "item {i}, " }
-  return s.length
-}
-function arrays(n: number): number {
-  let xs: number[] = []
-  for i in n { xs.push(i) }
-  let total = 0
-  for x in xs { total += x }
-  return total + xs[5]
-}
-function fib(n: number): number {
-  if n < 2 { return n }
-  return fib(n - 1) + fib(n - 2)
-}
-type Point { x: number, y: number }
-function members(n: number): number {
-  let p: Point = { x: 0, y: 1 }
-  for i in n { p.x = p.x + p.y }
-  return p.x
-}
-export function run(name: text, n: number): number {
-  if name == "arithmetic" { return arithmetic(n) }
-  if name == "calls" { return calls(n) }
-  if name == "strings" { return strings(n) }
-  if name == "arrays" { return arrays(n) }
-  if name == "fib" { return fib(n) }
-  return members(n)
-}
-"""
-UNTYPED = """
-function arithmetic(n: json) {
-  let total: json = 0
-  let i: json = 0
-  while i < n {
-    total = total + i * 2 - 1
-    if i % 3 == 0 { total += 1 }
-    i += 1
-  }
-  return total
-}
-function twice(x) { return x + x }
-function calls(n) {
-  let total: json = 0
-  for i in n { total = twice(i) + total }
-  return total
-}
-function strings(n) {
-  let s: json = ""
-  for i in n { s += "item {i}, " }
-  return s.length
-}
-function arrays(n) {
-  let xs: json = []
-  for i in n { xs.push(i) }
-  let total: json = 0
-  for x in xs { total += x }
-  return total + xs[5]
-}
-function fib(n) {
-  if n < 2 { return n }
-  return fib(n - 1) + fib(n - 2)
-}
-function members(n) {
-  let p: json = { x: 0, y: 1 }
-  for i in n { p.x = p.x + p.y }
-  return p.x
-}
-export function run(name: text, n: json) {
-  if name == "arithmetic" { return arithmetic(n) }
-  if name == "calls" { return calls(n) }
-  if name == "strings" { return strings(n) }
-  if name == "arrays" { return arrays(n) }
-  if name == "fib" { return fib(n) }
-  return members(n)
-}
-"""
-
-
-def arithmetic(n: int) -> int:
-    total = 0
-    i = 0
-    while i < n:
-        total = total + i * 2 - 1
-        if i % 3 == 0:
-            total += 1
-        i += 1
-    return total
-
-
-def twice(x: int) -> int:
-    return x + x
-
-
-def calls(n: int) -> int:
-    total = 0
-    for i in range(n):
-        total = twice(i) + total
-    return total
-
-
-def strings(n: int) -> int:
-    s = ""
-    for i in range(n):
-        s += f"item {i}, "
-    return len(s)
-
-
-def arrays(n: int) -> int:
-    xs: list[int] = []
-    for i in range(n):
-        xs.append(i)
-    total = 0
-    for x in xs:
-        total += x
-    return total + xs[5]
-
-
-def fib(n: int) -> int:
-    if n < 2:
-        return n
-    return fib(n - 1) + fib(n - 2)
-
-
-def members(n: int) -> int:
-    p = {"x": 0, "y": 1}
-    for _ in range(n):
-        p["x"] = p["x"] + p["y"]
-    return p["x"]
-
-
-CASES = {"arithmetic": ROUNDS, "calls": ROUNDS, "strings": ROUNDS, "arrays": ROUNDS, "fib": 23, "members": ROUNDS}
 
 
 def seconds(function: Any, *arguments: Any) -> float:
@@ -177,20 +57,67 @@ def seconds(function: Any, *arguments: Any) -> float:
     return time.process_time() - began
 
 
-def speed() -> None:
+def best(functions: list[Any], n: int, rounds: int = 7) -> list[float]:
+    """The least seconds of each, alternating."""
+    for function in functions:
+        for _ in range(10):
+            # Python makes code quicker that was called some times.
+            function(min(n, 1_000))
+    gc.collect()
+    gc.disable()
+    taken = [[seconds(function, n) for function in functions] for _ in range(rounds)]
+    gc.enable()
+    return [min(each) for each in zip(*taken, strict=True)]
+
+
+def row(name: str, taken: list[float]) -> None:
+    ratios = " | ".join(f"{each / taken[0]:6.2f}" for each in taken[1:])
+    print(f"| {name:<14} | {taken[0] * 1000:10.1f} | {ratios} |" + " |" * (len(taken) < 3))
+
+
+def speed(wanted: list[str]) -> None:
     """Ratios to Python, case by case."""
-    with_types, without = loads(TYPED, "typed.vibe"), loads(UNTYPED, "untyped.vibe")
-    print(f"| {'case':<12} | {'Python, ms':>10} | {'typed':>6} | {'json':>6} |")
+    typed, untyped = load(CASES / "functions.vibe"), load(CASES / "json.vibe")
+    print(f"| {'case':<14} | {'Python, ms':>10} | {'typed':>6} | {'json':>6} |")
     print("|---|---|---|---|")
-    for name, n in CASES.items():
-        python = globals()[name]
-        assert python(n) == with_types.exported("run")(name, n) == without.exported("run")(name, n)
-        best = [9.0, 9.0, 9.0]
-        for _ in range(9):
-            best[0] = min(best[0], seconds(python, n))
-            best[1] = min(best[1], seconds(with_types.exported("run"), name, n))
-            best[2] = min(best[2], seconds(without.exported("run"), name, n))
-        print(f"| {name:<12} | {best[0] * 1000:10.1f} | {best[1] / best[0]:6.2f} | {best[2] / best[0]:6.2f} |")
+    for name in typed.main.exports.names:
+        if wanted and name not in wanted:
+            continue
+        n = COUNTS.get(name, ROUNDS)
+        functions = [getattr(twins, name), typed.exported(name)]
+        if name in untyped.main.exports.names:
+            functions.append(untyped.exported(name))
+        assert len({each(n) for each in functions}) == 1, name
+        row(name, best(functions, n))
+
+
+def top_level(wanted: list[str]) -> None:
+    """The same of code at the top level; once more where it runs once, with more rounds."""
+    for name, (vibe, python) in TOP_LEVEL.items():
+        if not wanted or name in wanted:
+            row(name, best([in_python(python), in_vibe(vibe)], ROUNDS))
+    for name, (vibe, python) in TOP_LEVEL.items():
+        if not wanted or name in wanted:
+            once = [[seconds(each, MANY) for each in (in_python(python), in_vibe(vibe))] for _ in range(2)]
+            row(f"{name}, 3 M", [min(each) for each in zip(*once, strict=True)])
+
+
+def in_python(body: str) -> Any:
+    """A function of how often it goes round, made anew for each number."""
+
+    @cache
+    def made(n: int) -> Any:
+        space: dict[str, Any] = {}
+        exec("def run():\n" + indent(body.format(n=n), "    "), space)
+        return space["run"]
+
+    return lambda n: made(n)()
+
+
+def in_vibe(text: str) -> Any:
+    """The same of a program."""
+    made = cache(lambda n: loads(text.format(n=n), "top.vibe"))
+    return lambda n: made(n).run().value
 
 
 def program(functions: int) -> str:
@@ -298,7 +225,9 @@ def cpu(command: list[str]) -> float:
 
 
 if __name__ == "__main__":
-    speed()
-    compiling()
-    context()
-    start_up()
+    speed(sys.argv[1:])
+    top_level(sys.argv[1:])
+    if not sys.argv[1:]:
+        compiling()
+        context()
+        start_up()

@@ -48,7 +48,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 _NOTE = re.compile(r"<!-- (\w+)(?:: (.*?))? -->", re.DOTALL)
 _BLOCK = re.compile(
     r"(?P<notes>(?:^<!-- (?:answers|inputs|file|checked|fails|source).*? -->\n)*)"
-    r"^```(?P<language>vibe|python)\n(?P<code>.*?)^```\n"
+    r"^```(?P<language>vibe|python|csv)\n(?P<code>.*?)^```\n"
     # What begins with a `$` are commands, which are tested with the others.
     r"(?:\n```text\n(?!\$ )(?P<output>.*?)^```\n)?"
     r"(?:\n(?:[^`\n]+\n\n)?<!-- sent -->\n```text\n(?P<sent>.*?)^```\n)?",

@@ -30,7 +30,8 @@ from antiphon.tools.builtin import read_only_tools
 
 HERE = Path(__file__).parent
 SETS = ("extraction", "nested", "tools", "loop", "files", "questions")
-HELD_OUT = ("files-held-out",)
+#: Looked at once, when nothing is changed any more.
+HELD_OUT = ("files-held-out", "files-unseen")
 _KINDS = {"text": str, "whole": int, "number": float, "boolean": bool, "texts": list[str]}
 
 
@@ -116,6 +117,7 @@ JUDGES: dict[str, Callable[[str, dict[str, Any]], tuple[Any, bool]]] = {
     "loop": loop,
     "files": files,
     "files-held-out": files,
+    "files-unseen": files,
     "questions": questions,
 }
 

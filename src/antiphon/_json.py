@@ -60,9 +60,9 @@ def loads(data: bytes | str, what: str = "the text") -> Any:
     """Strict JSON: no NaN, no infinities, no invalid UTF-8; lone surrogates become U+FFFD."""
     try:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
-        value = _decode(text)
+        value = decode(text)
         if _surrogate_escape.search(text):
-            value = _decode(clean(_encode(value)))
+            value = decode(clean(_encode(value)))
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
         raise MalformedJSONError(f"{what} is not UTF-8: byte {error.start} is {byte:#04x}") from None
@@ -84,4 +84,15 @@ def _finite(digits: str) -> float:
     return number
 
 
-_decode = json.JSONDecoder(parse_constant=_reject, parse_float=_finite).decode
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"there are two fields {json.dumps(next(each for each in names if names.count(each) > 1))}")
+    return value
+
+
+#: The value of a text that is JSON to the letter; any other is a ValueError.
+decode = json.JSONDecoder(parse_constant=_reject, parse_float=_finite).decode
+#: The same, where a field that is there twice is an error too: which of them was meant is not known.
+decode_unique = json.JSONDecoder(parse_constant=_reject, parse_float=_finite, object_pairs_hook=_unique).decode

@@ -11,7 +11,7 @@ MOST_NAMES = 4000
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that was probably meant, if any is near enough."""
-    allowed = 1 if len(name) < 4 else 2 if len(name) < 8 else 3
+    allowed = 1 if len(name) < 5 else 2 if len(name) < 8 else 3
     if len(name) > 60:
         return None
     lowered, best = name.lower(), None

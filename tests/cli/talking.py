@@ -1,31 +1,14 @@
-"""A chat and an ask in this process, line by line, with a provider that is faked over HTTP."""
+"""A chat and an ask in this process, line by line; the fixture `fake` is there in place of OpenAI."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import CliRunner, Result
 
 from antiphon.cli import cli
 from antiphon.config.trust import decide, find_project
 from antiphon.fakes import Fake
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    """The provider of the model in use; one is in an empty directory, of which nothing was decided."""
-    with Fake() as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "any")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
-        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
-        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-        (tmp_path / "here").mkdir()
-        monkeypatch.chdir(tmp_path / "here")
-        yield fake
 
 
 def chat(*lines: str, arguments: tuple[str, ...] = ()) -> str:

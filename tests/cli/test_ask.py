@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,14 +21,8 @@ PIXEL = bytes.fromhex("89504e470d0a1a0a") + b"rest"
 
 
 @pytest.fixture(autouse=True)
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with Fake() as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "any")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
-        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
-        monkeypatch.chdir(tmp_path)
-        yield fake
+def place(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    monkeypatch.chdir(tmp_path)
 
 
 def ask(*arguments: str, input: str | bytes = "") -> Result:
@@ -76,8 +69,9 @@ def test_without_a_question_nothing_is_asked(fake: Fake) -> None:
 
 
 def test_standard_input_that_is_no_text_is_not_sent(fake: Fake) -> None:
-    with pytest.raises(ContentError, match="standard input is no text; `-a -` sends images and PDFs"):
-        ask("What is it?", input=PIXEL + b"\0\0\0\rIHDR")
+    for data, kind in ((PIXEL, "a PNG image"), (b"%PDF-1.7", "a PDF document"), (b"a\0b", "binary data")):
+        with pytest.raises(ContentError, match=f"standard input is {kind}, not text in UTF-8; `-a -` sends images"):
+            ask("What is it?", input=data)
     assert not fake.requests
 
 
@@ -160,6 +154,19 @@ def test_exit_codes_say_how_it_went(fake: Fake, step: Answer | Fail, code: int, 
     result = ask("Do it.", "--tools", "all")
     assert (result.exit_code, told in result.stderr) == (code, True), result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_half_an_answer_is_not_lost(fake: Fake) -> None:
+    half = Answer("Half an ans", stop="length")
+    fake.play(half, half, half, "All of it.", half)
+    assert ask("a").stderr.endswith(f"; `antiphon logs show {Store().find('last').id}` shows it\n")
+    assert "Half an ans" in CliRunner().invoke(cli, ["logs", "show", "last"]).stdout
+    assert ask("a", "--no-log").stderr.endswith("it is nowhere saved, so here it is:\nHalf an ans\n")
+    streamed = ask("a", "--stream")
+    assert (streamed.stdout, streamed.stderr.count("\n"), "shows it" in streamed.stderr) == ("Half an ans\n", 1, False)
+    ask("b")
+    # A conversation that goes on is as it was before.
+    assert "here it is:\nHalf an ans\n" in ask("c", "--continue").stderr
 
 
 def test_limits_are_kept(fake: Fake) -> None:

@@ -1,6 +1,5 @@
 """What a chat can be told besides messages, line by line from a pipe."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,15 +16,8 @@ from antiphon.store import Store
 
 
 @pytest.fixture(autouse=True)
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    with Fake() as fake:
-        monkeypatch.setenv("OPENAI_API_KEY", "any")
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
-        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
-        monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
-        monkeypatch.chdir(tmp_path)
-        yield fake
+def place(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    monkeypatch.chdir(tmp_path)
 
 
 def chat(*lines: str, arguments: tuple[str, ...] = ()) -> str:
@@ -71,6 +63,13 @@ def test_a_fork_leaves_the_first_conversation_as_it_was(fake: Fake) -> None:
     newest, first = Store().list()
     assert newest.parent == first.id
     assert (newest.turns, first.turns) == (4, 2)
+
+
+def test_a_refusal_is_shown_once_and_called_so(fake: Fake) -> None:
+    fake.play(Answer("I will not.", stop="refusal"), Answer("Half an ans", stop="length"))
+    shown = chat("a", "b")
+    assert (shown.count("I will not."), "\nrefused\n" in shown) == (1, True)
+    assert "not complete: cut off by the token limit" in shown
 
 
 def test_a_conversation_is_saved_to_a_file_but_not_over_another(fake: Fake, tmp_path: Path) -> None:

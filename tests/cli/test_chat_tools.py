@@ -12,7 +12,7 @@ from antiphon.providers.catalog import Capabilities
 from antiphon.store import Store
 from antiphon.talks.servers import server_of
 from antiphon.tools.own import own_tools
-from tests.cli.talking import chat, fake, run, sent, tools_sent, trusted_repository  # noqa: F401
+from tests.cli.talking import chat, run, sent, tools_sent, trusted_repository
 
 SEARCH = '''
 from __future__ import annotations
@@ -66,15 +66,15 @@ for line in sys.stdin:
 
 
 @pytest.fixture(autouse=True)
-def place(fake: Fake, tmp_path: Path) -> Path:  # noqa: ARG001, F811
-    place = tmp_path / "here"
+def place(fake: Fake, tmp_path: Path) -> Path:  # noqa: ARG001
+    place = tmp_path / "work"
     (place / "mytools.py").write_text(SEARCH)
     (place / "marked.py").write_text(MARKED)
     return place
 
 
 class TestOwn:
-    def test_a_function_of_a_file_is_called_by_the_model(self, fake: Fake) -> None:  # noqa: F811
+    def test_a_function_of_a_file_is_called_by_the_model(self, fake: Fake) -> None:
         fake.play(call("search", query="tea", limit=1), "Found tea.")
         done = run("ask", "Find tea.", "--tool", "mytools.py:search", "--json")
         assert done.exit_code == 0, done.output
@@ -84,7 +84,7 @@ class TestOwn:
         assert "Words to look for." in str(fake.requests[0].body["tools"])
         assert "tea 0" in sent(fake)
 
-    def test_all_of_a_file_are_its_functions_or_what_is_marked(self, fake: Fake) -> None:  # noqa: F811
+    def test_all_of_a_file_are_its_functions_or_what_is_marked(self, fake: Fake) -> None:
         fake.play("A.", "B.")
         run("ask", "a", "--tool", "mytools.py")
         assert tools_sent(fake) == ["search"]
@@ -131,13 +131,15 @@ class TestOwn:
 
 
 class TestServers:
-    def test_a_server_is_started_by_its_command(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_a_server_is_started_by_its_command(self, fake: Fake, place: Path) -> None:
         (place / "doubles.py").write_text(SERVER)
-        fake.play(call("doubles_double", number=21), "42.")
+        fake.play(call("doubles_double", number=21), "42.", call("doubles_double", number=21))
         shown = run("ask", "Twice 21?", "--mcp", f"{sys.executable} doubles.py", "--yes")
         assert shown.stdout == "42.\n", shown.output
         assert tools_sent(fake, 0) == ["doubles_double"]
         assert "42" in sent(fake)
+        # What does not say that it only reads is asked about, and here is nobody to ask.
+        assert run("ask", "Twice 21?", "--mcp", f"{sys.executable} doubles.py").exit_code == 3
 
     @pytest.mark.parametrize(
         ("given", "name", "command"),
@@ -164,7 +166,7 @@ class TestServers:
 
 
 class TestTurning:
-    def test_single_tools_are_turned_on_and_off(self, fake: Fake) -> None:  # noqa: F811
+    def test_single_tools_are_turned_on_and_off(self, fake: Fake) -> None:
         fake.play("A.", "B.", "C.")
         shown = chat(
             "/tools on write_file", "a", "/tools off git_* now", "b", "/tools on writ_file", "/tools none", "c",
@@ -185,7 +187,15 @@ class TestTurning:
 
 
 class TestContinuing:
-    def test_a_chat_goes_on_with_its_tools(self, fake: Fake) -> None:  # noqa: F811
+    def test_a_tool_that_was_turned_off_is_not_missed(self, fake: Fake) -> None:
+        fake.play("A.", "B.")
+        chat("a", "/tools off now", arguments=("--tools", "read"))
+        shown = chat("b", arguments=("--continue",))
+        assert "tools: read without now, as before" in shown
+        assert "no longer to be had" not in shown
+        assert "now" not in tools_sent(fake)
+
+    def test_a_chat_goes_on_with_its_tools(self, fake: Fake) -> None:
         fake.play("A.", "B.", "C.")
         chat("/tools off now", "a", arguments=("--tools", "read", "--tool", "mytools.py:search"))
         shown = chat("b", arguments=("--continue",))
@@ -195,7 +205,7 @@ class TestContinuing:
         chat("c", arguments=("--continue", "--tools", "none"))
         assert tools_sent(fake, 2) == []
 
-    def test_what_was_chosen_last_counts_though_nothing_was_said_with_it(self, fake: Fake) -> None:  # noqa: F811
+    def test_what_was_chosen_last_counts_though_nothing_was_said_with_it(self, fake: Fake) -> None:
         fake.play("A.", "B.")
         chat("a", "/tools none", "/tools on now", arguments=("--tools", "all", "--tool", "mytools.py"))
         shown = " ".join(chat("b", arguments=("--continue",)).split())
@@ -203,7 +213,7 @@ class TestContinuing:
         assert "no longer" not in shown
         assert tools_sent(fake) == ["now", "search"]
 
-    def test_an_ask_goes_on_with_its_tools(self, fake: Fake) -> None:  # noqa: F811
+    def test_an_ask_goes_on_with_its_tools(self, fake: Fake) -> None:
         fake.play("A.", "B.", "C.")
         run("ask", "a", "--tools", "read")
         run("ask", "b", "--continue", "--tool", "mytools.py")
@@ -211,7 +221,7 @@ class TestContinuing:
         run("ask", "c")
         assert tools_sent(fake, 2) == []
 
-    def test_what_is_gone_is_named(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_what_is_gone_is_named(self, fake: Fake, place: Path) -> None:
         fake.play("A.", "B.")
         chat("a", arguments=("--tools", "read", "--tool", "mytools.py"))
         (place / "mytools.py").unlink()
@@ -220,7 +230,7 @@ class TestContinuing:
         assert "tools of this conversation that are no longer to be had: search" in shown
         assert {"read_file", "search"} & {*tools_sent(fake)} == {"read_file"}
 
-    def test_where_nobody_wrote_down_how_they_were_chosen_the_built_in_ones_stay(self, fake: Fake) -> None:  # noqa: F811
+    def test_where_nobody_wrote_down_how_they_were_chosen_the_built_in_ones_stay(self, fake: Fake) -> None:
         fake.play("A.", "B.")
         chat("a", arguments=("--tools", "read"))
         with Store() as store, store._database.writing() as connection:
@@ -228,7 +238,7 @@ class TestContinuing:
         chat("b", arguments=("--continue",))
         assert {*tools_sent(fake, 1)} == {*tools_sent(fake, 0)}
 
-    def test_a_fork_has_the_tools_of_what_it_is_a_fork_of(self, fake: Fake) -> None:  # noqa: F811
+    def test_a_fork_has_the_tools_of_what_it_is_a_fork_of(self, fake: Fake) -> None:
         fake.play("A.")
         chat("a", arguments=("--tools", "read"))
         with Store() as store:
@@ -237,7 +247,7 @@ class TestContinuing:
 
 
 class TestRepository:
-    def test_in_a_trusted_repository_a_chat_can_read(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_in_a_trusted_repository_a_chat_can_read(self, fake: Fake, place: Path) -> None:
         fake.play("A.", "B.")
         trusted_repository(place)
         first = chat("a").partition("\n")[0]
@@ -247,7 +257,7 @@ class TestRepository:
         assert "tools: none" in chat("b", arguments=("--tools", "none"))
         assert tools_sent(fake) == []
 
-    def test_elsewhere_it_is_told_how_to_get_them(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_elsewhere_it_is_told_how_to_get_them(self, fake: Fake, place: Path) -> None:
         told = "tools: none `--tools read` lets the model look at this directory"
         shown = " ".join(chat("a").split())
         assert told in shown
@@ -258,7 +268,7 @@ class TestRepository:
         assert told in " ".join(chat("c").split())
         assert tools_sent(fake) == []
 
-    def test_a_changed_configuration_takes_them_away(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_a_changed_configuration_takes_them_away(self, fake: Fake, place: Path) -> None:
         trusted_repository(place)
         (place / "antiphon.toml").write_text('model = "gpt-5"\n')
         assert "tools: none" in chat("a")
@@ -274,7 +284,7 @@ class TestInstructions:
         (place / "deep" / "AGENTS.md").write_text("Here, use two.\n")
         monkeypatch.chdir(place / "deep")
 
-    def test_those_of_a_trusted_repository_are_sent_and_said(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_those_of_a_trusted_repository_are_sent_and_said(self, fake: Fake, place: Path) -> None:
         fake.play("A.")
         trusted_repository(place)
         shown = chat("a", "/system", arguments=("--system", "Be brief."))
@@ -286,7 +296,7 @@ class TestInstructions:
         assert places == sorted(places), "what counts more comes later"
         assert Store().load("last").system == system, "they are a part of what is saved"
 
-    def test_those_of_others_are_not(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_those_of_others_are_not(self, fake: Fake, place: Path) -> None:
         (place / ".git").mkdir()
         assert "AGENTS.md" not in chat("a")
         assert "instructions" not in fake.requests[0].body
@@ -294,7 +304,7 @@ class TestInstructions:
         assert "AGENTS.md" not in chat("b", arguments=("--no-instructions",))
         assert "instructions" not in fake.requests[1].body
 
-    def test_a_chat_that_goes_on_keeps_those_it_had(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_a_chat_that_goes_on_keeps_those_it_had(self, fake: Fake, place: Path) -> None:
         trusted_repository(place)
         chat("a")
         (place / "AGENTS.md").write_text("Use nothing.\n")
@@ -305,7 +315,7 @@ class TestInstructions:
         assert "AGENTS.md" not in shown
         assert fake.requests[3].body["instructions"] == "Be long."
 
-    def test_a_link_out_of_the_repository_leads_nowhere(self, fake: Fake, place: Path) -> None:  # noqa: F811
+    def test_a_link_out_of_the_repository_leads_nowhere(self, fake: Fake, place: Path) -> None:
         (place.parent / "private.md").write_text("The secret.\n")
         (place / "AGENTS.md").unlink()
         (place / "AGENTS.md").symlink_to(place.parent / "private.md")
@@ -316,7 +326,7 @@ class TestInstructions:
     def test_those_that_leave_a_model_no_room_are_left_out_and_that_is_said(
         self,
         place: Path,
-        fake: Fake,  # noqa: F811
+        fake: Fake,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
         monkeypatch.setattr("antiphon.providers.catalog._overrides", {"openai/*": Capabilities(context_tokens=8192)})
@@ -326,7 +336,7 @@ class TestInstructions:
         assert "without AGENTS.md, ANTIPHON.md, deep/AGENTS.md: too long for openai/gpt-5, which reads 8,192" in shown
         assert "instructions" not in fake.requests[0].body
 
-    def test_a_long_one_is_cut_and_that_is_said(self, place: Path, fake: Fake) -> None:  # noqa: F811
+    def test_a_long_one_is_cut_and_that_is_said(self, place: Path, fake: Fake) -> None:
         (place / "AGENTS.md").write_text("word " * 9 + "\n" + "x" * 45 + "\n" * 40_000)
         trusted_repository(place)
         assert " lines of a longer file\n" in chat("a")

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from antiphon.cli import cli
+from antiphon.cli.talk.commands import COMMANDS
+from tests.lang_unit.commands import antiphon
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -33,9 +38,51 @@ def test_bash_is_told_commands_and_options():
     assert completed("antiphon keys set anth", 3) == ["anthropic"]
 
 
+def test_a_command_that_is_not_there_gets_the_one_that_was_meant():
+    for said, told in {
+        ("caht",): "there is no command 'caht'; did you mean `chat`?",
+        ("What is it?",): "there is no command 'What is it?'; `antiphon ask \"…\"` asks",
+        ("zzzzzzz",): "`antiphon --help` lists them",
+        ("models", "defalt"): "'default'",
+    }.items():
+        ran = antiphon(*said)
+        assert (ran.code, told in ran.err) == (2, True), ran.err
+
+
+def test_the_help_and_the_names_of_commands_cost_no_command():
+    code = (
+        "import sys\nfrom click.testing import CliRunner\nfrom antiphon.cli import cli\n"
+        "assert CliRunner().invoke(cli, ['--help']).exit_code == 0\n"
+        "assert [each.value for each in cli.shell_complete(cli.make_context('a', [], resilient_parsing=True), 'ch')]"
+        " == ['chat', 'check']\n"
+        "print([each for each in sys.modules if each.startswith('antiphon.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout
+    assert "antiphon.cli.colours" in loaded
+    assert not {"antiphon.cli.chat", "antiphon.journal", "antiphon.lang", "antiphon.session"} & set(
+        re.findall(r"[\w.]+", loaded)
+    )
+
+
 def test_the_help_fits_a_screen_and_names_every_command():
     shown = CliRunner().invoke(cli, ["--help"], terminal_width=80).output.splitlines()
     assert len(shown) <= 45
     assert max(map(len, shown)) <= 80
     listed = {line.split()[0] for line in shown if line.startswith("  ") and line.strip()}
-    assert set(cli.list_commands(cli.make_context("antiphon", ["models"], resilient_parsing=True))) <= listed
+    names = cli.list_commands(context := cli.make_context("antiphon", ["models"], resilient_parsing=True))
+    assert set(names) <= listed
+    assert all(cli.get_command(context, name) is not None for name in names)
+
+
+def test_the_page_of_ask_and_chat_names_every_option_and_command():
+    page = (Path(__file__).parents[2] / "docs/chat.md").read_text()
+    sections = {"chat": page.partition("## Ask")[0], "ask": page}
+    context = cli.make_context("antiphon", ["models"], resilient_parsing=True)
+    for name, text in sections.items():
+        command = cli.get_command(context, name)
+        assert command is not None
+        for option in (each for each in command.params if isinstance(each, click.Option)):
+            assert re.search(rf"`[^`]*(?<![\w-])({'|'.join(option.opts)})\b", text), f"{name}: {option.opts}"
+    for name in COMMANDS:
+        assert f"`{name}" in sections["chat"], name

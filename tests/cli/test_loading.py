@@ -2,9 +2,13 @@
 
 import os
 import re
+import sys
 from pathlib import Path
 
+import pytest
+
 from tests.cli.terminal import Terminal
+from tests.lang_unit.commands import antiphon
 
 _HOLDING = """
 import ctypes, select, sys
@@ -40,3 +44,10 @@ def test_at_a_terminal_weights_are_fetched_only_after_asking_with_their_size(tmp
         assert re.search(r"local/1.5b was not fetched; `-m local/0.5b` is\s+smaller \(491 MB\)", said)
         assert terminal.ends() == 2
     assert not list((tmp_path / "cache").rglob("*.gguf*"))
+
+
+def test_a_runtime_that_is_missing_is_told_before_a_chat_begins(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    ran = antiphon("chat", "-m", "local/0.5b", input="Hi.\n")
+    assert (ran.code, ran.out) == (2, "")
+    assert "antiphon[local]" in ran.err

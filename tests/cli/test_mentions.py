@@ -10,7 +10,7 @@ from antiphon.errors import ContentError
 from antiphon.fakes import Fake
 from antiphon.journal import Journal
 from antiphon.talks.mentions import headline, read_mentions
-from tests.cli.talking import chat, fake, sent, tools_sent  # noqa: F401
+from tests.cli.talking import chat, sent, tools_sent
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 
@@ -44,7 +44,7 @@ def texts(said: str) -> list[str]:
         ("what is in @src/ and @./src/main.py: ...", ["@src/, 1 entry", "@src/main.py, 1 line"]),
         ("@src", ["@src/, 1 entry"]),
         ('@"a b.txt" and @a\\ b.txt', ["@a b.txt, 1 line"]),
-        ("@notes.md:2 @notes.md:1-1 @notes.md:2-", ["@notes.md, lines 2 to 2", "@notes.md, lines 1 to 1"]),
+        ("@notes.md:2 @notes.md:1 @notes.md:1-1 @notes.md:2-", ["@notes.md, lines 2 to 2", "@notes.md, lines 1 to 1"]),
         ("看@notes.md", ["@notes.md, 2 lines"]),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_long_file_is_cut_and_the_rest_can_be_had(place: Path) -> None:
     assert f"line {int(first) - 1}\n" in getattr(again.parts[1], "text", "")
 
 
-def test_in_a_chat_files_and_pictures_reach_the_model(fake: Fake, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_in_a_chat_files_and_pictures_reach_the_model(fake: Fake, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     fake.play("Milk.", "A picture.")
     shown = chat("What is in @notes.md?", "And @shot.png?", "@missing.txt", "/retry")
@@ -139,7 +139,7 @@ def test_in_a_chat_files_and_pictures_reach_the_model(fake: Fake, place: Path, m
 
 
 def test_a_model_that_sees_nothing_is_shown_no_picture(
-    fake: Fake,  # noqa: F811
+    fake: Fake,
     place: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -150,7 +150,7 @@ def test_a_model_that_sees_nothing_is_shown_no_picture(
     assert "`shot.png` cannot be shown to deepseek/deepseek-chat" in shown
 
 
-def test_a_file_that_was_sent_is_recalled_by_its_name(fake: Fake, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_a_file_that_was_sent_is_recalled_by_its_name(fake: Fake, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(place)
     fake.play("Milk.")
     chat("What is in @notes.md?")

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from antiphon.fakes import Fake, call
+from antiphon.journal import Journal
+from antiphon.journal.owner import owner_here
 from tests.lang_unit.commands import antiphon
+from tests.web.journals import DEAD, owned
 
 MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
-    monkeypatch.setenv("ANTIPHON_LOGS", str(tmp_path / "logs.db"))
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    with Fake() as fake:
-        monkeypatch.setenv("OPENAI_BASE_URL", fake.base_url("openai"))
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-key")
-        monkeypatch.setenv("ANTIPHON_MODEL", "openai/gpt-5")
-        yield fake
 
 
 def runs() -> list[dict[str, Any]]:
@@ -72,7 +61,7 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
     child = subprocess.run(chat, input="Do it.\n", text=True, capture_output=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
     (run,) = runs()
-    assert (run["kind"], run["state"]) == ("chat", "running")
+    assert (run["kind"], run["state"]) == ("chat", "interrupted")
     again = subprocess.run([*chat, "-c"], input="/go\n", text=True, capture_output=True)
     assert "/go goes on with it" in again.stdout
     assert "All is done." in again.stdout
@@ -93,3 +82,21 @@ def test_a_fork_of_an_ask_asks_another_model_and_is_a_conversation_of_its_own(fa
     assert "hi" in json.dumps(fake.requests[-1].body)
     logged = json.loads(antiphon("logs", "list", "--json").out)
     assert [each["turns"] for each in logged] == [3, 3]
+
+
+def test_an_ask_that_keeps_its_tools_goes_on_by_its_run_too(fake: Fake):
+    fake.play("Ready.", call("run_shell", command="echo hi > made"), "It is made.")
+    assert antiphon("ask", "Be ready.", "--tools", "all").code == 0
+    assert antiphon("ask", "Make it.", "--continue").code == 3
+    assert antiphon("runs", "allow", "last").code == 0
+    done = antiphon("runs", "resume", "last")
+    assert (done.code, done.out, Path("made").read_text()) == (0, "It is made.\n", "hi\n")
+
+
+def test_a_chat_says_that_its_last_answer_is_still_on_its_way_elsewhere(fake: Fake):
+    fake.play("A.")
+    antiphon("chat", input="a\n")
+    (run,) = runs()
+    for owner, told in ((owner_here(), f"process {os.getpid()}; wait for it"), (DEAD, "/go goes on with it")):
+        owned(Journal(), owner, run["id"])
+        assert told in " ".join(antiphon("chat", "--continue", input="").out.split())

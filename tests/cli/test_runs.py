@@ -166,7 +166,7 @@ class TestKilled:
 
     def test_what_is_done_is_not_done_again_and_what_is_not_known_is_an_error(self):
         killed("run", program(self.TEXT), at="inside")
-        assert last()["state"] == "running"
+        assert last()["state"] == "interrupted"
         ran = antiphon("runs", "resume", "last")
         assert (ran.code, ran.out) == (1, "")
         assert "not known whether it took effect" in ran.err

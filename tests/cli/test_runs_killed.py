@@ -76,6 +76,12 @@ class TestSeveralAtOnce:
 
     def test_one_command_decides_about_all_that_was_interrupted(self):
         self.killed_inside(ROUNDS)
+        id = last()["id"]
+        assert antiphon("runs", "show").out.splitlines()[-1] == (
+            f"run {id} is interrupted: `antiphon runs resume {id}` goes on"
+        )
+        assert antiphon("runs", "list", "--state", "interrupted").out.split()[:2] == [id, "interrupted"]
+        assert antiphon("runs", "list", "--state", "running").code == 1
         ran = antiphon("runs", "resume")
         steps = interrupted_steps(ran.err + antiphon("runs", "show").out)
         assert (ran.code, len(steps) > 0) == (1, True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
 import pytest
 
+from antiphon.cli.telling import how_to_go_on
 from antiphon.fakes import Fake
+from antiphon.journal import Journal
 from tests.cli.test_runs import last, program
 from tests.lang_unit.commands import antiphon
+from tests.web.journals import DEAD, owned
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +51,26 @@ def test_a_run_of_rows_says_how_they_are() -> None:
     shown = antiphon("runs", "show").out
     assert f"run {id} is of rows: 1 done, 1 failed, 1 waiting; `antiphon runs list --of {id}` lists them" in shown
     assert f"`antiphon runs resume {id}` goes on, and tries again what failed" in shown
+
+
+def test_a_run_that_goes_on_says_who_is_at_it(postgres: str) -> None:
+    for place in (None, postgres):
+        journal = Journal(place)
+        running = journal.begin("program", "p.vibe")
+        (told,) = how_to_go_on(journal, running.id)
+        heard = ", last heard of 0 s ago" if place else ""
+        assert told == f"run {running.id} is being run{heard} by process {os.getpid()}; wait for it, or end it"
+        assert [each.id for each in journal.runs(state="running")] == [running.id]
+        assert journal.runs(state="interrupted") == []
+        if place:
+            owned(journal, "elsewhere:7:1:0000", running.id)
+            (told,) = how_to_go_on(journal, running.id)
+            assert "is being run, last heard of 0 s ago by process 7 of elsewhere, of which nothing is known" in told
+        owned(journal, DEAD, running.id)
+        (told,) = how_to_go_on(journal, running.id)
+        assert f"`antiphon runs resume {running.id}`" in told
+        assert ("is interrupted" in told, "a worker goes on with it" in told) == (not place, bool(place))
+        journal.close()
 
 
 HOSTILE = (

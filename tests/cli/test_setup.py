@@ -41,13 +41,14 @@ def models(*arguments: str) -> Result:
 
 
 def test_setup_stores_the_key_and_the_default_and_gets_an_answer(antiphon_fake: Fake, tmp_path: Path) -> None:
-    antiphon_fake.play(Answer("Hello! I am good at sums."))
+    antiphon_fake.play(Answer("Hello! I am *good* at sums."))
     env = {
         "PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "xterm-256color", "LANG": "C.UTF-8",
         "ANTHROPIC_BASE_URL": antiphon_fake.base_url("anthropic"),
     }  # fmt: skip
     with Terminal("setup", env=env, cwd=tmp_path) as terminal:
         terminal.expect("Whose models do you want to use?")
+        terminal.expect("without a key (491 MB, fetched once)")
         terminal.expect("another provider")
         terminal.send("antropic\r")
         terminal.expect("did you mean anthropic?")
@@ -56,6 +57,7 @@ def test_setup_stores_the_key_and_the_default_and_gets_an_answer(antiphon_fake: 
         terminal.send("sk-ant-of-the-tests-123456\r")
         terminal.expect("Which model by default")
         terminal.send("\r")
+        terminal.expect("asking anthropic/claude-sonnet-5")
         terminal.expect("Hello! I am good at sums.")
         terminal.expect("Next: `antiphon chat`")
         assert terminal.ends() == 0

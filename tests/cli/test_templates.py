@@ -18,6 +18,7 @@ from antiphon.cli.completing import OPTION, TEMPLATE
 from antiphon.config.templates import Template, read_template
 from antiphon.fakes import Fake, call
 from tests.cli.asking import ask, said
+from tests.cli.talking import chat, tools_sent
 from tests.lang_unit.commands import antiphon
 
 pytestmark = pytest.mark.usefixtures("fake")
@@ -58,6 +59,10 @@ def test_tools_of_ones_own_are_saved_too(fake: Fake, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir("elsewhere")
     fake.play(call("double", n=4), "8")
     assert ask("-t", "double", "4", "-y").out == "8\n"
+    Path("other.py").write_text('def halve(n: int) -> int:\n    """Half."""\n    return n // 2\n')
+    fake.play("2")
+    ask("-t", "double", "4", "--tool", "other.py")
+    assert tools_sent(fake) == ["halve"]
     assert "gone.py" in ask("Go.", "--tool", "gone.py", "--save", "x").err
 
 
@@ -82,6 +87,76 @@ def test_the_type_of_the_answer_is_saved_too(
     assert ask("-t", "count").out == printed
     assert ask("-t", "count", "--returns", "text").out == '"x"\n'
 
+
+def test_a_text_that_goes_along_is_what_a_template_is_about(fake: Fake) -> None:
+    Path("main.py").write_text("x = 1\n")
+    Path("chart.png").write_bytes(bytes.fromhex("89504e470d0a1a0a") + b"rest")
+    ask("Review $input as a poet.", "--save", "review")
+    fake.play("Fine.", "Fine.")
+    assert ask("-t", "review", "-a", "main.py").out == "Fine.\n"
+    assert said(fake) == "Review main.py:\n```\nx = 1\n``` as a poet."
+    assert ask("-t", "review", "-a", "chart.png").out == "Fine.\n"
+
+
+# In a chat
+
+
+def test_a_chat_begins_by_a_template(fake: Fake) -> None:
+    Path("notes.md").write_text("milk\n")
+    ask("As $who: $input, not @notes.md", "-s", "Be $who.", "-m", "openai/gpt-5-mini", "--tools", "read", "-o",
+        "max_tokens=9", "-p", "who=brief", "--save", "review")  # fmt: skip
+    fake.play("A.", "B.")
+    shown = chat("/cost", "See @gone.md", "See @notes.md", "And then?", arguments=("-t", "review", "-p", "who=kind"))
+    assert "template review: what you say first is its $input" in shown
+    body = fake.requests[0].body
+    assert (body["model"], body["instructions"], body["max_output_tokens"]) == ("gpt-5-mini", "Be kind.", 9)
+    assert "read_file" in tools_sent(fake)
+    # What was not sent is not what was said first, and of what is sent only what was typed names files.
+    assert said(fake, 0) == "As kind: See @notes.md, not @notes.md@notes.md, 1 line:\n```\nmilk\n```"
+    assert said(fake, 1) == "And then?"
+    assert chat("/system", arguments=("-t", "review", "-s", "C.")).count("system: C.") == 1
+
+
+def test_a_template_that_needs_nothing_is_asked_at_once(fake: Fake) -> None:
+    ask("Sum up the day.", "--save", "day")
+    ask("-s", "Be brief.", "--save", "brief")
+    fake.play("A.", "B.", "C.")
+    shown = chat("Thanks.", arguments=("-t", "day"))
+    assert shown.index("Sum up the day.") < shown.index("A.") < shown.index("B.")
+    assert [said(fake, 0), said(fake, 1)] == ["Sum up the day.", "Thanks."]
+    assert "Sum" not in chat("Hi.", arguments=("-t", "brief"))
+    assert (said(fake), fake.requests[-1].body["instructions"]) == ("Hi.", "Be brief.")
+
+
+CHATS = [
+    (["-t", "reviw"], "there is no template `reviw`; did you mean `review`?"),
+    (["-t", "review"], "template `review` needs `-p who=…`"),
+    (["-t", "review", "-p", "whoo=b"], "template `review` has no `$whoo`; did you mean `who`?"),
+    (["-t", "review", "-p", "who"], "`-p` takes name=value, not 'who'"),
+    (["-p", "who=a"], "`--template` names one"),
+    (["-t", "count"], "template `count` gives a value of its type, and a chat is of texts: `antiphon ask -t count`"),
+    (["-t", "code"], "template `code` gives a code block"),
+    (["-t", "about"], "template `about` has `$input` in its system text"),
+    (["-t", "hot"], "did you mean `temperature`?"),
+]
+
+
+def test_a_template_that_a_chat_cannot_begin_by_is_told(fake: Fake) -> None:
+    for name, *arguments in (
+        ("review", "As $who: $input"),
+        ("count", "Count.", "--returns", "number"),
+        ("code", "Write.", "-x"),
+        ("about", "Go.", "-s", "You know of $input."),
+    ):
+        assert ask(*arguments, "--save", name).code == 0
+    own("hot").write_text("prompt = 'a'\n[options]\ntmperature = 1\n")
+    for arguments, told in CHATS:
+        ran = antiphon("chat", *arguments, input="Hi.\n")
+        assert (ran.code, ran.out, fake.requests) == (2, "", [])
+        assert told in ran.err
+
+
+# What is wrong
 
 WRONG = [
     (["-t", "reviw"], "there is no template `reviw`; did you mean `review`?"),

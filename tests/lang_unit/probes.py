@@ -236,6 +236,12 @@ STOPPED: list[tuple[str, str]] = [
     (DATA + "let js: json[] = j\nlet ns: number[] = js\nprint(ns)", "number is wanted"),
     ("let x: number = py() { return 'a' }\nprint(x + 1)", "number is wanted"),
     (DATA + "print([3, 4].includes(j[1]))", "number is wanted"),
+    ('type Tree = { [text]: Tree }\nconst t: Tree = parseJson(\'{"a": {"b": 1}}\')\nprint(t)', '`["a"]["b"]`'),
+    ("type V = text | V[]\nconst v: V = parseJson('[[1]]')\nprint(v)", "is wanted, not an array"),
+    (DATA + "for p in [1].zip(j[0]) { print(p) }", "json[] is wanted"),
+    (DATA + "let k = j[0]\nk()", "cannot be called"),
+    (DATA + "const f: (number) => number = x => j[1]\nprint(f(1) + 1)", "number is wanted"),
+    (DATA + "let m: { [text]: number } = { ...o }\nprint(m)", "number is wanted"),
 ]
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {

@@ -53,7 +53,8 @@ def test_imported_functions_and_types_are_checked() -> None:
         "V0301 expected `number` for `x`, found `text`"
     ]
     assert found('import { Person } from "./lib.vibe"\nlet p: Person = {}\nprint(p)') == [
-        "V0312 the field `name` of `Person` is missing"
+        "V0312 the field `name` of `Person` is missing "
+        "(write `name: …` in it; a field that may be absent is declared with `?`)"
     ]
 
 

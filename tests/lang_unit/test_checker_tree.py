@@ -81,8 +81,10 @@ def test_an_ask_is_wanted_to_give_what_its_place_takes(text: str, expected: list
         ("let x = []", Array(JSON)),
         ("let x = [1, 2]", Array(NUMBER)),
         ("let x = [1, 'a']", Array(JSON)),
-        ("let x = [1, null]", Array(JSON)),
-        ("const x = {}", JSON),
+        ("let x = [1, null]", Array(Union((NUMBER, NULL)))),
+        ("let x = [null]", Array(JSON)),
+        ("let x = [[], [1]]", Array(Array(NUMBER))),
+        ("let x = {}", JSON),
         ("const x = 1 + 2", NUMBER),
         ("const x = 'a' + 2", TEXT),
         ("const x = [1] + [2]", Array(NUMBER)),
@@ -198,7 +200,7 @@ def test_recursive_types_can_be_used() -> None:
 
 def test_objects_in_an_array_need_not_have_the_same_fields() -> None:
     text = "let xs = [{ a: 1, b: 'x' }, { a: 2 }, { a: null, c: true }]"
-    assert show(type_of(text, "xs")) == "{a: json, b?: text, c?: boolean}[]"
+    assert show(type_of(text, "xs")) == "{a: number | null, b?: text, c?: boolean}[]"
     assert sound(f"{text}\nfor x in xs {{ print(x.a, x.b ?? '', x.c) }}")
 
 

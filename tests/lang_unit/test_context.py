@@ -235,3 +235,14 @@ vibe "last"
         assert "in f" in run.prompts[1]
         assert "in f" not in run.prompts[2]
         assert "arg" not in run.prompts[2]
+
+
+def test_a_variable_that_each_round_has_anew_is_shown_as_it_is():
+    program = """for i in 2 {
+  let seen = "s{i}"
+  const more = () => { seen += "!" }
+  more()
+  do "x"
+}"""
+    assert [prompt.count('seen (text): "s') for prompt in ran(program, "a", "b").prompts] == [1, 1]
+    assert 'seen (text): "s1!"' in ran(program, "a", "b").prompts[-1]

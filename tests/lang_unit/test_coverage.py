@@ -22,6 +22,34 @@ print(used(5))
 if used(5) == 2 {
   print("not here")
 }
+let total = 0
+const grown = [1, 2].map(x => {
+  total += x
+  if x > 2 {
+    return "large"
+  }
+  return "small"
+})
+function add() {
+  total += 1
+}
+match grown[0] {
+  "small" => {
+    add()
+  }
+  else => {
+    print(total)
+  }
+}
+const word = match total {
+  4 => "four",
+  5 =>
+    "five",
+  else => "many"
+}
+while total < 6 {
+  total += 1
+}
 """
 
 
@@ -34,5 +62,5 @@ def test_lines_that_ran_and_lines_that_did_not(tmp_path: Path):
         )
         assert done.returncode == 0, done.stderr
     (found,) = json.loads((tmp_path / "out.json").read_text())["files"].values()
-    assert found["executed_lines"] == [1, 3, 4, 12, 13]
-    assert found["missing_lines"] == [6, 10, 14]
+    assert found["executed_lines"] == [1, 3, 4, 12, 13, 16, 17, 18, 19, 22, 25, 27, 28, 29, 35, 36, 41, 42]
+    assert found["missing_lines"] == [6, 10, 14, 20, 32, 37, 38, 39]

@@ -45,7 +45,7 @@ const xs = [x * 2 for x in [1, 2]] → map(x => …)
 print([1].map(x => x) if args == [] else [2]) → condition ? a : b
 print(1 !== 2) → !=
 const t = "x"; t.push("y") → a text never changes
-if args == []: print(1) → a block stands in
+if args == []: print(1) → write `if
 print "hello" → print(…)
 var y = 1 → let
 interface P { name: text } → type

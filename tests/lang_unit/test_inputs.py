@@ -100,6 +100,7 @@ def test_a_text_is_read_as_the_type_and_no_other(type_: str, text: str, value: A
         ("json", "hello", '`x`: json is wanted as JSON, not "hello"'),
         ("json", "[" * 100_000, "json is wanted as JSON"),
         ("json", "[NaN]", "json is wanted as JSON"),
+        ("number[]", "[1e999]", "number[] is wanted as JSON"),
         ("number", "\x1b[31m" + "9x" * 100, "…"),
     ],
 )

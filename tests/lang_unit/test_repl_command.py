@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from antiphon.cli.hosting import Terminal, terminal_host
 from antiphon.fakes import Fake, call
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.interactive import Interactive
 from antiphon.lang.run.program import Host
 from antiphon.lang.syntax.diagnostics import ProgramErrors
+from antiphon.session import Event
 from tests.lang_unit.commands import antiphon
 
 
@@ -145,6 +147,19 @@ def test_the_command_shows_prompts_without_sending(monkeypatch: pytest.MonkeyPat
     ran = antiphon("repl", "--model", "openai-chat/gpt-5", input='let x = 1\n:prompt "hi {x}"\n')
     assert ran.out.startswith("openai-chat/gpt-5\n")
     assert "hi 1" in ran.out
+
+
+def test_a_prompt_that_is_only_shown_is_no_work_that_is_told_of(talk: Talk):
+    seen: list[Event] = []
+    terminal = Terminal(has_human=False)
+    terminal.watch = seen.append
+    host = terminal_host(terminal, model="openai-chat/gpt-5", connect=talk.session.host.connect)
+    session = Interactive(host)
+    assert session.prompt_of('"hi"') is not None
+    assert seen == []
+    talk.fake.play("real")
+    assert session.feed('do "hi"').value == "real"
+    assert seen
 
 
 def test_a_file_is_run_first(tmp_path: Path):

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.lang.run.program import Host, loads
+from tests.lang_unit import more_probes
 from tests.lang_unit.checking import codes, messages
 from tests.lang_unit.harness import ran
 from tests.lang_unit.probes import ACCEPTED, REFUSED, STOPPED
@@ -21,12 +22,12 @@ def _all(table: dict[str, list[tuple[str, str]]]) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize(("program", "code"), _all(REFUSED))
+@pytest.mark.parametrize(("program", "code"), [*_all(REFUSED), *_all(more_probes.REFUSED)])
 def test_what_would_fail_for_its_types_is_refused(program: str, code: str) -> None:
     assert code in codes(program)
 
 
-@pytest.mark.parametrize(("program", "prints"), _all(ACCEPTED))
+@pytest.mark.parametrize(("program", "prints"), [*_all(ACCEPTED), *_all(more_probes.ACCEPTED)])
 def test_what_is_right_passes_and_runs(program: str, prints: str) -> None:
     assert [each for each in codes(program) if each < "V07"] == []
     gone = ran(program)
@@ -39,6 +40,26 @@ def test_json_is_looked_at_wherever_it_goes_into_a_type(program: str, words: str
     assert [each for each in codes(program) if each < "V07"] == []
     error = ran(program).error
     assert (error.code, words in error.message) == ("V0902", True), error.message
+
+
+TREES = {
+    "type Tree = { [text]: Tree }\nconst t: Tree = do 'Draw a tree'\nprint(t['a'].keys(), t)": '["b"] {"a":{"b":{}}}',
+    "type Nest = Nest[]\nconst n: Nest = do 'Nest'\nprint(n.length, n)": "2 [[],[[]]]",
+    "type Value = number | Value[]\nconst v: Value = do 'Say'\nprint(v is number, v)": "false [1,[2]]",
+    "type File { size: number }\ntype Dir = { [text]: Dir | File }\nconst d: Dir = do 'x'\nprint(d.keys())": '["a","b"]',
+}
+GIVEN = ({"a": {"b": {}}}, [[], [[]]], [1, [2]], {"a": {"size": 1}, "b": {"c": {"size": 2}}})
+
+
+@pytest.mark.parametrize(("program", "prints", "answer"), [*zip(TREES, TREES.values(), GIVEN, strict=True)])
+def test_a_type_that_contains_itself_is_what_a_model_returns(program: str, prints: str, answer: object) -> None:
+    assert ran(program, {"returns": answer}).prints == [prints]
+
+
+def test_what_a_model_returns_is_looked_at_in_a_type_that_contains_itself() -> None:
+    program = "type Tree = { [text]: Tree }\nconst t: Tree = do 'Draw a tree'\nprint(t)"
+    gone = ran(program, {"returns": {"a": {"b": 1}}}, {"returns": {"a": {"b": {}}}})
+    assert gone.prints == ['{"a":{"b":{}}}']
 
 
 #: What a program ends with that fails for its types: of the others it may, for instance, miss an index.

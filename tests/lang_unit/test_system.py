@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +148,22 @@ def test_a_process_that_cannot_run_is_an_error():
     assert failed(f'{PROCESS}run("ls", {{ cwd: "nowhere" }})') == ("V0942", "there is no directory `nowhere`")
     assert failed(f'{PROCESS}run("printf \\"\\\\377\\"")')[0] == "V0941"
     assert failed(f"{PROCESS}run([])") == ("V0942", "the command is empty")
+    assert failed(f'{PROCESS}run("cat", {{ input: "é", encoding: "ascii" }})')[0] == "V0941"
+
+
+def test_what_a_process_began_is_ended_with_it(here: Path):
+    # Children that stay behind would write into the file.
+    later = "(sleep 0.4; echo late >> late.txt) & sleep 9"
+    for command in (json.dumps(later), json.dumps(["sh", "-c", later])):
+        assert failed(f"{PROCESS}run({command}, {{ timeout: 0.1 }})")[0] == "V0942"
+    time.sleep(0.6)
+    assert not (here / "late.txt").exists()
+
+
+def test_a_shell_that_says_no_text_is_an_error_and_no_other_text():
+    tools = 'import { runShell } from "system/tools"\n'
+    assert printed(tools + r"""print(runShell("printf 'caf\\303\\251'").stdout)""") == ["café"]
+    assert "is not UTF-8: byte 3" in failed(tools + r"""runShell("printf 'caf\\351'")""")[1]
 
 
 # Data
@@ -317,6 +335,10 @@ def test_it_changes_a_file_of_its_own_if_it_is_allowed(here: Path):
     assert untrusted('writeText("../new.txt", "x")', here, "yes").error.code == "V0923"
     assert untrusted('move("data.txt", "moved.txt")', here, "yes").outcome.error is None
     assert (here / "own" / "moved.txt").read_text() == "mine"
+    (here / "own" / "sub").mkdir(exist_ok=True)
+    assert untrusted('copy("data.txt", "sub")', here, "yes").outcome.error is None
+    assert (here / "own" / "sub" / "data.txt").read_text() == "mine"
+    assert untrusted('readText("sub")', here).error.message == "`sub` is a directory, not a file"
     assert not (here / "new.txt").exists()
 
 
@@ -394,3 +416,30 @@ def test_what_a_tool_cannot_do_for_a_program_is_an_error(here: Path):
     assert failed(f'{TOOLS}readFile("old")') == ("V0917", "the tool `read_file` failed: `old` is not UTF-8: byte 0")
     assert failed(f'{TOOLS}readFile("../x")')[0] == "V0917"
     assert failed(f'{TOOLS}readFile("old", "x")')[0] == "V0917"
+
+
+# What was said, or an error
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ('parseJson("{\\"a\\":1,\\"a\\":2}")', 'there are two fields "a"'),
+        ('parseJson("[1e400]")', "number out of range: 1e400"),
+        ('parseYaml("a: 1\\nb: 2\\na: 3")', "the key 'a' is there twice, in line 3"),
+        ('parseYaml("a: .inf")', "`inf` is no number here"),
+        ('parseToml("a = nan")', "`nan` is no number here"),
+    ],
+)
+def test_data_that_cannot_be_given_as_it_was_said_is_an_error(call: str, said: str):
+    assert said in failed(f"{DATA}{call}")[1]
+
+
+def test_data_is_given_as_it_was_said():
+    assert printed(f'{DATA}print(parseJson("\\u{{feff}}[123456789012345678901234567890, 1e30, 0.1]"))') == [
+        "[123456789012345678901234567890,1e+30,0.1]"
+    ]
+    yaml = "base: &b { a: 1 }\\nown: { <<: *b, a: 2 }"
+    assert printed(f'{DATA}print(parseYaml("{yaml}"))') == ['{"base":{"a":1},"own":{"a":2}}']
+    rows = f'{DATA}const rows: text[][] = parseCsv("\\u{{feff}}\\"a b\\",c\\n1,2\\n")\nprint(rows)'
+    assert printed(rows) == ['[["a b","c"],["1","2"]]']

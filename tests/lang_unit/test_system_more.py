@@ -35,6 +35,12 @@ def failed(module: str, program: str) -> tuple[str, str]:
 # Time
 
 
+def test_a_time_that_clocks_leave_out_is_none():
+    zoned = 'print(parseTime("2026-{0} 02:30", "%Y-%m-%d %H:%M", "Europe/Oslo"))'
+    assert printed("time", zoned.format("10-25")) == ["2026-10-25T02:30:00+02:00"]
+    assert failed("time", zoned.format("03-29"))[0] == "V0945"
+
+
 def test_times_are_read_written_and_reckoned_with():
     assert printed(
         "time",
@@ -173,7 +179,7 @@ def server() -> Iterator[tuple[str, list[str]]]:
             self.send_response(200 if found else 404)
             self.send_header("X-Said", "yes")
             self.end_headers()
-            self.wfile.write(said.encode())
+            self.wfile.write(b"caf\xe9" if self.path == "/old" else said.encode())
 
         do_GET = do_POST = do_PUT = answer
 
@@ -219,6 +225,15 @@ def test_a_request_is_sent_once_and_its_key_is_not_kept(
             assert ran(program).prints == ["200"]
     assert asked == ["POST / hush-hush-4711 1"]
     assert b"hush-hush" not in b"".join(each.read_bytes() for each in tmp_path.glob("j.db*"))
+
+
+def test_an_answer_that_is_no_utf_8_is_read_in_the_encoding_that_is_named(server: tuple[str, list[str]]):
+    url, _ = server
+    assert printed("http", f'print(get("{url}/old", {{ encoding: "latin-1" }}).text)') == ["café"]
+    assert failed("http", f'get("{url}/old")') == (
+        "V0941",
+        f"the answer of `{url}/old` is not UTF-8: byte 3, in line 1",
+    )
 
 
 def test_a_request_without_an_answer_is_an_error_of_the_program(server: tuple[str, list[str]]):

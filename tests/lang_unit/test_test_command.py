@@ -217,3 +217,11 @@ def test_a_test_of_a_module_with_a_server_says_that_none_is_started():
         'import { find } from "mcp:docs"\nmodel m = { name: "x", tools: [find] }\ntest "t" { do "x" m }'
     )
     assert "no test starts the MCP server `docs`" in antiphon("test", "a.vibe").out
+
+
+def test_no_test_reaches_a_network():
+    head = 'import { get } from "system/http"\nimport { fetchUrl } from "system/tools"\n'
+    tests = 'test "a" { get("http://127.0.0.1:9/") }\ntest "b" { fetchUrl("http://127.0.0.1:9/") }\n'
+    Path("a.vibe").write_text(head + tests, encoding="utf-8")
+    ran = antiphon("test", "a.vibe")
+    assert ran.out.count("[V0946]: no test reaches a network") == 2

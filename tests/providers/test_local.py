@@ -32,6 +32,14 @@ def path() -> Path:
     return ensure("135m")
 
 
+@pytest.fixture(autouse=True)
+def cache(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """What is kept goes elsewhere, once the weights have been found."""
+    assert path.exists()
+    monkeypatch.setenv("ANTIPHON_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 @pytest.fixture(scope="module")
 def model(path: Path) -> Model:
     return connect(f"local/{path}")
@@ -401,21 +409,17 @@ def test_without_the_runtime_the_command_that_installs_it_is_told(path: Path):
     assert "pip install 'antiphon[local]'" in out
 
 
-def test_without_the_runtime_no_weights_are_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_without_the_runtime_no_weights_are_fetched(cache: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "xllamacpp", None)
-    monkeypatch.setenv("ANTIPHON_CACHE", str(tmp_path))
     with pytest.raises(ConfigurationError, match="needs the package `xllamacpp`"):
         Session("local/1.5b").do("Hello.")
-    assert not list(tmp_path.iterdir())
+    assert not cache.exists()
 
 
 # What was read before
 
 
-def test_an_opening_is_read_once_and_not_again_by_the_next_process(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setenv("ANTIPHON_CACHE", str(tmp_path))
+def test_an_opening_is_read_once_and_not_again_by_the_next_process(path: Path, cache: Path):
     opening = [{"role": "system", "content": "Be brief and kind. " * 60}]
     request = {"messages": [*opening, {"role": "user", "content": "Hi"}], "max_tokens": 2, "temperature": 0}
     asked = Prompt({**request, "stream": True, "stream_options": {"include_usage": True}}, "text", opening=opening)
@@ -430,7 +434,7 @@ def test_an_opening_is_read_once_and_not_again_by_the_next_process(
         return text, chunks[-1]["usage"]["prompt_tokens_details"]["cached_tokens"]
 
     first, _ = answered()
-    (file,) = (tmp_path / "openings").iterdir()
+    (file,) = (cache / "openings").iterdir()
     read = file.stat().st_mtime_ns
     again, cached = answered()
     assert (again, cached > 200, file.stat().st_mtime_ns > read) == (first, True, True)

@@ -1,8 +1,10 @@
 """What a local model may say without having looked, with a runtime that says what a test wants it to say."""
 
+import io
 import itertools
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,19 +18,26 @@ from hypothesis import strategies as st
 from antiphon import Conversation, Session, ToolCall, ToolSpec, connect
 from antiphon.conversation import Image
 from antiphon.errors import ContentError
-from antiphon.providers.local import kept
+from antiphon.providers.local import engine, kept, manifest
 from antiphon.providers.local.backing import Held, claims, need_not_look, to_look_with
 from antiphon.providers.local.engine import threads
-from antiphon.providers.local.progress import Pace
+from antiphon.providers.local.progress import Pace, Report, shown
 from antiphon.session import Event, RequestStarted, RunStarted
+from antiphon.tools import Tool
 from antiphon.tools.builtin import all_tools, read_only_tools
 from antiphon.views import RunViews
 from antiphon.wire import ProgressDelta, TextDelta
 
-TOOLS = [
-    {"name": tool.name, "description": tool.spec.description, "parameters": tool.spec.parameters}
-    for tool in read_only_tools()
-]
+
+def told(tools: list[Tool]) -> list[dict[str, Any]]:
+    """Tools as a request tells of them."""
+    return [
+        {"name": tool.name, "description": tool.spec.description, "parameters": tool.spec.parameters} for tool in tools
+    ]
+
+
+TOOLS = told(read_only_tools())
+ALL_TOOLS = told(all_tools())
 STOCK = [{"name": "stock", "description": "How many of a product are in stock."}]
 
 
@@ -47,6 +56,10 @@ STOCK = [{"name": "stock", "description": "How many of a product are in stock."}
         "Are there uncommitted changes?",
         "What time is it?",
         "Who maintains this project?",
+        "what does the readme say?",
+        "Show me NOTES.TXT",
+        "What does the function fits do?",
+        "How long is the timeout that is configured?",
     ],
 )
 def test_what_only_a_tool_can_know_is_looked_at(request_: str):
@@ -61,6 +74,7 @@ def test_what_only_a_tool_can_know_is_looked_at(request_: str):
         "Write a function that reverses a list.",
         "Translate 'the file is here' into French.",
         "Thanks!",
+        "What is the function of the heart?",
         "Is 3.5 larger than 3.14, i.e. is it more?",
         "Summarise this.\n\nnotes.txt:\n```\nThe file src/a.py is new.\n```",
     ],
@@ -82,8 +96,8 @@ def test_an_answer_claims_when_it_speaks_of_what_nobody_has_looked_at():
     assert not claims("Copenhagen is the capital of Denmark.", TOOLS)
 
 
-def names(request: str, is_first: bool = True) -> list[str]:
-    return [tool["name"] for tool in to_look_with(request, TOOLS, is_first)]
+def names(request: str, is_first: bool = True, tools: list[dict[str, Any]] = TOOLS) -> list[str]:
+    return [tool["name"] for tool in to_look_with(request, tools, is_first)]
 
 
 def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
@@ -94,9 +108,30 @@ def test_a_file_that_is_named_is_read_and_searched_for_where_that_failed():
     assert "grep_files" in names("Are there FIXMEs?")
 
 
+def test_files_of_a_kind_are_found_by_a_pattern_of_their_names():
+    for request in ("Is there a CSV file here? What is it called?", "List all Python files.", "Show me the .md files"):
+        assert names(request) == ["glob_files"]
+    assert "grep_files" in names("Which Python files mention harbour?")
+    assert "list_files" in names("Which files are here?")
+
+
 def test_only_tools_of_the_matter_are_asked_for():
     assert names("Which commit was the last?") == ["git_status", "git_diff", "git_log"]
     assert names("What time is it?") == ["now"]
+
+
+def test_what_can_do_more_than_look_is_for_orders_only():
+    assert names("What does notes.txt say?", tools=ALL_TOOLS) == ["read_file"]
+    looking = ["read_file", "list_files", "glob_files", "grep_files"]
+    assert names("Which files are in this folder?", tools=ALL_TOOLS) == looking
+    assert names("Which port is set in settings.toml?", is_first=False, tools=ALL_TOOLS) == looking
+    for order, tool in (
+        ("Write hello to notes.txt", "write_file"),
+        ("Look at notes.txt, and replace red by blue.", "edit_file"),
+        ("Could you fix the typo in notes.txt?", "edit_file"),
+        ("Run the tests", "run_shell"),
+    ):
+        assert tool in names(order, tools=ALL_TOOLS)
 
 
 def test_what_is_only_to_be_written_offers_no_call():
@@ -150,6 +185,9 @@ class Runtime:
     def CommonParams(self) -> Any:
         return SimpleNamespace(model=SimpleNamespace(), cpuparams=SimpleNamespace(), cpuparams_batch=SimpleNamespace())
 
+    def get_device_info(self) -> list[Any]:
+        return [{"name": "CPU"}]
+
     def Server(self, settings: Any) -> Any:
         self.settings, self.loaded = settings, self.loaded + 1
         return self
@@ -176,8 +214,6 @@ def file(tmp_path: Path) -> Iterator[Path]:
     path = tmp_path / "empty.gguf"
     path.write_bytes(b"GGUF\3\0\0\0" + bytes(56))
     yield path
-    from antiphon.providers.local import engine
-
     engine._engines.pop(path.resolve(), None)
 
 
@@ -185,6 +221,13 @@ def play(monkeypatch: pytest.MonkeyPatch, *answers: list[dict[str, Any]]) -> Run
     runtime = Runtime(*answers)
     monkeypatch.setitem(sys.modules, "xllamacpp", runtime)  # type: ignore[arg-type]
     return runtime
+
+
+def paths(request: dict[str, Any]) -> dict[str, Any]:
+    """What each tool that may be called takes for its path."""
+    options = [each["properties"] for each in json.loads(request["grammar"].partition("%json ")[2])["anyOf"]]
+    calls = [each for each in options if "tool" in each]
+    return {each["tool"]["const"]: each["arguments"]["properties"].get("path") for each in calls}
 
 
 def may_answer(request: dict[str, Any]) -> bool:
@@ -208,10 +251,12 @@ def test_a_question_about_a_file_is_asked_for_a_call(file: Path, tmp_path: Path,
 def test_a_claim_that_no_call_backs_is_asked_again_for_a_call(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    made_up, call = '{"answer": "The file says 42, I have read it."}', '{"tool": "list_files", "arguments": {}}'
-    runtime = play(monkeypatch, _READING, said(made_up), said(call), said('{"answer": "There is one: empty.gguf."}'))
+    made_up = '{"answer": "The file says 42, I have read it."}'
+    call = '{"tool": "grep_files", "arguments": {"pattern": "says"}}'
+    (tmp_path / "a.txt").write_text("It says 7.")
+    runtime = play(monkeypatch, _READING, said(made_up), said(call), said('{"answer": "It says 7."}'))
     result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("What does it say?")
-    assert [kept.tool for kept in result.tool_calls] == ["list_files"]
+    assert [kept.tool for kept in result.tool_calls] == ["grep_files"]
     assert "42" not in str(result.value)
     assert [may_answer(request) for request in runtime.asked[1:]] == [True, False, True]
 
@@ -220,6 +265,12 @@ def test_an_answer_that_needs_no_call_is_given_at_once(file: Path, monkeypatch: 
     runtime = play(monkeypatch, _READING, said('{"answer": "It is 4."}'))
     result = Session(f"local/{file}", tools=all_tools()).chat("What is 2 + 2?")
     assert (result.value, len(runtime.asked)) == ("It is 4.", 2)
+
+
+def test_git_and_the_clock_are_not_offered_to_who_does_not_speak_of_them(file: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(monkeypatch, _READING, said('{"answer": "Copenhagen."}'))
+    Session(f"local/{file}", tools=read_only_tools()).chat("What is the capital of Denmark?")
+    assert list(paths(runtime.asked[1])) == ["read_file", "list_files", "glob_files", "grep_files"]
 
 
 def test_arguments_that_may_be_left_out_need_not_be_called_null(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -241,14 +292,86 @@ def test_the_request_stands_behind_the_results_of_its_calls(file: Path, monkeypa
 
 
 def test_a_call_that_found_nothing_backs_nothing(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    (tmp_path / "README.md").write_text("Install it with pip.")
-    calls = ['{"tool": "read_file", "arguments": {"path": "README"}}', '{"tool": "list_files", "arguments": {}}']
+    (tmp_path / "INSTALL").write_text("Install it with pip.")
+    reading = [f'{{"tool": "read_file", "arguments": {{"path": "{path}"}}}}' for path in ("README", "INSTALL")]
+    calls = [reading[0], '{"tool": "list_files", "arguments": {}}', reading[1]]
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
     result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
-    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, False, True]
     # What failed is not tried again at once.
     assert '"read_file"' not in runtime.asked[2]["grammar"]
     assert result.value == "With pip."
+
+
+def test_a_file_that_is_not_there_is_read_where_it_may_be_meant(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "README.md").write_text("Install it with pip.")
+    calls = [f'{{"tool": "read_file", "arguments": {{"path": "{path}"}}}}' for path in ("README", "README.md")]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "With pip."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("How is it installed? See the README.")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, True]
+    assert paths(runtime.asked[2]) == {"read_file": {"enum": ["README.md"]}}
+
+
+def test_names_of_files_are_no_answer_to_what_is_in_them(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "setup.cfg").write_text("needs click")
+    calls = [
+        '{"tool": "list_files", "arguments": {}}',
+        '{"tool": "grep_files", "arguments": {"pattern": "requires"}}',
+        '{"tool": "read_file", "arguments": {"path": "setup.cfg"}}',
+    ]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "It needs click."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which dependencies does the project have?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, False, False, True]
+    listed = {"enum": ["empty.gguf", "setup.cfg"]}
+    assert [paths(request) for request in runtime.asked[2:4]] == [
+        {"read_file": listed, "grep_files": None},
+        # A search that finds nothing is not made again at once.
+        {"read_file": listed},
+    ]
+
+
+def test_a_name_that_was_not_listed_is_looked_for(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "ships.csv").write_text("name")
+    calls = ['{"tool": "list_files", "arguments": {}}', '{"tool": "glob_files", "arguments": {"pattern": "*.csv"}}']
+    answers = ['{"answer": "There is data.csv."}', '{"answer": "It is a/ships.csv."}']
+    runtime = play(monkeypatch, _READING, said(calls[0]), said(answers[0]), said(calls[1]), said(answers[1]))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Is there a CSV file here? Its name?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, True, False, True]
+    assert (result.value, [kept.tool for kept in result.tool_calls]) == (
+        "It is a/ships.csv.",
+        ["list_files", "glob_files"],
+    )
+
+
+def test_a_place_of_which_nobody_spoke_is_not_gone_to(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    runtime = play(
+        monkeypatch, _READING, *map(said, ['{"tool": "list_files", "arguments": {}}', '{"answer": "None."}'])
+    )
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which files of the project are new?")
+    assert paths(runtime.asked[1])["list_files"] is None
+
+
+def test_what_went_astray_is_tried_without_its_path(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    calls = ['{"tool": "list_files", "arguments": {"path": "doc"}}', '{"tool": "list_files", "arguments": {}}']
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "None."}'))
+    Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which files are in the folder of the documents?")
+    assert [paths(request).get("list_files") is None for request in runtime.asked[1:3]] == [False, True]
+    assert '"list_files"' in runtime.asked[2]["grammar"]
+
+
+def test_a_call_that_is_made_again_word_for_word_is_the_last(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "a.txt").write_text("A")
+    call = '{"tool": "read_file", "arguments": {"path": "a.txt"}}'
+    runtime = play(monkeypatch, _READING, said(call), said(call), said('{"answer": "It says A."}'))
+    result = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("What does a.txt say?")
+    assert [may_answer(request) for request in runtime.asked[1:]] == [False, True, True]
+    assert ['"read_file"' in request["grammar"] for request in runtime.asked[1:]] == [True, True, False]
+    assert result.value == "It says A."
 
 
 def test_how_far_the_prompt_is_read_is_told_in_between(file: Path, monkeypatch: pytest.MonkeyPatch):
@@ -271,14 +394,60 @@ def test_an_image_is_refused_before_anything_is_loaded(file: Path, monkeypatch: 
     assert not runtime.loaded
 
 
-def test_all_cores_read_and_those_that_are_free_write(monkeypatch: pytest.MonkeyPatch):
+def test_all_cores_read_and_those_that_are_free_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("ANTIPHON_LOCAL_THREADS", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
-    for load, writing in ((0.2, 8), (2.1, 6), (30.0, 4)):
+    now = tmp_path / "loadavg"
+    monkeypatch.setattr(engine, "_LOAD", now)
+    for load, running, writing in ((0.2, 1, 8), (2.1, 9, 6), (30.0, 40, 4), (30.0, 1, 8), (3.0, 3, 6), (0.2, 9, 8)):
         monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0, 0))
+        now.write_text(f"{load} 0.00 0.00 {running}/345 6789\n")
         assert threads() == (writing, 8)
+    now.unlink()
+    # Where only the minute is known, that counts.
+    monkeypatch.setattr(os, "getloadavg", lambda: (3.0, 0, 0))
+    assert threads() == (5, 8)
     monkeypatch.setenv("ANTIPHON_LOCAL_THREADS", "3")
     assert threads() == (3, 3)
+
+
+@pytest.mark.parametrize(("devices", "is_asked"), [(["CPU"], False), (["CPU", "Metal"], True)])
+def test_how_much_fits_is_asked_only_where_there_is_another_device(
+    file: Path, monkeypatch: pytest.MonkeyPatch, devices: list[str], is_asked: bool
+):
+    runtime = play(monkeypatch, said("Hello."))
+    monkeypatch.setattr(runtime, "get_device_info", lambda: [{"name": name} for name in devices])
+    Session(f"local/{file}").chat("Hi")
+    assert (runtime.settings.fit_params, runtime.settings.warmup) == (is_asked, False)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_of_a_file_only_what_is_not_in_memory_is_read_before_it_is_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_known: bool
+):
+    path, sought = tmp_path / "model.gguf", list[int]()
+    path.write_bytes(bytes(3 << 20) + b"end")
+
+    def preadv(_file: int, _buffers: list[bytearray], at: int, _flags: int) -> int:
+        sought.append(at)
+        if not is_known:
+            raise OSError("not supported")
+        return 1
+
+    class Watched(io.FileIO):
+        read_bytes = 0
+
+        def readinto(self, buffer: Any) -> int | None:
+            count = super().readinto(buffer)
+            Watched.read_bytes += count or 0
+            return count
+
+    monkeypatch.setattr(os, "preadv", preadv, raising=False)
+    monkeypatch.setattr(os, "RWF_NOWAIT", 8, raising=False)
+    monkeypatch.setattr(Path, "open", lambda self, *_args, **_more: Watched(self))
+    engine._read_ahead(path)
+    assert sought == [0, 1 << 20, 2 << 20, 3 << 20]
+    assert Watched.read_bytes == (0 if is_known else (3 << 20) + 3)
 
 
 # What was read is kept
@@ -347,6 +516,33 @@ def test_what_a_stopped_pull_left_does_not_count_as_speed():
     now = itertools.count(0, 60)
     pace = Pace(lambda: next(now))
     assert [pace.left(done, 1000) for done in (900, 900, 910, 920)] == ["", "", "9 min left", "8 min left"]
+
+
+class Screen(io.StringIO):
+    """A terminal that keeps what is written to it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("terminal", ["xterm-256color", "dumb"])
+def test_a_bar_has_no_other_colour_than_ours_and_moves_only_where_it_can(
+    terminal: str, monkeypatch: pytest.MonkeyPatch
+):
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", terminal)
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    small = manifest.find("0.5b")
+    with shown() as tell:
+        for done in (0, small.bytes // 2, small.bytes):
+            tell(Report(small, done, "fetching"))
+    told = screen.getvalue()
+    assert "491 MB of 491 MB" in told
+    colours = set(re.findall(r"\x1b\[([\d;]+)m", told))
+    assert colours == ({"36", "2", "0"} if terminal != "dumb" else set())
+    assert ("\x1b" in told) == (terminal != "dumb")
 
 
 def test_the_status_line_says_how_much_of_the_prompt_is_read():

@@ -44,6 +44,26 @@ class TestReading:
         assert left_out.startswith("[not searched, because they may hold secrets: ")
         assert ".env" in left_out
 
+    @pytest.mark.parametrize(
+        ("path", "said"),
+        [
+            ("settings.toml", "did you mean `config/settings.toml`?"),
+            ("src/settings.toml", "did you mean `config/settings.toml`?"),
+            ("readme", "did you mean `README.md` or `docs/readme.txt`?"),
+            ("config/setings.toml", "did you mean `config/settings.toml`?"),
+        ],
+    )
+    def test_a_path_with_nothing_at_it_says_what_may_be_meant(self, tmp_path: Path, path: str, said: str) -> None:
+        for name in ("config/settings.toml", "docs/readme.txt", "README.md", ".git/settings.toml"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / name).write_text("x = 1")
+        for tool, more in (("read_file", {}), ("edit_file", {"old": "1", "new": "2"})):
+            with pytest.raises(Failed) as failed:
+                ask(tmp_path, tool, path=path, **more)
+            assert str(failed.value) == f"there is no `{path}`; {said}"
+        with pytest.raises(Failed, match=r"there is no `entirely/else`$"):
+            ask(tmp_path, "read_file", path="entirely/else")
+
     def test_a_small_file_is_its_text_and_nothing_else(self, tmp_path: Path) -> None:
         (tmp_path / "a.txt").write_text("one\ntwo\n")
         assert ask(tmp_path, "read_file", path="a.txt") == "one\ntwo\n"

@@ -51,7 +51,7 @@ from antiphon.session import (
     Waiting,
 )
 from antiphon.tools import Before, Finish, Pause, Policy, Rule, Standing, Tool
-from antiphon.wire import Usage
+from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta, Usage
 
 
 @dataclass
@@ -215,6 +215,16 @@ def talk() -> None:
             print(part.text)
         if isinstance(part, ToolCall):
             conversation.add_tool_results([ToolResult(part.id, "Rain")])
+    with model.stream(conversation) as stream:
+        for delta in stream:
+            match delta:
+                case TextDelta(text) | ReasoningDelta(text):
+                    print(text)
+                case CallDelta():
+                    print(delta.name, delta.arguments)
+                case ProgressDelta(read, total):
+                    assert_type(read / total, float)
+    assert_type(stream.reply, Reply)
     install_importer()
     print(load("program.vibe").run(city="Oslo"), run("program.vibe"))
 

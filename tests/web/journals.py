@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,9 +12,19 @@ from antiphon.journal import Journal, Running
 from antiphon.results import Result
 from antiphon.wire import Reply, Usage
 
+#: A process of this machine that cannot be there: no number of a process is as large.
+DEAD = f"{socket.gethostname()}:4194305:1:0000"
+
 
 def begun(journal: Journal, id: str, title: str = "", **options: Any) -> Running:
     return journal.begin("program", title or id, id=id, **options)
+
+
+def owned(journal: Journal, owner: str, *ids: str) -> None:
+    """As if that process was at these runs."""
+    with journal._database.writing() as connection:
+        for id in ids:
+            connection.execute("UPDATE runs SET owner = ?, state = 'running' WHERE id = ?", (owner, id))
 
 
 def do(running: Running, path: str, effect: Effect, outcome: Outcome | None = None) -> None:

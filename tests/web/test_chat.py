@@ -408,7 +408,8 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
         go_on.wait(60)
         return Answer("Third **answer**.", reasoning="Let me see.")
 
-    fake.play(Answer("A *cat*.", usage=(90, 4)), call("run_shell", command="echo hi > made"), "It is made.", held, "x")
+    calls = call("run_shell", command="echo hi > made"), call("edit_file", path="made", old="hi", new="ho")
+    fake.play(Answer("A *cat*.", usage=(90, 4)), *calls, "It is made.", held, "x")
     tab, other = Tab(browser, site), Tab(browser, site)
     page = tab.go("chat")
     page.wait_for_selector(".composer textarea:focus")
@@ -435,8 +436,13 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     assert page.locator(".message.model .account").all_text_contents()[1:] == [f"{GPT}Steps"]
     other.page.wait_for_selector(".top .count:has-text('1')")
     other.page.click(".talk .waiting >> text='Allow'")
+    page.click(".talk .waiting:has-text('edit_file') >> text='Allow'")
     wait_said(page, "It is made.")
-    page.click(".call[data-state=done] > summary")
+    # What was changed is open by itself, once, and the rest is not.
+    page.wait_for_selector(".call:has-text('edit_file') .diff .added:has-text('ho')")
+    assert page.locator(".call .result").evaluate_all("found => found.map(each => each.dataset.kind)")[0] == "diff"
+    assert page.locator(".call .diff").count() == 1
+    page.click(".call[data-state=done]:has-text('run_shell') > summary")
     page.wait_for_selector(".call .result[data-kind=terminal]")
     page.fill("input[name=model]", CLAUDE)
     page.keyboard.press("Enter")

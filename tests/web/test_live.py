@@ -287,6 +287,7 @@ def test_runs_inside_are_opened_in_place_and_changes_are_told(browser: Any, site
     put(parts[0], "1", "inside one")
     tab = Tab(browser, site, bypass_csp=True)
     page = tab.go("runs/outer")
+    page.wait_for_selector(".step[data-path='1'] .diff .added:has-text('new = 2')")
     page.click(".changes > summary")
     page.wait_for_selector(".changes [data-file='src/a.py'] .diff .added")
     show(outer, "2", diff("src/b.py", None, "x = 1\n"), "write_file")

@@ -35,7 +35,7 @@ from antiphon.web.sent import _keys, written
 from antiphon.web.stream import Watch
 from antiphon.web.token import kept_token
 from antiphon.wire import Reply, Usage
-from tests.web.journals import ask, begun, do, put, say, show, want
+from tests.web.journals import DEAD, ask, begun, do, owned, put, say, show, want
 
 TOKEN = "the-token-of-the-tests-0123456789abcdef"
 HERE = "http://127.0.0.1:8321"
@@ -315,6 +315,19 @@ def test_runs_are_told_with_what_they_wait_for(journal: Journal):
     assert [each["id"] for each in get(journal, "/api/runs?of=first")["runs"]] == ["part"]
     about = get(journal, "/api/runs/first/about")
     assert about == {**run, "partStates": {"running": 1}, "partsCost": None, "partsUnpriced": 0}
+
+
+def test_a_run_whose_process_is_gone_is_told_as_interrupted(journal: Journal):
+    begun(journal, "here")
+    gone = begun(journal, "gone")
+    begun(journal, "part", parent="here")
+    owned(journal, DEAD, gone.id, "part")
+    told = {each["id"]: (each["state"], each["isRun"]) for each in get(journal, "/api/runs")["runs"]}
+    assert told == {"here": ("running", True), "gone": ("interrupted", False)}
+    for state in ("running", "interrupted"):
+        (found,) = get(journal, f"/api/runs?state={state}")["runs"]
+        assert (found["id"], found["state"]) == ({"running": "here", "interrupted": "gone"}[state], state)
+    assert get(journal, "/api/runs/here/about")["partStates"] == {"interrupted": 1}
 
 
 @pytest.mark.parametrize("id", ["a b", "a/b", "x/about", "50%", "日本語", "a?b#c", "<script>"])

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from antiphon.agents.roles import ROLES, Role
     from antiphon.agents.settings import RoleSettings, TeamSettings
     from antiphon.agents.spending import AgentCost
-    from antiphon.agents.state import Task, TeamState
+    from antiphon.agents.state import TeamState
     from antiphon.agents.team import Team
+    from antiphon.agents.work import Task
 
 _HOMES = {
     "AgentCost": "spending",
@@ -27,7 +28,7 @@ _HOMES = {
     "RepositoryError": "git",
     "Role": "roles",
     "RoleSettings": "settings",
-    "Task": "state",
+    "Task": "work",
     "Team": "team",
     "TeamSettings": "settings",
     "TeamState": "state",

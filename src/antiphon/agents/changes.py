@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
+from antiphon.agents.merging import shown
 from antiphon.agents.repository import Workplace
-from antiphon.agents.worktree import shown
 
 Status = Literal["added", "modified", "deleted", "other kind"]
 Role = Literal["code", "test", "test setup"]

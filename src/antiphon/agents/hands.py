@@ -16,9 +16,10 @@ from antiphon.agents.prompts import prompt, red_base
 from antiphon.agents.repository import Workplace
 from antiphon.agents.settings import TeamSettings
 from antiphon.agents.spending import Meter
-from antiphon.agents.state import ARCHITECT, CHANNELS, MACHINE, PLANNING, Task, TeamState
+from antiphon.agents.state import ARCHITECT, CHANNELS, MACHINE, PLANNING, TeamState
 from antiphon.agents.steps import Ask, Assign, BeginTurn, Check, End, Merge, Step, TakeTurn
 from antiphon.agents.turns import Setting, post_for_human, run_name, take_turn
+from antiphon.agents.work import Task
 from antiphon.conversation.attribution import HUMAN
 from antiphon.tools import Tool
 

@@ -14,8 +14,9 @@ from antiphon.errors import NotReadyError
 
 if TYPE_CHECKING:
     from antiphon.agents.spending import AgentCost
-    from antiphon.agents.state import Task, TeamState
+    from antiphon.agents.state import TeamState
     from antiphon.agents.team import Team
+    from antiphon.agents.work import Task
     from antiphon.journal import Journal
 
 #: What a question is about: what is to be built, a task that gets no further, a call to be allowed; or whatever.

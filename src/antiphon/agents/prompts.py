@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from antiphon.agents.checks import CheckReport
 from antiphon.agents.facts import Checked
-from antiphon.agents.state import Task, TeamState
+from antiphon.agents.state import TeamState
+from antiphon.agents.work import Task
 
 #: So much of what tests print is told; the end says most.
 _OUTPUT = 12_000

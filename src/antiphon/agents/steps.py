@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from antiphon.agents.channels import Message
-from antiphon.agents.state import Job, TeamState
+from antiphon.agents.state import TeamState
+from antiphon.agents.work import Job
 from antiphon.conversation.attribution import HUMAN
 
 #: So many turns in a row an agent takes for nothing but what other agents say; more waits for its next turn.

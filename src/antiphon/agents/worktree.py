@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from antiphon.agents.git import Git, RepositoryError, author
+from antiphon.agents.merging import Clash, holds, marked_files, merge_trees, shown
 from antiphon.agents.repository import Workplace, check_name, read_whole, write_whole
 
 #: A file that grew beyond this is a mistake more often than a change, and would be in the user's repository for good.
 LARGEST_FILE = 50_000_000
-_LONGEST_SIDE = 100_000
 #: A process that is being ended may still write into what is removed.
 _ATTEMPTS = 5
 
@@ -64,16 +64,6 @@ class Rebased:
 
     head: str
     onto: str
-
-
-@dataclass(frozen=True, slots=True)
-class Clash:
-    """A file that both sides changed. A side is `None` where there is no such file, or one that is no text."""
-
-    path: str
-    base: str | None
-    theirs: str | None
-    ours: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +164,12 @@ def rebase(worktree: Worktree, *, marking: bool = False) -> Rebased | Conflict:
                 f"the files of `{worktree.task}` have changes that are not committed; commit them first"
             )
         onto = work.head()
-        if _holds(git, head, onto):
+        if holds(git, head, onto):
             return Rebased(head, onto)
-        if _holds(git, onto, head):
+        if holds(git, onto, head):
             _go_on(worktree, held, head, onto)
             return Rebased(onto, onto)
-        tree, clashes = _merge_trees(worktree, git, onto, head)
+        tree, clashes = merge_trees(git, worktree.task, onto, head)
         if clashes and not marking:
             return Conflict(onto, clashes)
         said = f"Bring {worktree.task} together with what was merged before\n".encode()
@@ -193,11 +183,11 @@ def merge(work: Workplace, tested: str) -> Merged | Moved | Marked:
     with work.lock("main") as held:
         git = work.files()
         head = work.head()
-        if _holds(git, head, tested):
+        if holds(git, head, tested):
             return Merged(head)
-        if not _holds(git, tested, head):
+        if not holds(git, tested, head):
             return Moved(head)
-        if marked := _marked(git, head, tested):
+        if marked := marked_files(git, head, tested):
             return Marked(marked)
         return Merged(tested) if work.move(held, "main", tested, head) else Moved(work.head())
 
@@ -234,7 +224,7 @@ def sweep(work: Workplace, alive: Collection[str] = ()) -> tuple[str, ...]:
     main = work.head()
     for task in ended:
         head = work.find(work.branch(task))
-        merged = head is not None and _holds(work.files(), main, head)
+        merged = head is not None and holds(work.files(), main, head)
         remove_task(work, task)
         if merged:
             # One that the user looks at stays.
@@ -326,57 +316,6 @@ def _changed(worktree: Worktree, git: Git) -> list[bytes]:
             return names
         for name in inner:
             _remove(os.path.join(os.fsencode(worktree.path), name, b".git"))
-
-
-def _merge_trees(worktree: Worktree, git: Git, theirs: str, ours: str) -> tuple[str, tuple[Clash, ...]]:
-    """The tree of both, with marks where they do not go together, and the files where that is so."""
-    # These names stand beside the marks.
-    names = {f"before-{worktree.task}": theirs, worktree.task: ours}
-    for name, commit in names.items():
-        git.tell("update-ref", f"refs/heads/{name}", commit)
-    said = git.ask("merge-tree", "--write-tree", "-z", "--no-messages", *names)
-    if said.code not in (0, 1):
-        raise RepositoryError(f"`{worktree.task}` cannot be merged: {said.errors}")
-    tree, *entries = said.output.split(b"\0")
-    sides: dict[bytes, dict[int, str]] = {}
-    for entry in filter(None, entries):
-        facts, _, name = entry.partition(b"\t")
-        _, blob, stage = facts.decode().split()
-        sides.setdefault(name, {})[int(stage)] = blob
-    clashes = [
-        Clash(shown(name), *(_text(git, stages.get(stage)) for stage in (1, 2, 3))) for name, stages in sides.items()
-    ]
-    return tree.decode(), tuple(clashes)
-
-
-def _text(git: Git, blob: str | None) -> str | None:
-    if blob is None or git.ask("cat-file", "-e", f"{blob}^{{blob}}").code:
-        return None
-    first, total = git.read("cat-file", "blob", blob, most=_LONGEST_SIDE)
-    if b"\0" in first:
-        return None
-    cut = f"\n[… {total - len(first):,} bytes more …]\n" if total > len(first) else ""
-    return first.decode("utf-8", "replace") + cut
-
-
-def _marked(git: Git, old: str, new: str) -> tuple[str, ...]:
-    said = git.ask("diff-tree", "--check", "-r", "--no-ext-diff", "--no-textconv", old, new)
-    lines = said.output.decode("utf-8", "backslashreplace").splitlines()
-    found = {line.rpartition(": leftover conflict marker")[0].rpartition(":")[0] for line in lines}
-    return tuple(sorted(found - {""}))
-
-
-def _holds(git: Git, commit: str, other: str) -> bool:
-    """Whether a commit has another in its history, or is it."""
-    said = git.ask("merge-base", "--is-ancestor", other, commit)
-    if said.code not in (0, 1):
-        raise RepositoryError(f"the history of {commit[:12]} cannot be read: {said.errors}")
-    return not said.code
-
-
-def shown(name: bytes) -> str:
-    """The name of a file for people; bytes that are no text are escaped."""
-    return name.decode("utf-8", "backslashreplace")
 
 
 def _is_directory(path: str) -> bool:

@@ -6,24 +6,57 @@ import sys
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 from antiphon import __version__
 from antiphon._printable import printable
+from antiphon._suggestions import nearest
 from antiphon.cli.colours import Context, dressed
 from antiphon.errors import AntiphonError
 
-#: Each is a function of this name in a module of this name, under the heading `--help` shows it with.
+#: What `--help` lists, under these headings. Each is a function of this name in a module of this name, which is not
+#: imported to be listed.
 _SECTIONS = {
-    "Talk": ("chat", "ask", "templates", "logs"),
-    "Work": ("serve", "team"),
-    "Programs": ("run", "map", "runs", "work", "check", "fmt", "repl", "test", "explain"),
-    "Models": ("setup", "models", "keys", "trust"),
-    "Histories and tools": ("show", "doctor", "convert", "mcp", "fake", "completion"),
+    "Talk": {
+        "chat": "Talk with a model.",
+        "ask": "Ask a model once, and print its answer.",
+        "templates": "List, show or remove the questions that `ask --save` kept.",
+        "logs": "List, search, show and export saved conversations.",
+    },
+    "Work": {
+        "serve": "Serve the page: runs, their results, and what waits for you.",
+        "team": "Let a small team work in a git repository.",
+    },
+    "Programs": {
+        "run": "Run a program; `-` reads it from standard input.",
+        "map": "Run a program for each of many rows or files.",
+        "runs": "List runs, look at what they did, go on with those that were left.",
+        "work": "Execute runs of a journal in PostgreSQL, until stopped.",
+        "check": "Check programs, and the modules they import, without running them.",
+        "fmt": "Lay programs out in the one style of the language.",
+        "repl": "Write a program piece by piece, and see what comes of each.",
+        "test": 'Run the `test "…" { … }` blocks of programs.',
+        "explain": "Explain a code such as V0301; without one, list all of them.",
+    },
+    "Models": {
+        "setup": "Choose a model, store its key, and get a first answer.",
+        "models": "List models; fetch, remove or describe local ones; set the default.",
+        "keys": "Store, list and remove keys of providers.",
+        "trust": "Show what a project's files and programs would do, and let them.",
+    },
+    "Histories and tools": {
+        "show": "Show a saved conversation, a recording, or a tool's result.",
+        "doctor": "Find what a provider would reject in a saved history.",
+        "convert": "Write a history to standard output in another shape.",
+        "mcp": "Serve a program, or the built-in tools, to an MCP client.",
+        "fake": "Serve fake Anthropic, OpenAI and Gemini APIs.",
+        "completion": "Print the completion script of a shell.",
+    },
 }
 #: What the files of a project could change; and of these, what is begun by somebody who can be asked about them.
 _CONFIGURED = ("chat", "ask", "templates", "run", "map", "mcp", "work", "repl", "setup", "models", "keys", "test")
 _ASKING = ("chat", "ask", "run", "map", "repl")
-_COMMANDS = tuple(sorted(name for names in _SECTIONS.values() for name in names))
+_COMMANDS = dict(sorted((name, about) for section in _SECTIONS.values() for name, about in section.items()))
 
 
 class _Commands(click.Group):
@@ -39,11 +72,26 @@ class _Commands(click.Group):
             return None
         return dressed(getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name))
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for heading, names in _SECTIONS.items():
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named; one that is not there gets the nearest, and a question the way to ask it."""
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-") and not ctx.resilient_parsing:
+            meant = nearest(name, _COMMANDS)
+            hint = f"did you mean `{meant}`?" if meant else "`antiphon --help` lists them"
+            ctx.fail(f"there is no command {name!r:.60}; " + ('`antiphon ask "…"` asks' if " " in name else hint))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        for heading, commands in _SECTIONS.items():
             with formatter.section(heading):
-                found = [(name, self.get_command(ctx, name)) for name in names]
-                formatter.write_dl([(name, each.get_short_help_str(70)) for name, each in found if each is not None])
+                formatter.write_dl([*commands.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What could be typed, without a look into the commands."""
+        named = [CompletionItem(name, help=about) for name, about in _COMMANDS.items() if name.startswith(incomplete)]
+        return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

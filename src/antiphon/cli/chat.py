@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from antiphon.cli.completing import CONVERSATION, MODEL, OPTION
-from antiphon.cli.talk.choosing import chosen, tool_options
+from antiphon.cli.talk.choosing import check_together, chosen, keeping_options, question_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from antiphon.cli.talk.chatting import Chatting
+    from antiphon.cli.talk.question import Question
+    from antiphon.cli.talk.templating import Opening
     from antiphon.config.trust import Project
     from antiphon.conversation import UserPart
     from antiphon.talks.opening import Opened, Wishes
@@ -26,67 +27,51 @@ _SHARE = 0.5
 
 
 @click.command()
-@click.option("-m", "--model", type=MODEL, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b.")
-@tool_options("read in a repository that you trust, or those of the conversation that is gone on with; else none")
-@click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else.")
+@question_options("read in a repository that you trust, or those of the conversation that is gone on with; else none")
 @click.option("--no-instructions", is_flag=True, help="Leave out what AGENTS.md and ANTIPHON.md of the project say.")
-@click.option(
-    "-o",
-    "--option",
-    "options",
-    type=OPTION,
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="What goes along with every request: temperature=0, max_tokens=500, extra.seed=42.",
-)
-@click.option("-c", "--continue", "go_on", is_flag=True, help="Go on with the last chat.")
-@click.option(
-    "--resume",
-    metavar="ID",
-    type=CONVERSATION,
-    help="Go on with this conversation; `antiphon logs` lists them.",
-)
-@click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking.")
-@click.option("--no-log", is_flag=True, help="Save nothing.")
-@click.option("--no-journal", is_flag=True, help="Do not write down what is done for an answer while it comes.")
-def chat(
-    model: str | None,
-    tools: str | None,
-    own: tuple[str, ...],
-    mcp: tuple[str, ...],
-    system: str | None,
-    no_instructions: bool,
-    options: tuple[str, ...],
-    go_on: bool,
-    resume: str | None,
-    yes: bool,
-    no_log: bool,
-    no_journal: bool,
-) -> None:
+@keeping_options("the last chat")
+def chat(no_instructions: bool, **given: Any) -> None:
     """Talk with a model.
 
     `/help` lists what else can be said: another model in mid-conversation, tools, taking back, saving. Each answer is
     saved as it comes; `antiphon logs` finds it again. Ctrl-C stops an answer, Ctrl-D leaves.
     """
-    if go_on and resume is not None:
-        raise click.UsageError("`--continue` is the last chat, `--resume` another; give one of them")
-    from antiphon.talks.opening import Wishes
-    from antiphon.talks.options import read_options
+    check_together(given, "the last chat")
+    from antiphon.cli.talk.question import said
+    from antiphon.cli.talk.templating import opened, template_of
 
-    only, more = chosen(tools, own, mcp)
-    chosen_options = read_options(options)
-    wishes = Wishes(
-        "chat", model, system, go_on, resume, yes, not no_log, journal=not no_journal,
-        about={"yes": yes, "options": chosen_options}, tools=only, more=more, options=chosen_options,
-    )  # fmt: skip
+    question, template, opening = said(given), template_of(given), None
+    if template is not None:
+        question, opening = opened(question, template, given)
     with ExitStack() as stack:
-        _begin(wishes, stack, instructed=not no_instructions)
+        _begin(_wishes(question, given), stack, opening, instructed=not no_instructions)
 
 
-def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
+def _wishes(question: Question, given: dict[str, Any]) -> Wishes:
+    from antiphon.talks.opening import Wishes
+
+    only, more = chosen(question.tools, question.own, question.mcp)
+    return Wishes(
+        "chat",
+        question.model,
+        question.system,
+        given["go_on"],
+        given["resume"],
+        given["yes"],
+        log=not given["no_log"],
+        journal=not given["no_journal"],
+        about={"yes": given["yes"], "options": dict(question.options)},
+        tools=only,
+        more=more,
+        options=question.options,
+    )
+
+
+def _begin(wishes: Wishes, stack: ExitStack, opening: Opening | None, *, instructed: bool) -> None:
     from antiphon.cli.configured import configuration
     from antiphon.cli.talk.chatting import Chatting
     from antiphon.cli.talk.commands import COMMANDS
+    from antiphon.cli.talk.loading import check_runtime
     from antiphon.cli.talk.offers import offers
     from antiphon.cli.talk.reader import Reader
     from antiphon.cli.talk.screen import Screen
@@ -105,18 +90,31 @@ def _begin(wishes: Wishes, stack: ExitStack, *, instructed: bool) -> None:
     is_trusted = project.is_repository and project.state == "trusted"
     toolbox = Toolbox(configuration(), stack, display.note)
     used = choose_tools(wishes, opened, toolbox, "read" if is_trusted else "none")
-    talk = Chatting(opened.talk, display, reader, toolbox, wishes.about)
+    check_runtime(opened.talk.session.model)
+    talk = Chatting(opened.talk, display, reader, toolbox, wishes.about, opening)
     talk.use_tools(used)
     _instruct(opened, project, instructed, display.note)
     _greet(talk, opened, _why(wishes, opened, used, project))
     is_asked = bool(opened.talk.session.waiting) and display.person is not None
     if opened.talk.unfinished and not is_asked:
-        display.note("the last answer was interrupted; /go goes on with it, and does nothing twice")
+        display.note(_left(opened))
     elif opened.talk.conversation.open_calls and not is_asked:
         display.note("calls of the last answer were not run; /go runs them, /retry asks again")
-    talk.run("/go" if is_asked else None)
+    if opening is not None and not opening.is_whole:
+        display.note(f"template {opening.name}: what you say first is its $input")
+    talk.run(talk.go_on if is_asked else talk.open if opening is not None and opening.is_whole else None)
     if opened.talk.id:
         display.note(f"saved; `antiphon chat --resume {opened.talk.id}` goes on")
+
+
+def _left(opened: Opened) -> str:
+    """What is told of an answer that is not over: who is at it, or how to go on with it."""
+    from antiphon.cli.telling import how_to_go_on
+
+    journal, id = opened.journal, opened.talk.unfinished
+    if journal is not None and journal.find(id).state == "running":
+        return f"the last answer is still on its way: {next(how_to_go_on(journal, id))}"
+    return "the last answer was interrupted; /go goes on with it, and does nothing twice"
 
 
 def _instruct(opened: Opened, project: Project, instructed: bool, note: Callable[[str], None]) -> None:

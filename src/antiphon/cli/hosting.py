@@ -48,15 +48,17 @@ class Terminal:
 
 def terminal_host(terminal: Terminal, *, model: str | None = None, **settings: Any) -> Host:
     """The host of a program that is run from the command line."""
-    watch = None if settings.get("show_prompt") else terminal.watch
-    configured = configuration()
-    return Host(
+    configured, watch = configuration(), terminal.watch
+    host = Host(
         default_model=lambda: default_model(configured, model).model,
         people=terminal.people,
-        watch=watch,
         configuration=configured,
         **settings,
     )
+    if watch is not None:
+        # A question that is only to be seen is no work that could fail.
+        host.watch = lambda event: None if host.show_prompt else watch(event)
+    return host
 
 
 def prepare_output() -> None:

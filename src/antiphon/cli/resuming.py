@@ -40,7 +40,7 @@ def go_on_here(
         click.echo(f"antiphon: run {printable(entry.id)} is done already", err=True)
         return 0
     if entry.kind in ("ask", "chat"):
-        from antiphon.cli.ask import resume_ask
+        from antiphon.cli.talk.answering import resume_ask
         from antiphon.talks.keeping import place_of
 
         _enter(str(entry.begun_as.get("directory", "")), entry)

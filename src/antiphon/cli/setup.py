@@ -68,7 +68,13 @@ def _title(name: str, is_here: bool) -> str:
     from antiphon.providers.registry import PROVIDERS
 
     if name == "local":
-        return "a small one on this machine, without a key (491 MB, fetched once)"
+        from antiphon.config.choice import LOCAL
+        from antiphon.providers.local import weights
+        from antiphon.providers.local.manifest import size
+
+        there = weights.status(LOCAL.removeprefix("local/"))
+        how = "it is here" if there.path is not None else f"{size(there.weights.bytes)}, fetched once"
+        return f"a small one on this machine, without a key ({how})"
     if is_here:
         return f"{name}, which runs on this machine"
     place = configuration().environment.key_place(PROVIDERS[name])
@@ -130,9 +136,15 @@ def _model(first: str, known: tuple[str, ...] | list[str]) -> str:
 
 
 def _try(name: str) -> None:
+    from antiphon.cli.talk.loading import get_ready, moving
+    from antiphon.cli.talk.printing import print_text
     from antiphon.config import load_configuration
     from antiphon.session import Session
 
     click.echo(f"> {_HELLO}")
-    answer = Session(name, configuration=load_configuration()).vibe(_HELLO)
-    click.echo(printable(str(answer.value)).strip())
+    session = Session(name, configuration=load_configuration())
+    get_ready(session.model)
+    # A model on this machine takes its time, also for a first word.
+    with moving(f"asking {session.model.name}"):
+        answer = session.vibe(_HELLO)
+    print_text(str(answer.value).strip())

@@ -32,6 +32,8 @@ def how_to_go_on(journal: Journal, id: str, *, is_shown: bool = False) -> Genera
             yield from _waits_for(entry)
         case "ready" | "interrupted":
             yield f"run {id} is {entry.state}: `antiphon runs resume {id}` goes on"
+        case "running":
+            yield _runs(journal, entry)
         case "failed":
             yield (
                 f"run {id} failed{_why(entry)}"
@@ -120,10 +122,21 @@ def utc(moment: float) -> str | None:
         return None
 
 
+def _runs(journal: Journal, entry: RunEntry) -> str:
+    """Who is at a run; where nobody can see whether he still is, since when nothing was heard of him."""
+    from antiphon.journal.owner import is_there, told_of
+
+    if journal.is_shared and not is_there(entry.owner):
+        return (
+            f"run {entry.id} was left by a process that is gone: a worker goes on with it,"
+            f" or `antiphon runs resume {entry.id}`"
+        )
+    heard = f", last heard of {journal.heard(entry):.0f} s ago" if journal.is_shared else ""
+    return f"run {entry.id} is being run{heard} by {told_of(entry.owner, entry.id)}"
+
+
 def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
-    counts = journal.read(
-        "SELECT state, count(*) FROM runs WHERE parent = ? AND kind = 'row' GROUP BY state ORDER BY state", (entry.id,)
-    )
+    counts = journal.counts(entry.id, kind="row")
     told = ", ".join(f"{count} {state}" for state, count in counts) or "none"
     yield f"run {entry.id} is of rows: {told}; `antiphon runs list --of {entry.id}` lists them"
     if [state for state, _ in counts] != ["done"]:

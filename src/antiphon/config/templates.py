@@ -56,10 +56,32 @@ class Template:
         """The names that its texts leave open."""
         return list(dict.fromkeys([*Form(self.prompt).get_identifiers(), *Form(self.system).get_identifiers()]))
 
+    @property
+    def needs_input(self) -> bool:
+        """Whether there is no question without something that it is about."""
+        return INPUT in self.placeholders
+
     def filled(self, name: str, asked: str, given: Mapping[str, str]) -> tuple[str, str]:
         """The prompt and the system text with what is asked and given; `name` is what the template is called."""
+        filled = {**self._values(name, given), INPUT: asked}
+        prompt, system = Form(self.prompt).substitute(filled), Form(self.system).substitute(filled)
+        if not self.needs_input:
+            prompt = "\n\n".join(each for each in (prompt, asked) if each.strip())
+        return prompt, system
+
+    def filled_system(self, name: str, given: Mapping[str, str]) -> str:
+        """The system text with what is given, before anything is asked."""
+        values = self._values(name, given)
+        if INPUT in Form(self.system).get_identifiers():
+            raise OptionError(
+                f"template `{name}` has `${INPUT}` in its system text, which a chat has before anything is said:"
+                f" `antiphon ask -t {name}`"
+            )
+        return Form(self.system).substitute(values)
+
+    def _values(self, name: str, given: Mapping[str, str]) -> dict[str, str]:
+        """What stands for each name that is left open; one that is not there, or missing, is told."""
         open_names = [each for each in self.placeholders if each != INPUT]
-        values = {**self.defaults, **given}
         for each in given:
             if each not in open_names:
                 near = nearest(each, open_names)
@@ -67,18 +89,13 @@ class Template:
                 raise OptionError(
                     f"template `{name}` has no `${each}`; " + (f"did you mean `{near}`?" if near else there)
                 )
+        values = {**self.defaults, **given}
         if missing := [each for each in open_names if each not in values]:
             raise OptionError(
                 f"template `{name}` needs {', '.join(f'`-p {each}=…`' for each in missing)}"
                 " (`antiphon templates show` prints it)"
             )
-        if INPUT in self.placeholders and not asked.strip():
-            raise OptionError(f"template `{name}` is about something: give it as words, or by standard input")
-        filled = {**values, INPUT: asked}
-        prompt, system = Form(self.prompt).substitute(filled), Form(self.system).substitute(filled)
-        if INPUT not in self.placeholders:
-            prompt = "\n\n".join(each for each in (prompt, asked) if each.strip())
-        return prompt, system
+        return values
 
     def schema_place(self) -> str:
         """The file of its schema: paths are seen from where the template is."""

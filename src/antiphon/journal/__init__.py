@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from antiphon._public import lazy, publish
 from antiphon.journal.entries import Changed
-from antiphon.journal.journal import Journal, JournalFailed, Running, TakenOver, Unfinished
+from antiphon.journal.journal import Journal, JournalFailed, TakenOver, Unfinished
 from antiphon.journal.looking import EffectEntry, QuestionEntry, RunEntry
+from antiphon.journal.running import Running
 
 if TYPE_CHECKING:
     from antiphon.journal.dispatch import Dispatcher

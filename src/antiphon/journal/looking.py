@@ -114,7 +114,8 @@ def run_entry(journal: Records, row: tuple[Any, ...]) -> RunEntry:
     times = whole.number(created, what), whole.number(updated, what)
     wakes = whole.number(wake_at, what, None)
     read: Any = (*times, parent, number, wakes, str(owner), begun, how, cost, count, waiting, *fork)
-    return RunEntry(id, str(state), str(kind), str(title), *read, damage="; ".join(whole.damage))
+    state = journal.state_of(str(state), str(owner))
+    return RunEntry(id, state, str(kind), str(title), *read, damage="; ".join(whole.damage))
 
 
 def effect_entry(journal: Records, row: tuple[Any, ...]) -> EffectEntry:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Generator
 from functools import cached_property
 from os import PathLike
@@ -22,6 +23,7 @@ from antiphon.journal.looking import (
     question_entry,
     run_entry,
 )
+from antiphon.journal.owner import is_there
 from antiphon.journal.postgres import Postgres, is_url
 from antiphon.journal.seal import MARK, Seal
 from antiphon.journal.withheld import SHORT, NotThere, Withheld, shown
@@ -82,11 +84,50 @@ class Records:
     def runs(self, *, parent: str | None = None, state: str | None = None, limit: int | None = None) -> list[RunEntry]:
         """Runs, the newest first; with a `parent`, those that are part of it, in order; only those in one `state`."""
         which, order = ("parent IS NULL", "created DESC, id DESC") if parent is None else ("parent = ?", "number, id")
-        which += "" if state is None else " AND state = ?"
+        standing, values = ("", ()) if state is None else self.in_state(state)
+        which += f" AND {standing}" if standing else ""
         most = "" if limit is None else f" LIMIT {int(limit)}"
-        values = tuple(each for each in (parent, state) if each is not None)
+        values = values if parent is None else (parent, *values)
         rows = self.read(f"SELECT {COLUMNS} FROM runs WHERE {which} ORDER BY {order}{most}", values)
         return [run_entry(self, row) for row in rows]
+
+    def state_of(self, state: str, owner: str) -> str:
+        """How a run stands: one whose process is gone without a word is no longer running, whatever it wrote down.
+
+        Where many machines share the journal that holds as it is written: who takes it over goes by that.
+        """
+        return "interrupted" if state == "running" and not self.is_shared and not is_there(owner) else state
+
+    def in_state(self, state: str) -> tuple[str, tuple[str, ...]]:
+        """A condition on runs that they are in a state, and its values; of a file, by who is still there."""
+        if self.is_shared or state not in ("running", "interrupted"):
+            return "state = ?", (state,)
+        owners = [str(owner) for (owner,) in self.read("SELECT owner FROM runs WHERE state = 'running'", ())]
+        gone = tuple(owner for owner in owners if not is_there(owner))
+        left = f"owner IN ({', '.join('?' * len(gone))})"
+        if state == "running":
+            return f"(state = 'running' AND NOT {left})", gone
+        return f"(state = 'interrupted' OR state = 'running' AND {left})", gone
+
+    def counts(self, parent: str, kind: str | None = None) -> list[tuple[str, int]]:
+        """How many of the runs that are part of one are in which state."""
+        rows = self.read(
+            "SELECT state, owner, count(*) FROM runs WHERE parent = ? AND kind = coalesce(?, kind)"
+            " GROUP BY state, owner",
+            (parent, kind),
+        )
+        found = Counter[str]()
+        for state, owner, count in rows:
+            found[self.state_of(state, owner)] += count
+        return sorted(found.items())
+
+    def heard(self, entry: RunEntry) -> float:
+        """For how many seconds nothing was heard of who has a run: no step, and no sign of life of a worker."""
+        rows = self.read("SELECT max(began), max(ended) FROM effects WHERE run = ?", (entry.id,))
+        if self.is_shared:
+            rows += self.read("SELECT seen, seen FROM workers WHERE process = ?", (entry.owner.rpartition(":")[0],))
+        signs = [moment for row in rows for moment in row if isinstance(moment, int | float)]
+        return max(self.now() - max([entry.updated, *signs]), 0.0)
 
     def find(self, which: str) -> RunEntry:
         """The run with this id, or the only one whose id begins so; `last` is the newest."""

@@ -19,7 +19,8 @@ from antiphon.journal.entries import COLUMNS, Row, half_done, is_unsure
 from antiphon.journal.looking import effect_of, outcome_at
 
 if TYPE_CHECKING:
-    from antiphon.journal.journal import Journal, Running
+    from antiphon.journal.journal import Journal
+    from antiphon.journal.running import Running
 
 #: What was decided about steps, by their paths: what comes of each, or nothing where it is done again.
 Decided = Mapping[str, Outcome | None]

@@ -15,6 +15,7 @@ from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic
+from antiphon.lang.syntax.merging import merged
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 
@@ -69,8 +70,7 @@ def analyse(source: Source, *, imports: Callable[[str], Exports] | None = None, 
     if any(each.code == "V0119" for each in unread):
         # Python that cannot be read has been reported by the parser.
         found = [each for each in found if each.code != "V0608"]
-    found = sorted([*unread, *found], key=lambda each: (each.start, each.end, each.code))
-    return Analysis(source, program, found, checked.scope, checked.exports)
+    return Analysis(source, program, merged(source, unread, found), checked.scope, checked.exports)
 
 
 def _declared(node: Any) -> Symbol | None:

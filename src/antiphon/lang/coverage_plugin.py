@@ -14,6 +14,8 @@ from typing import Any
 
 import coverage
 
+from antiphon.lang.compile.naming import AROUND
+
 
 class Programs(coverage.CoveragePlugin):
     """Knows the files of programs, and which of their lines can run."""
@@ -53,10 +55,10 @@ _BEGINNING = ("RESUME", "MAKE_CELL", "COPY_FREE_VARS")
 
 
 def _lines(code: CodeType) -> Iterator[int]:
-    """The lines of the functions in a module; the module's own code only defines them."""
+    """The lines of the functions in a module; the module's own code only defines them, as does what is around them."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            for each in dis.get_instructions(constant):
+            for each in dis.get_instructions(constant) if constant.co_name != AROUND else ():
                 if each.opname not in _BEGINNING and each.positions is not None and each.positions.lineno:
                     yield each.positions.lineno
             yield from _lines(constant)

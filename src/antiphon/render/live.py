@@ -116,6 +116,11 @@ class LiveView:
         is_apart = self._page.is_apart("text")
         return now_of(active, self._clock(), speech.blocks if speech else None, is_apart=is_apart)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was shown that stays."""
+        return not self._page.is_apart("text")
+
     def pause(self) -> None:
         """Nothing moves until the next event is shown."""
         self._moving.stop()

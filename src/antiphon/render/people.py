@@ -54,28 +54,32 @@ class Person:
         self._show = show or _print
         self._keyboard = keyboard
 
-    def answer(self, question: Question) -> Said:
-        """Show the question, and take the answer. Anything but a yes to an approval is a no, and its words are told."""
+    def answer(self, question: Question, *, apart: bool = True) -> Said:
+        """Show the question, and take the answer. Anything but a yes to an approval is a no, and its words are told.
+
+        Where nothing stands above it, it needs not to be `apart`.
+        """
         self._forget_typed()
-        who = f"{safe_line(question.who)[:120]}: " if question.who else ""
+        above = "\n" if apart else ""
+        who = f"{above}{safe_line(question.who)[:120]}: " if question.who else above
         if question.kind == "question":
-            self._show(Text(f"\n{who}{_bounded(safe(question.text))}"))
+            self._show(Text(f"{who}{_bounded(safe(question.text))}"))
             return Said(self._line("> "))
         if question.call is None:
-            self._show(Text(f"\n{who}{_bounded(safe(question.text))}"))
+            self._show(Text(f"{who}{_bounded(safe(question.text))}"))
             return Said(allowed=self._line("[y]es, [n]o: ").strip().lower() in _YES)
-        return self._decision(question, question.call)
+        return self._decision(question, question.call, above)
 
     def agrees(self, question: str) -> bool:
         """A yes to a question of ours; no answer is a no."""
         self._forget_typed()
         return self._line(f"{safe_line(question)} [y]es, [n]o: ").strip().lower() in _YES
 
-    def _decision(self, question: Question, call: ToolCall) -> Said:
+    def _decision(self, question: Question, call: ToolCall, above: str) -> Said:
         lines = call_lines(call, shutil.get_terminal_size().columns, question.before)
         short, hidden = shortened(lines)
         for_whom = f" (for: {safe_line(question.who)[:120]})" if question.who else ""
-        self._show(_joined([Text(f"\nMay `{safe_line(call.name)}` run?{for_whom}", "bold"), *short]))
+        self._show(_joined([Text(f"{above}May `{safe_line(call.name)}` run?{for_whom}", "bold"), *short]))
         is_tool = question.always is not None and question.always.arguments is None
         always = safe_line(call.name) if is_tool else "this very call"
         said = settled(self._line, self._show, lines, hidden, f"[y]es, [n]o, [a]lways ({always})")

@@ -109,7 +109,7 @@ def choose_tools(wishes: Wishes, opened: Opened, toolbox: Toolbox, otherwise: st
     if opened.why == _UNCHOSEN and session.tools:
         # Nobody chose a model, and the smallest is no good at tools.
         session.model = LOCAL_WITH_TOOLS
-    there = {*chosen.off, *(tool.name for tool in session.tools), "read_result"}
+    there = {*(tool.name for tool in session.tools), "read_result"}
     specs = session.conversation.tools if is_kept else ()
     if lost := [spec.name for spec in specs if spec.name not in there and not spec.is_provider_defined]:
         toolbox.tell(f"tools of this conversation that are no longer to be had: {', '.join(lost)}")

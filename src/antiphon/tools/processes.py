@@ -47,7 +47,8 @@ async def run(
     """Run a program in a process group of its own, of which nothing is left afterwards, however this ends.
 
     Of its output the `first` bytes and the `last` are kept. With no `last` it is ended once there is enough. `merged`
-    puts what it says on standard error among the output; of that else little is kept, unless both are wanted `whole`.
+    puts what it says on standard error among the output; of that else little is kept, unless both are wanted `whole`:
+    then what is not UTF-8 is a `UnicodeDecodeError`, where else signs stand for it.
     """
     loop = asyncio.get_running_loop()
     starting = asyncio.ensure_future(
@@ -78,8 +79,10 @@ async def run(
     finally:
         await _end(transport, listener)
     code = transport.get_returncode()
-    output = listener.output
-    return Finished(output.text(), listener.errors.text(), output.dropped, -9 if code is None else code, timed_out)
+    output, errors = listener.output, listener.errors
+    if whole and not timed_out:
+        return Finished(output.exact(), errors.exact(), 0, -9 if code is None else code, False)
+    return Finished(output.text(), errors.text(), output.dropped, -9 if code is None else code, timed_out)
 
 
 class _Output:
@@ -105,6 +108,9 @@ class _Output:
     @property
     def dropped(self) -> int:
         return max(0, self._total - self._first - self._last)
+
+    def exact(self) -> str:
+        return self._head.decode("utf-8")
 
     def text(self) -> str:
         tail = self._tail[-self._last :] if self._last else bytearray()

@@ -52,20 +52,20 @@ class Which:
     kind: str = ""
     after: str = ""
 
-    def where(self) -> tuple[str, tuple[Any, ...]]:
+    def where(self, journal: Journal) -> tuple[str, tuple[Any, ...]]:
         """As SQL: a condition, and its values."""
-        wanted = {
-            "state = ?": self.state,
-            "kind = ?": self.kind,
-            "(created, id) < (SELECT created, id FROM runs WHERE id = ?)": self.after,
-        }
-        conditions = ["parent IS NULL", *(each for each, value in wanted.items() if value)]
-        return " AND ".join(conditions), tuple(filter(None, wanted.values()))
+        wanted = [
+            journal.in_state(self.state) if self.state else ("", ()),
+            ("kind = ?", (self.kind,)) if self.kind else ("", ()),
+            ("(created, id) < (SELECT created, id FROM runs WHERE id = ?)", (self.after,)) if self.after else ("", ()),
+        ]
+        conditions = ["parent IS NULL", *(each for each, _ in wanted if each)]
+        return " AND ".join(conditions), tuple(value for _, values in wanted for value in values)
 
 
 def page(journal: Journal, which: Which) -> dict[str, Any]:
     """The newest of them, and the last one where there are more."""
-    found = runs(journal, which.where())
+    found = runs(journal, which.where(journal))
     return {"runs": found, "next": found[-1]["id"] if len(found) == LISTED else None}
 
 
@@ -159,7 +159,7 @@ def _texts(entry: EffectEntry) -> Generator[str]:
 def _heads(journal: Journal, which: Which) -> Generator[tuple[str, ...]]:
     last = which.after
     while True:
-        where, values = Which(which.state, which.kind, last).where()
+        where, values = Which(which.state, which.kind, last).where(journal)
         rows = journal.read(
             f"SELECT id, state, kind, title FROM runs WHERE {where} ORDER BY created DESC, id DESC LIMIT {_PAGE}",
             values,

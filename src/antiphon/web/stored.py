@@ -63,9 +63,8 @@ def run(journal: Journal, id: str) -> dict[str, Any]:
 
 def _parts(journal: Journal, parent: str) -> dict[str, Any]:
     """How many of the runs that are part of one are in which state, and what they and those inside them have cost."""
-    states = journal.read("SELECT state, count(*) FROM runs WHERE parent = ? GROUP BY state ORDER BY state", (parent,))
     ((cost, unpriced),) = journal.read(_COST_OF_PARTS, (parent,))
-    return {"partStates": dict(states), "partsCost": cost, "partsUnpriced": unpriced}
+    return {"partStates": dict(journal.counts(parent)), "partsCost": cost, "partsUnpriced": unpriced}
 
 
 def changes(journal: Journal) -> tuple[Any, ...]:
@@ -80,11 +79,14 @@ def changes(journal: Journal) -> tuple[Any, ...]:
     return (
         *waiting,
         *said,
-        *journal.read(
-            "SELECT id, state, updated, owner, (SELECT max(seq) FROM effects WHERE run = id),"
-            " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
-            f" FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}",
-            (),
+        *(
+            (journal.state_of(state, owner), *rest)
+            for state, owner, *rest in journal.read(
+                "SELECT state, owner, id, updated, (SELECT max(seq) FROM effects WHERE run = id),"
+                " (SELECT count(*) FROM effects WHERE run = id AND state = 'waiting' AND kind = 'person')"
+                f" FROM runs WHERE parent IS NULL ORDER BY created DESC, id DESC LIMIT {LISTED}",
+                (),
+            )
         ),
     )
 
@@ -111,6 +113,7 @@ def is_sealed(journal: Journal, kept: str | None) -> bool:
 
 def _run(journal: Journal, row: tuple[Any, ...]) -> dict[str, Any]:
     known = dict(zip(_NAMES, row[:11], strict=True))
+    known["state"] = journal.state_of(known["state"], row[11])
     owner, ending, cost, unpriced, steps, waiting, parts = row[11:]
     is_run = bool(owner) and is_there(owner)
     told = {"cost": cost, "unpriced": unpriced, "steps": steps, "waiting": waiting, "parts": parts, "isRun": is_run}

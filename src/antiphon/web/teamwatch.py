@@ -20,7 +20,7 @@ from antiphon.web.teams import half_begun, listed, named
 
 if TYPE_CHECKING:
     from antiphon.agents import Message, Task, Team
-    from antiphon.agents.state import Turn
+    from antiphon.agents.work import Turn
     from antiphon.journal import Journal
     from antiphon.web.going import Going
 

@@ -10,7 +10,8 @@ from antiphon.cli.talk.commands import Leave, run_command
 from antiphon.cli.talk.loading import get_ready
 from antiphon.cli.talk.reader import Reader
 from antiphon.cli.talk.screen import Screen
-from antiphon.conversation import UserTurn
+from antiphon.cli.talk.templating import Opening
+from antiphon.conversation import Text, UserTurn
 from antiphon.errors import AntiphonError, NotReadyError
 from antiphon.render.safe import is_utf8, safe_line
 from antiphon.session import Event, NoAnswer, ReturnError
@@ -23,10 +24,19 @@ _IMPATIENT_SECONDS = 2.0
 
 
 class Chatting:
-    """A talk at a terminal. `tools` is how those in use were chosen; `about` is told, for who goes on with it."""
+    """A talk at a terminal. `tools` is how those in use were chosen; `about` is told, for who goes on with it.
+
+    The `opening` makes the first message of what is typed.
+    """
 
     def __init__(
-        self, talk: Talk, display: Screen, reader: Reader, toolbox: Toolbox, about: dict[str, Any] | None = None
+        self,
+        talk: Talk,
+        display: Screen,
+        reader: Reader,
+        toolbox: Toolbox,
+        about: dict[str, Any] | None = None,
+        opening: Opening | None = None,
     ) -> None:
         self.talk = talk
         self.display = display
@@ -34,25 +44,28 @@ class Chatting:
         self.toolbox = toolbox
         self.tools = Chosen()
         self._about = {} if about is None else about
+        self._opening = opening
         #: When an answer was last stopped.
         self._stopped = -_IMPATIENT_SECONDS
         self._is_answering = False
         self._was_interrupted = False
 
-    def run(self, first: str | None = None) -> None:
-        """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt; `first` is as if typed."""
+    def run(self, first: Callable[[], None] | None = None) -> None:
+        """Take turns until the end of the input, `/quit`, or Ctrl-C twice at the prompt; `first` is done before."""
         is_over = False
         while not is_over:
             try:
-                said, first = first, None
-                is_over = self._take_turn(said)
+                if first is not None:
+                    begun, first, self._is_answering = first, None, True
+                    self._try(begun)
+                is_over = self._take_turn()
             except KeyboardInterrupt:
                 is_over = self._interrupt()
 
-    def _take_turn(self, said: str | None = None) -> bool:
+    def _take_turn(self) -> bool:
         """A message and what comes of it. Whether it was the last."""
         self._is_answering = False
-        said = said or self.reader.message(self._prompt())
+        said = self.reader.message(self._prompt())
         self._was_interrupted, self._stopped = False, -_IMPATIENT_SECONDS
         if said is None:
             if self.reader.is_terminal:
@@ -60,7 +73,7 @@ class Chatting:
             return True
         self._is_answering = True
         try:
-            self._take(said)
+            self._try(lambda: self._take(said))
         except Leave:
             return True
         return False
@@ -94,7 +107,20 @@ class Chatting:
         said = read_mentions(text, person.agrees if person else lambda _: False, getattr(model, "target", None))
         for note in said.notes:
             self.display.note(note)
-        self._follow(lambda: self.talk.send(said.parts))
+        # What a template says is not looked through for files: whoever types has not seen it.
+        first = said.parts[0] if self._opening is None else Text(self._opening.made(text))
+
+        def send() -> Generator[Event, None, None]:
+            self._opening = None
+            return self.talk.send((first, *said.parts[1:]))
+
+        self._follow(send)
+
+    def open(self) -> None:
+        """Say what needs nothing to be typed."""
+        if self._opening is not None:
+            self.display.note(self._opening.made(""), "")
+        self.say("")
 
     def ask_again(self) -> None:
         """The last message once more, whatever came of it."""
@@ -142,11 +168,14 @@ class Chatting:
             self.talk.begin()
 
     def _take(self, said: str) -> None:
+        if said.startswith("/"):
+            run_command(self, said)
+        elif said.strip():
+            self.say(said)
+
+    def _try(self, what: Callable[[], None]) -> None:
         try:
-            if said.startswith("/"):
-                run_command(self, said)
-            elif said.strip():
-                self.say(said)
+            what()
         except AntiphonError as error:
             self.display.error(error)
 

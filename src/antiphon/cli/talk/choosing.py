@@ -1,4 +1,4 @@
-"""The options of `ask` and `chat` that say which tools the model may use."""
+"""The options that `ask` and `chat` share: what is asked by, with which tools, and what becomes of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from antiphon.cli.completing import FILE, SERVER
+from antiphon.cli.completing import CONVERSATION, FILE, MODEL, OPTION, SERVER, TEMPLATE
 
 if TYPE_CHECKING:
     from antiphon.talks.toolbox import Chosen
@@ -15,9 +15,26 @@ if TYPE_CHECKING:
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def tool_options(otherwise: str) -> Callable[[_Command], _Command]:
-    """Three options, as `tools`, `own` and `mcp`; `otherwise` says what there is where none is given."""
-    options = (
+def question_options(otherwise: str) -> Callable[[_Command], _Command]:
+    """What a question is asked by; `otherwise` says which tools there are where none are given."""
+    return _all_of(
+        click.option("-m", "--model", type=MODEL, help="The model, such as anthropic/claude-sonnet-5 or local/0.5b."),
+        click.option("-s", "--system", metavar="TEXT", help="What the model is told before everything else."),
+        click.option(
+            "-t", "--template", type=TEMPLATE, metavar="NAME", help="Ask by a template; `antiphon templates` has them."
+        ),
+        click.option(
+            "-p", "--param", "params", multiple=True, metavar="NAME=VALUE", help="What `$NAME` is in the template."
+        ),
+        click.option(
+            "-o",
+            "--option",
+            "options",
+            type=OPTION,
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="What goes along with every request: temperature=0, max_tokens=500, extra.seed=42.",
+        ),
         click.option(
             "--tools",
             type=click.Choice(["none", "read", "all"]),
@@ -41,12 +58,29 @@ def tool_options(otherwise: str) -> Callable[[_Command], _Command]:
         ),
     )
 
-    def added(command: _Command) -> _Command:
-        for option in reversed(options):
-            command = option(command)
-        return command
 
-    return added
+def keeping_options(last: str) -> Callable[[_Command], _Command]:
+    """What is gone on with, what is kept and what is allowed; `last` is what `--continue` goes on with."""
+    return _all_of(
+        click.option("-c", "--continue", "go_on", is_flag=True, help=f"Go on with {last}."),
+        click.option(
+            "--resume",
+            metavar="ID",
+            type=CONVERSATION,
+            help="Go on with this conversation; `antiphon logs` lists them.",
+        ),
+        click.option("-y", "--yes", is_flag=True, help="Allow every tool call without asking."),
+        click.option("--no-log", is_flag=True, help="Save nothing."),
+        click.option("--no-journal", is_flag=True, help="Do not write down what is done for an answer while it comes."),
+    )
+
+
+def check_together(given: dict[str, Any], last: str, is_template: bool = False) -> None:
+    """Refuse what cannot be meant together. With `is_template`, a template is made."""
+    if given["go_on"] and given["resume"] is not None:
+        raise click.UsageError(f"`--continue` is {last}, `--resume` another; give one of them")
+    if given["params"] and given["template"] is None and not is_template:
+        raise click.UsageError("`--param` fills in a template; `--template` names one")
 
 
 def chosen(tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]) -> tuple[Chosen | None, Chosen]:
@@ -56,3 +90,12 @@ def chosen(tools: str | None, own: tuple[str, ...], mcp: tuple[str, ...]) -> tup
 
     more = Chosen(own=tuple(map(full_name, own)), mcp=mcp)
     return (None if tools is None else Chosen(tools)), more
+
+
+def _all_of(*options: Callable[[_Command], _Command]) -> Callable[[_Command], _Command]:
+    def added(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return added

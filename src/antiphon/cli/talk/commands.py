@@ -195,10 +195,8 @@ def _system(chat: Chatting, argument: str) -> None:
 
 
 def _help(chat: Chatting, _: str) -> None:
-    width = max(len(command.usage) for command in COMMANDS.values())
-    for command in COMMANDS.values():
-        chat.display.note(f"{command.usage:<{width}}  {command.help}", "")
-    chat.display.note("@notes.md, @src/, @long.txt:100-200: a file, a listing, some lines go along. Tab completes.")
+    chat.display.pairs([(command.usage, command.help) for command in COMMANDS.values()])
+    chat.display.note("@notes.md, @src/, @long.txt:9-20: a file, a listing, some lines go along.")
     chat.display.note('Several lines: end each with \\, or put them between """ and """.')
     chat.display.note("Ctrl-C stops an answer; twice at the prompt, or Ctrl-D, leaves.")
 
@@ -218,11 +216,11 @@ def _number(argument: str, otherwise: int) -> int:
 COMMANDS = {
     command.usage.split()[0]: command
     for command in (
-        Command("/model [NAME]", "show the model and others that could be used, or go on with another", _model),
-        Command("/tools [on|off NAME]", "show the tools and turn some on or off, or use none, read, all", _tools),
+        Command("/model [NAME]", "show the model and others, or go on with another", _model),
+        Command("/tools [on|off NAME]", "show the tools, turn some on or off; or none, read, all", _tools),
         Command("/undo [N]", "take back the last message, or the last N", _undo),
         Command("/retry", "ask the last message again", _retry),
-        Command("/go", "go on with what was left open: calls, or a message without an answer", _go),
+        Command("/go", "go on with what was left open: calls, or an answer", _go),
         Command("/policy [N]", "show what is always allowed, or ask again about the N-th", _policy),
         Command("/fork", "go on in a copy; what is saved stays as it is", _fork),
         Command("/save FILE", "write the conversation to a file", _save),

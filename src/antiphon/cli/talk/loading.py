@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -47,6 +48,16 @@ def get_ready(model: Any) -> None:
         model.fetch()
         with moving(f"loading {model.name}"):
             model.load()
+
+
+def check_runtime(model: Any) -> None:
+    """An error, where nothing here can run a model of this machine: nobody should type a question first."""
+    from antiphon.providers.local.engine import load_runtime
+    from antiphon.providers.local.model import LocalModel
+
+    # To load it takes a while; what is there, but broken, is told when it is asked.
+    if isinstance(model, LocalModel) and find_spec("xllamacpp") is None:
+        load_runtime()
 
 
 def _ask_to_fetch(model: LocalModel) -> None:

@@ -1,4 +1,4 @@
-"""What `antiphon ask` asks: words, what is piped in and what goes along, a template around it, the type of answer."""
+"""What is asked: words, what is piped in, what goes along, and the type of the answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from antiphon.errors import ContentError, OptionError
 
 if TYPE_CHECKING:
-    from antiphon.config.templates import Template
     from antiphon.talks.attachments import Attachment
 
 #: What is attached by this name comes by standard input.
@@ -36,42 +35,29 @@ class Question:
     extract: bool = False
 
 
+#: What the command line says of a question besides its words; a chat has no types.
+_SAID = ("model", "system", "tools", "own", "mcp", "returns", "schema", "extract")
+
+
+def said(given: Mapping[str, Any]) -> Question:
+    """What the command line says of a question besides its words."""
+    from antiphon.talks.options import read_options
+
+    return Question(**{name: given[name] for name in _SAID if name in given}, options=read_options(given["options"]))
+
+
 def asked(said: Question, words: Sequence[str], attached: Sequence[str]) -> Question:
-    """A question of words, of what comes by standard input, and of what goes along."""
-    text = _joined(" ".join(words), "" if _PIPED in attached else _piped_text())
-    return replace(said, text=text, attachments=_attachments(attached))
+    """A question of words, of what comes by standard input, and of what goes along: its texts are part of the words."""
+    piped = "" if _PIPED in attached else _piped_text()
+    attachments = _attachments(attached)
+    text = _joined(" ".join(words), piped, *(each.text for each in attachments))
+    return replace(said, text=text, attachments=attachments)
 
 
-def whole(question: Question) -> Question:
-    """The question with the texts among its attachments in it; without any words it is an error."""
-    text = _joined(question.text, *(each.text for each in question.attachments))
-    if not text:
+def check_question(question: Question) -> None:
+    """Without any words it is none."""
+    if not question.text.strip():
         raise OptionError('there is no question: `antiphon ask "…"`, or `echo … | antiphon ask`')
-    return replace(question, text=text)
-
-
-def templated(said: Question, template: Template, name: str, given: Mapping[str, str]) -> Question:
-    """A question by a template: what was said for this once comes first."""
-    prompt, system = template.filled(name, said.text, given)
-    has_type = said.returns is not None or said.schema is not None or said.extract
-    schema = None if has_type else template.schema_place() or None
-    if schema and template.is_projects:
-        from antiphon.talks.schemas import schema_type
-
-        schema_type(schema, runs_python=False)
-    return replace(
-        said,
-        text=prompt,
-        model=said.model or template.model or None,
-        system=said.system if said.system is not None else system or None,
-        tools=said.tools or template.tools or None,
-        own=said.own or tuple(template.tool),
-        mcp=said.mcp or tuple(template.mcp),
-        options={**template.options, **said.options},
-        returns=said.returns if has_type else template.returns or None,
-        schema=said.schema or schema,
-        extract=said.extract or (not has_type and template.extract),
-    )
 
 
 def wanted_type(returns: str | None, schema: str | None) -> Any:
@@ -141,8 +127,10 @@ def _piped_text() -> str:
         data = sys.stdin.buffer.read()
     except OSError as error:
         raise ContentError(f"standard input cannot be read: {error.strerror or error}") from None
-    if b"\0" in data:
-        raise ContentError("standard input is no text; `-a -` sends images and PDFs along")
+    from antiphon.tools.builtin.texts import binary_kind
+
+    if kind := binary_kind(data):
+        raise ContentError(f"standard input is {kind}, not text in UTF-8; `-a -` sends images and PDFs along")
     return data.decode("utf-8-sig", "replace").strip("\n")
 
 

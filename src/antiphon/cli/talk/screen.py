@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import closing
 from dataclasses import replace
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from antiphon.render.lines import duration, spent
@@ -49,6 +50,15 @@ class Screen:
         """Say something that is no part of the conversation."""
         self.console.print(Text(safe(text, self.console.encoding), style, overflow="fold"))
 
+    def pairs(self, rows: Iterable[tuple[str, str]]) -> None:
+        """Words with what is said of each beside it, also where that takes several lines."""
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, about in rows:
+            table.add_row(Text(safe(name, self.console.encoding)), Text(safe(about, self.console.encoding)))
+        self.console.print(table)
+
     def error(self, error: BaseException | str) -> None:
         """Say in one line what went wrong."""
         self.note(safe_line(str(error), encoding=self.console.encoding), "red")
@@ -70,7 +80,7 @@ class Screen:
             return
         view.pause()
         try:
-            talk.run.settle(question, self.person.answer(question))
+            talk.run.settle(question, self.person.answer(question, apart=not view.is_empty))
         except KeyboardInterrupt:
             # The question's line has no end yet.
             self.console.print()

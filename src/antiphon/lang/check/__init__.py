@@ -26,7 +26,8 @@ from antiphon.lang.check import (
     operators,
     statements,
 )
-from antiphon.lang.check.scopes import NO_END, Scope
+from antiphon.lang.check.order import check_order
+from antiphon.lang.check.scopes import NO_END, Scope, beyond
 from antiphon.lang.check.settling import settle
 from antiphon.lang.check.state import EXPRESSIONS, STATEMENTS, Checker
 from antiphon.lang.check.symbols import Exports
@@ -64,9 +65,11 @@ def check(
     module = scope if scope is not None else Scope()
     before = dict(module.names)
     module.begin(program.statements, program.start, NO_END if in_repl else program.end)
+    module.parent = beyond(program.lost)
     c = Checker(source, module, imports, untrusted, in_repl)
     inputs.check_end(c, program.statements, c.statements(program.statements))
     settle(c)
+    check_order(c)
     c.warn_unused_imports()
     _warn_divisions(c, program)
     if not c.shows_variables:

@@ -60,6 +60,14 @@ def parameter_of(function: Symbol, position: int) -> Symbol | None:
     return node.parameters[position].symbol
 
 
+def parameters_of(node: n.Expr) -> list[Symbol]:
+    """The parameters of a function whose body can be looked at: one without a name, or of that name."""
+    function: Any = node.symbol.node if isinstance(node, n.Name) and node.symbol is not None else node
+    if not isinstance(function, n.Function | n.Lambda):
+        return []
+    return [each.symbol for each in function.parameters if each.symbol is not None]
+
+
 def _name(node: n.Name, how: int, into: Symbol | None) -> Iterator[_Use]:
     symbol = node.symbol
     if symbol is not None and is_mutable(node.type):
@@ -107,7 +115,7 @@ def _method(node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> It
         yield each, KEPT, None
         if isinstance(each.type, Signature):
             # A function is called with the items.
-            takers = _takers(each)
+            takers = parameters_of(each)
             uses += [(KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None]]
     yield _used(callee.object, uses)
 
@@ -124,14 +132,6 @@ def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
     return node, KEPT, held
 
 
-def _takers(argument: Any) -> list[Symbol | None]:
-    """The parameters of a function that is an argument."""
-    function: Any = argument.symbol.node if isinstance(argument, n.Name) and argument.symbol is not None else argument
-    if not hasattr(function, "parameters") or not hasattr(function, "body"):
-        return []
-    return [each.symbol for each in function.parameters]
-
-
 def _binary(node: n.Binary, how: int, into: Symbol | None) -> Iterator[_Use]:
     kind = plain(node.type) if node.type is not None else None
     handed = node.op == "??" or (node.op == "+" and not (isinstance(kind, Array) and not is_mutable(kind.item)))
@@ -143,6 +143,12 @@ def _choice(node: n.Conditional, how: int, into: Symbol | None) -> Iterator[_Use
     yield node.condition, READ, None
     yield node.then, how, into
     yield node.otherwise, how, into
+
+
+def _match(node: n.Match | n.MatchStatement, how: int, into: Symbol | None) -> Iterator[_Use]:
+    yield node.value, READ, None
+    for arm in node.arms:
+        yield arm.body, how, into
 
 
 def _read(node: n.Node, _: int, __: Symbol | None) -> Iterator[_Use]:
@@ -192,6 +198,8 @@ _RULES: dict[type, Callable[[Any, int, Symbol | None], Iterator[_Use]]] = {
     n.Call: _call,
     n.Binary: _binary,
     n.Conditional: _choice,
+    n.Match: _match,
+    n.MatchStatement: _match,
     n.For: _loop,
     n.AsyncFor: _loop,
     n.Let: _let,

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
 
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import check_keyed_slot
 from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
-from antiphon.lang.check.narrowing import assigned, changed, learn, narrowed_type
+from antiphon.lang.check.narrowing import assigned, assigned_part, changed, narrowed_type
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.parts import common_field
+from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
@@ -25,9 +26,7 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     assignable,
-    may_be_null,
     plain,
-    without_null,
 )
 from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
@@ -47,12 +46,29 @@ def assign(c: Checker, node: Assign) -> bool:
 
 def _undeclared(c: Checker, node: Assign, target: Name) -> None:
     """A name that is assigned and declared nowhere: told once, and known from here on."""
-    before = len(c.diagnostics)
-    resolve(c, target)
-    last = c.diagnostics[-1]
-    if len(c.diagnostics) == before + 1 and last.code == "V0201" and node.op == "=" and not last.hint:
-        c.diagnostics[-1] = replace(last, hint=f"declare it: `let {target.name} = {c.text_of(node.value)}`")
-        c.scope.names[target.name] = Symbol(target.name, "import", JSON, used=True)
+    if node.op != "=" or c.scope.declared_later(target.name) is not None:
+        resolve(c, target)
+    else:
+        target.type = JSON
+        hint = f"declare it: `let {target.name} = {c.text_of(node.value)}`"
+        near = c.nearest(target.name, _own_names(c))
+        hint += f"; or did you mean `{near}`?" if near else ""
+        c.report("V0201", f"there is no `{target.name}` here", target, hint, is_habit=True)
+    _make_known(c, target.name)
+
+
+def _make_known(c: Checker, name: str) -> None:
+    """Let nothing be told of the uses of a name of which it was told already."""
+    if c.module.parent is not None:
+        c.module.parent.names[name] = Symbol(name, "let", JSON, used=True)
+
+
+def _own_names(c: Checker) -> Iterator[str]:
+    """The names that the module has declared so far, as far as they are known here."""
+    scope: Scope | None = c.scope
+    while scope is not None and scope is not c.module.parent:
+        yield from scope.names
+        scope = scope.parent
 
 
 def _assign_name(c: Checker, node: Assign, target: Name) -> None:
@@ -91,7 +107,12 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
     held = narrowed_type(c, target, wanted) if c.narrowed else wanted
     target.type = held = present(c, target, held)
     if node.op == "+=" and isinstance(kind := operand(held), Array):
-        c.want(node.value, kind, name)
+        given = c.expr(node.value, kind)
+        if assignable(given, kind.item) and not assignable(given, kind):
+            message = f"`+=` puts another array behind `{name}`, found `{general(given)}`"
+            c.report("V0301", message, node.value, f"write `{name}.push({c.text_of(node.value)})`")
+        else:
+            c.want(node.value, kind, name)
         return held
     value = present(c, node.value, c.expr(node.value))
     result = combine(c, node.op[:-1], held, value, (node.start, node.end))
@@ -114,7 +135,11 @@ def _constant(c: Checker, target: Name, symbol: Symbol) -> None:
         c.report("V0401", f"`{symbol.name}` is {what}, and cannot be assigned", target, hint, labels)
     else:
         what = {"import": "imported", "builtin": "built in"}.get(symbol.kind, f"a {symbol.kind}")
-        c.report("V0403", f"`{symbol.name}` is {what}, and cannot be assigned", target, labels=labels)
+        hint = f"take another name: `let my_{symbol.name} = …`"
+        if symbol.kind == "builtin":
+            hint = f"declare one of your own: `let {symbol.name} = …`"
+            _make_known(c, target.name)
+        c.report("V0403", f"`{symbol.name}` is {what}, and cannot be assigned", target, hint, labels)
 
 
 def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
@@ -123,6 +148,9 @@ def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
     root = root_symbol(target)
     if len(c.diagnostics) == before:
         check_changeable(c, root, target, "and what is in it cannot be assigned")
+        if len(c.diagnostics) > before:
+            c.expr(node.value)
+            return
     if (
         node.op == "="
         and isinstance(target, Member)
@@ -133,8 +161,7 @@ def _assign_part(c: Checker, node: Assign, target: Member | Index) -> None:
         c.warn("V0706", "this is assigned to itself", node)
     found = _check_value(c, node, wanted, target.name if isinstance(target, Member) else "")
     changed(c, _changed(target))
-    if may_be_null(wanted) and not may_be_null(found):
-        learn(c, target, without_null(wanted))
+    assigned_part(c, target, wanted, found)
 
 
 def _changed(target: Member | Index) -> set[str]:

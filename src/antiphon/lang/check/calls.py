@@ -8,14 +8,18 @@ from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
+from antiphon.lang.check.operators import operand
+from antiphon.lang.check.order import note_call
 from antiphon.lang.check.settling import check_arguments_shared
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
     NEVER,
+    TEXT,
     Array,
     Callable,
+    Map,
     Type,
     assignable,
     base,
@@ -25,6 +29,7 @@ from antiphon.lang.check.types import (
     widen,
     without_null,
 )
+from antiphon.lang.syntax.habits import NAMES
 from antiphon.lang.syntax.nodes import Call, Name
 
 
@@ -41,6 +46,7 @@ def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) 
         else:
             found = _call_declared(c, node, type_, symbol, callee, wanted)
         called(c, symbol)
+        note_call(c, callee, symbol)
         return found
     called_unknown(c)
     check_freely(c, node)
@@ -52,8 +58,18 @@ def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) 
         c.report("V0311", message, callee, f"test `{callee.name} != null` before", declared_here(symbol))
     elif symbol is not None and plain(type_) != JSON:
         message = f"`{callee.name}` is `{general(type_)}`, and cannot be called"
-        c.report("V0311", message, callee, labels=declared_here(symbol))
+        c.report("V0311", message, callee, not_called(c, node, type_), declared_here(symbol))
     return JSON
+
+
+def not_called(c: Checker, node: Call, type_: Type) -> str:
+    """What to write for a call of something that is none."""
+    kind, written = operand(type_), c.object_text_of(node.callee)
+    if written == "args":
+        return NAMES["getArg"]
+    if len(node.arguments) == 1 and (kind is TEXT or isinstance(kind, Array | Map)):
+        return f"an item is `{written}[{c.text_of(node.arguments[0])}]`"
+    return "leave out the parentheses" if not node.arguments else ""
 
 
 def call_function(c: Checker, node: Call, type_: Callable, name: str, where: tuple[int, int]) -> Type:
@@ -132,6 +148,8 @@ def _check_named(
     """Arguments with names: each is there once, and none is missing that must be given."""
     names = callable_.names if callable_ is not None else ()
     given = set(names[: len(node.arguments)])
+    # Then one of them is meant to be what is missing.
+    is_unknown = any(each.name not in names for each in node.named)
     for each in node.named:
         at = each.start, each.start + len(each.name)
         if each.name not in names:
@@ -144,7 +162,7 @@ def _check_named(
         given.add(each.name)
         c.want(each.value, types[names.index(each.name)], each.name)
     missing = [f"`{each}`" for each in names[:required] if each not in given]
-    if names and missing:
+    if names and missing and not is_unknown:
         c.report("V0310", f"`{name}` is not given {' and '.join(missing)}", where, _signature(name, callable_))
     elif names and len(node.arguments) > len(types):
         c.report("V0310", f"`{name}` expects {expected_arguments(required, len(types))}", where)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from antiphon.lang.check.learning import taught
-from antiphon.lang.check.narrowing import narrow, note
+from antiphon.lang.check.narrowing import meet, narrow, note, standing
 from antiphon.lang.check.operators import check_condition, warn_constant
 from antiphon.lang.check.parts import is_never, joined, kept, options, rest, union
 from antiphon.lang.check.state import Checker, general, shown
@@ -80,8 +80,10 @@ def match(c: Checker, node: Match, wanted: Type | None) -> Type:
 
 def match_statement(c: Checker, node: MatchStatement) -> bool:
     """`match` as a statement: nothing after it is reached if nothing is after any of its arms."""
-    ends = [c.block(arm.body) for arm in _arms(c, node) if isinstance(arm.body, Block)]
-    return bool(ends) and all(ends)
+    ways = [standing(c, c.left) for arm in _arms(c, node) if isinstance(arm.body, Block) and not c.block(arm.body)]
+    if ways:
+        meet(c, ways)
+    return bool(node.arms) and not ways
 
 
 def _together(c: Checker, values: list[Expr], wanted: Type | None) -> Type:

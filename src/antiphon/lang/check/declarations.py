@@ -71,11 +71,12 @@ def let(c: Checker, node: Let) -> bool:
     symbol = node.symbol or _declare(c, node, type_)
     symbol.is_async = node.is_async
     symbol.items = literal_items(value) if node.is_const and declared is None else None
+    symbol.node = value if node.is_const and type(value) is Lambda else None
     if node.exported:
         _export_constant(c, node, symbol)
     if value is not None and not node.is_const:
         check_taken(c, value, symbol)
-    if value is not None and declared is not None and may_be_null(declared) and value.type is not None:
+    if value is not None and declared is not None and value.type is not None:
         assigned(c, symbol, value.type)
     return False
 
@@ -142,6 +143,8 @@ def _check_empty(c: Checker, node: Let, declared: Type | None) -> None:
     elif declared is not JSON and not may_be_null(declared):
         text = shown(declared)
         hint = f"give it one, or let it be null at first: `let {node.name}: {text} | null`"
+        if c.scope is c.module:
+            hint += f"; what is given from outside is `input {node.name}: {text}`"
         c.report("V0404", f"`{node.name}` needs a value: `{text}` is never null", _name(node), hint)
 
 

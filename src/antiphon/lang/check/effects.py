@@ -71,6 +71,16 @@ def effects_of_call(c: Checker, symbol: Symbol) -> Effects:
     return effects_of(c, node) if isinstance(node, n.Function) else Effects()
 
 
+def assigned_names(c: Checker) -> frozenset[str]:
+    """The names of all variables that are assigned anywhere in the program."""
+    if c.reassigned is None:
+        found = (node for statement in c.module.statements for node in n.walk(statement))
+        c.reassigned = frozenset(
+            node.target.name for node in found if isinstance(node, n.Assign) and isinstance(node.target, n.Name)
+        )
+    return c.reassigned
+
+
 def concurrent_effects(c: Checker) -> Effects:
     """What may change at any time, because it runs beside the rest."""
     if c.concurrent is None:
@@ -123,26 +133,54 @@ def _own(c: Checker, node: n.Node) -> Effects:
 
 def _read(root: n.Node) -> Effects:
     out = Effects()
-    declared: set[str] = set()
-    for node in n.walk(root):
+    #: Each with the variables that are its own there: what is done with them changes nothing outside.
+    todo: list[tuple[n.Node, frozenset[str]]] = [(root, frozenset())]
+    while todo:
+        node, own = todo.pop()
+        if isinstance(node, n.Block):
+            for each in node.statements:
+                own |= _declared(each) if isinstance(each, n.Let | n.Destructure) else frozenset()
+                todo.append((each, own))
+            continue
+        own |= _declared(node)
         match node:
             case n.Assign():
-                _note_target(out, node.target)
+                _note_target(out, node.target, own)
             case n.Call():
-                _note_call(out, node)
+                _note_call(out, node, own)
             case n.Ask():
                 out.asks = True
-            case n.Let() | n.Parameter() | n.PatternField() | n.For() | n.AsyncFor():
-                declared.add(node.name)
             case _:
                 pass
-    out.names -= declared
+        todo += [(each, own) for each in n.children(node)]
     return out
 
 
-def _note_target(out: Effects, target: n.Name | n.Member | n.Index) -> None:
+def _declared(node: n.Node) -> frozenset[str]:
+    """The variables that a node declares: for what follows in its block, or for its own parts."""
+    match node:
+        case n.Let():
+            return frozenset((node.name,))
+        case n.Destructure():
+            return _names(node.pattern)
+        case n.For():
+            beside = node.value.name if node.value is not None else node.name
+            return _names(node.pattern) if node.pattern is not None else frozenset((node.name, beside))
+        case n.AsyncFor():
+            return frozenset((node.name,))
+        case n.Function() | n.Lambda():
+            return frozenset(each.name for each in node.parameters)
+        case _:
+            return frozenset()
+
+
+def _names(pattern: n.Pattern | n.ArrayPattern) -> frozenset[str]:
+    return frozenset(each.name for each in n.walk(pattern) if isinstance(each, n.PatternField | n.PatternItem))
+
+
+def _note_target(out: Effects, target: n.Name | n.Member | n.Index, own: frozenset[str]) -> None:
     if isinstance(target, n.Name):
-        out.names.add(target.name)
+        out.names |= {target.name} - own
     elif isinstance(target, n.Member):
         out.members.add(target.name)
     else:
@@ -156,17 +194,26 @@ def changed_by_index(index: n.Expr) -> set[str]:
     return {ITEMS} if isinstance(index, n.NumberLit) else {ITEMS, ANY}
 
 
-def _note_call(out: Effects, node: n.Call) -> None:
+def _note_call(out: Effects, node: n.Call, own: frozenset[str]) -> None:
     callee = node.callee
     if isinstance(callee, n.Name):
-        if callee.name not in BUILTINS:
-            out.calls.add(callee.name)
+        if callee.name not in BUILTINS or callee.name in own:
+            _note_called(out, callee, own)
     elif isinstance(callee, n.Member) and callee.name in _METHODS:
         if callee.name in _CALLING:
-            out.calls |= {each.name for each in node.arguments if isinstance(each, n.Name)}
+            for each in node.arguments:
+                _note_called(out, each, own)
         if callee.name == "remove":
             out.members |= changed_by_index(node.arguments[0]) if node.arguments else set()
         elif callee.name in _CHANGES_ITEMS:
             out.members.add(ITEMS)
     else:
+        out.is_open = True
+
+
+def _note_called(out: Effects, function: n.Expr, own: frozenset[str]) -> None:
+    """A function is called: one without a name is a part of the tree, and of what a variable holds nothing is known."""
+    if isinstance(function, n.Name) and function.name not in own:
+        out.calls.add(function.name)
+    elif isinstance(function, n.Name) or not isinstance(function, n.Lambda):
         out.is_open = True

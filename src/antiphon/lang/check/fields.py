@@ -24,7 +24,7 @@ _FEW_FIELDS = 12
 
 def keyed_type(c: Checker, node: Index, kind: Object) -> Type:
     """What `object[key]` is: a field that the key names, or what all fields have in common."""
-    keys = _keys(node.index)
+    keys = keys_of(node.index)
     if keys is None:
         return common_type(kind)
     found: Type | None = None
@@ -40,7 +40,7 @@ def keyed_type(c: Checker, node: Index, kind: Object) -> Type:
 
 def check_keyed_slot(c: Checker, node: Index, kind: Object) -> None:
     """What is assigned to a field that only the running program knows must fit all of them."""
-    keys = _keys(node.index)
+    keys = keys_of(node.index)
     fields = [kind.fields[each] for each in keys if each in kind.fields] if keys is not None else kind.fields.values()
     types = [each.read for each in fields]
     if any(each != types[0] for each in types[1:]):
@@ -73,7 +73,7 @@ def method_type(c: Checker, call: Call, node: Member, kind: Object) -> Type | No
 
 
 def _got(call: Call, kind: Object) -> Type:
-    keys = _keys(call.arguments[0])
+    keys = keys_of(call.arguments[0])
     found = common_type(kind)
     if keys is not None and len(keys) == 1:
         field = kind.fields.get(keys[0])
@@ -89,7 +89,7 @@ def _got(call: Call, kind: Object) -> Type:
 
 
 def _removed(c: Checker, call: Call, node: Member, kind: Object) -> Type:
-    keys = _keys(call.arguments[0])
+    keys = keys_of(call.arguments[0])
     fields = [kind.fields.get(each) for each in keys] if keys is not None else [*kind.fields.values()]
     if any(each is None or not each.optional for each in fields) or not fields:
         where = node.name_start, node.name_start + len(node.name)
@@ -99,7 +99,7 @@ def _removed(c: Checker, call: Call, node: Member, kind: Object) -> Type:
     return common_type(Object({str(at): each for at, each in enumerate(fields) if each is not None}))
 
 
-def _keys(node: Expr) -> list[str] | None:
+def keys_of(node: Expr) -> list[str] | None:
     """The fields that a key may name, where its type tells."""
     type_ = node.type
     options = type_.options if isinstance(type_, Union) else (type_,)

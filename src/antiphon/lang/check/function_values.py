@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.check.iteration import note_loop
 from antiphon.lang.check.narrowing import lasting, run
+from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.state import Checker, Frame, shown
 from antiphon.lang.check.symbols import Symbol
@@ -13,7 +14,6 @@ from antiphon.lang.check.types import (
     Callable,
     Type,
     Union,
-    join,
     may_be_null,
     nullable,
     plain,
@@ -56,7 +56,7 @@ def check_lambda(
     if now:
         run(c, node)
     c.narrowed = dict(before) if now else lasting(c)
-    c.frame = Frame(node, outer, returns)
+    c.frame = Frame(node, outer, returns, is_now=now)
     symbols = _symbols(c, node, parameters, private)
     if items is not None:
         for each in symbols[first_item:]:
@@ -79,7 +79,7 @@ def check_lambda(
 def give(c: Checker, type_: Type) -> None:
     """Note what a function gives that is not told what it must."""
     type_ = widen(plain(type_)) if type_ is not NULL else NULL
-    c.frame.given = type_ if c.frame.given is None else join(c.frame.given, type_)
+    c.frame.given = type_ if c.frame.given is None else one_of(c.frame.given, type_)
 
 
 def wrong_arity(c: Checker, node: Lambda, wanted: int) -> None:

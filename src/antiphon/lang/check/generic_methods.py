@@ -5,9 +5,13 @@ from __future__ import annotations
 from antiphon.lang.check.calls import expected_arguments
 from antiphon.lang.check.function_values import check_lambda, wrong_arity
 from antiphon.lang.check.iteration import is_private
+from antiphon.lang.check.learning import learned
 from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, written_type
 from antiphon.lang.check.narrowing import called, called_unknown
+from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
+from antiphon.lang.check.order import note_call
+from antiphon.lang.check.parts import kept, options
 from antiphon.lang.check.state import Checker, function_hint, general, shown
 from antiphon.lang.check.types import (
     JSON,
@@ -22,10 +26,14 @@ from antiphon.lang.check.types import (
     plain,
     widen,
 )
-from antiphon.lang.syntax.nodes import Call, Expr, Function, Lambda, Member, Name
+from antiphon.lang.syntax.nodes import Block, Call, Expr, Function, Lambda, Member, Name, Return
 
 #: Methods that take a function.
 WITH_FUNCTION = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
+#: Those that give the items for which it gives true.
+_CHOOSING = frozenset(("filter", "find"))
+#: A test is looked at so far.
+_MOST_TERMS = 50
 #: Those that call it with each item, and with its position if it takes that too.
 WITH_POSITION = WITH_FUNCTION - {"reduce"}
 
@@ -58,7 +66,22 @@ def generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted
             _check_function(c, argument, node, type_, known)
         else:
             _check_value(c, argument, node.name, type_, known)
+    if node.name in _CHOOSING and isinstance(given[0], Lambda):
+        known[T] = _passed(given[0], receiver.item)
     return put(written_type(method.returns), known)
+
+
+def _passed(function: Lambda, item: Type) -> Type:
+    """What is known of the items for which a function gives true."""
+    test = function.body
+    if isinstance(test, Block) and len(test.statements) == 1 and isinstance(only := test.statements[0], Return):
+        test = only.value
+    if test is None or isinstance(test, Block) or not (len(options(item)) > 1 or item == JSON):
+        return item
+    for node, type_ in learned(test, True, _MOST_TERMS):
+        if isinstance(node, Name) and function.parameters and node.symbol is function.parameters[0].symbol:
+            item = kept(item, type_)
+    return item
 
 
 def _learn(method: Method, wanted: Type, known: dict[Type, Type]) -> None:
@@ -85,12 +108,12 @@ def _check_value(c: Checker, argument: Expr, name: str, type_: Type, known: dict
     if U in known:
         c.want(argument, put(type_, known), name)
         return
-    found = widen(plain(c.expr(argument)))
+    found = c.expr(argument)
     if type_ is U:
-        known[U] = found
+        known[U] = widen(plain(found))
         return
-    inner = operand(found)
-    known[U] = inner.item if isinstance(inner, Array) else JSON
+    inner = operand(present(c, argument, found))
+    known[U] = widen(inner.item) if isinstance(inner, Array) else JSON
     if not isinstance(inner, Array) and inner is not JSON:
         c.report("V0301", f"`{name}` wants another array, found `{general(found)}`", argument)
 
@@ -117,9 +140,12 @@ def _first_item(name: str) -> int:
 
 def _note_function(c: Checker, argument: Expr, node: Member) -> None:
     """A function that is there already gets the items."""
-    if isinstance(argument, Name) and argument.symbol is not None and isinstance(argument.symbol.node, Function):
-        called(c, argument.symbol)
-        c.handed.append((node.object, argument.symbol, _first_item(node.name), None))
+    symbol = argument.symbol if isinstance(argument, Name) else None
+    if isinstance(argument, Name) and symbol is not None:
+        note_call(c, argument, symbol)
+    if symbol is not None and isinstance(symbol.node, Function):
+        called(c, symbol)
+        c.handed.append((node.object, symbol, _first_item(node.name), None))
         return
     called_unknown(c)
 

@@ -7,6 +7,7 @@ from itertools import islice
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.check.types import JSON
+from antiphon.lang.syntax.habits import EXPORTS
 from antiphon.lang.syntax.nodes import Import, ImportName
 
 
@@ -45,9 +46,10 @@ def _imported(c: Checker, node: ImportName, exports: Exports, of: Import) -> Sym
     other = exports.names.get(node.name)
     if other is None:
         if exports.complete:
-            hint = c.meant(node.name, exports.names) or _given(exports)
+            habit = EXPORTS.get(node.name, "") if of.path.startswith("system") else ""
+            hint = habit or c.meant(node.name, exports.names) or _given(exports)
             where = node.start, node.start + len(node.name)
-            c.report("V0602", f"`{of.path}` has no `{node.name}`", where, hint)
+            c.report("V0602", f"`{of.path}` has no `{node.name}`", where, hint, is_habit=bool(habit))
         symbol = c.symbol(name, "import", JSON, start, of.end)
     else:
         # A variable of another module is that module's to assign.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fields import common_type
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import of_literals
@@ -52,8 +53,9 @@ def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
     kind = operand(present(c, node, type_))
     if isinstance(kind, Map):
         return kind.value
-    if isinstance(kind, Object) or kind is JSON:
-        # An object may have more fields than its type says.
+    if isinstance(kind, Object):
+        return common_type(kind)
+    if kind is JSON:
         return JSON
     hint = "with two names, a loop goes through a map or an object"
     if isinstance(kind, Array):

@@ -10,7 +10,8 @@ from antiphon.lang.syntax.nodes import ArrayLit, Binary, Expr, Index, Is, Member
 
 #: A value, and what is known of it.
 Fact = tuple[Expr, Type]
-_TRUE = Literal(True)
+#: What a condition is that does not hold.
+_NOTHING = union((NULL, Literal(False)))
 
 
 def learned(node: Expr, holds: bool, most: int) -> Iterator[Fact]:
@@ -37,7 +38,7 @@ def learned(node: Expr, holds: bool, most: int) -> Iterator[Fact]:
                 if holds:
                     yield from _there(node)
                 if isinstance(node, Member):
-                    yield from _discriminated(node, _TRUE, holds)
+                    yield from _discriminated(node, _NOTHING, not holds)
                 return
 
 
@@ -114,10 +115,7 @@ def _discriminated(node: Member, tested: Type, holds: bool) -> Iterator[Fact]:
 
 
 def _may_have(type_: Type, name: str, tested: Type, holds: bool) -> bool:
-    if not isinstance(type_, Object):
-        # Null has no fields: it is reached by `?.` alone, and gives null then.
-        return not holds
-    field = type_.fields.get(name)
-    if field is None:
-        return not holds
-    return not is_never(kept(field.read, tested) if holds else rest(field.read, tested))
+    field = type_.fields.get(name) if isinstance(type_, Object) else None
+    # What has no such field, as null, is reached by `?.` alone, and gives null then.
+    read = NULL if field is None else field.read
+    return not is_never(kept(read, tested) if holds else rest(read, tested))

@@ -119,7 +119,7 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
             type_ = join(type_, spread_items(c, item)) if type_ is not NEVER else spread_items(c, item)
             continue
         found = tool_value(c, item) if type(item) is Name else None
-        held = found or widen(_held(c.expr(item)))
+        held = found or widen(_held(c.expr(item)), whole=False)
         type_ = held if type_ is NEVER else type_ if held is type_ else join(type_, held)
     return Array(type_)
 
@@ -145,8 +145,7 @@ def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
             known = spread_fields(c, entry, fields, None) and known
         else:
             fields[entry.key] = Field(_held(c.expr(entry.value)))
-    # Which fields an empty object will get is not known.
-    return Object(fields) if fields and known else JSON
+    return Object(fields) if known else JSON
 
 
 def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
@@ -183,7 +182,9 @@ def _check_fields(c: Checker, node: ObjectLit, goal: Object) -> bool:
     missing = [f"`{name}`" for name, field in goal.fields.items() if not field.optional and name not in there]
     if missing and known:
         what = "the field" if len(missing) == 1 else "the fields"
-        c.report("V0312", f"{what} {', '.join(missing)} of `{shown(goal)}` {_are(missing)} missing", node)
+        fields = ", ".join(f"{each[:-1]}: …`" for each in missing[:5])
+        hint = f"write {fields} in it; a field that may be absent is declared with `?`"
+        c.report("V0312", f"{what} {', '.join(missing)} of `{shown(goal)}` {_are(missing)} missing", node, hint)
     return known
 
 

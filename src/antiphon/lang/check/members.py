@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from antiphon.lang.check.calls import call_function, call_name, check_arguments, check_freely, refuse_names
+from antiphon.lang.check.calls import call_function, call_name, check_arguments, check_freely, not_called, refuse_names
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import keyed_type, method_type
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, generic_method, is_generic
@@ -22,6 +22,7 @@ from antiphon.lang.check.types import (
     AI_MEMBERS,
     AI_NAMES,
     JSON,
+    MODEL,
     NEVER,
     NULL,
     NUMBER,
@@ -98,10 +99,10 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
-        if node.name == "err" and plain(type_) == JSON:
+        if node.name in ("err", "errDetails") and plain(type_) == JSON:
             where = node.name_start, node.name_start + len(node.name)
-            hint = "write `try { … } catch error { … }`; a field of the answer called so is `.value.err`"
-            c.report("V0306", "an answer has no `err`: what goes wrong is thrown", where, hint)
+            hint = f"write `try {{ … }} catch error {{ … }}`; a field of the answer called so is `.value.{node.name}`"
+            c.report("V0306", f"an answer has no `{node.name}`: what goes wrong is thrown", where, hint, is_habit=True)
             return JSON
     type_ = present(c, node.object, type_, node.name)
     kind = operand(type_)
@@ -192,7 +193,8 @@ def _call_value(c: Checker, node: Call, type_: Type) -> Type:
     refuse_names(c, node, "it")
     called_unknown(c)
     if plain(type_) != JSON:
-        c.report("V0311", f"a value of type `{general(type_)}` cannot be called", node.callee)
+        hint = not_called(c, node, type_)
+        c.report("V0311", f"a value of type `{general(type_)}` cannot be called", node.callee, hint)
     return JSON
 
 
@@ -256,10 +258,11 @@ def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver
         return generic_method(c, call, node, receiver, wanted)
     types = tuple(signature_type(each, receiver) for each in method.parameters)
     where = node.name_start, node.name_start + len(node.name)
-    if node.name == "sort" and len(call.arguments) == 1 and isinstance(call.arguments[0], Lambda):
-        c.expr(call.arguments[0])
+    how = [*call.arguments, *call.named]
+    if node.name == "sort" and how and (call.named or isinstance(how[0], Lambda)):
+        check_freely(c, call)
         hint = "write `sortBy(x => …)`, with what to sort by; `-x` turns the order of numbers around"
-        c.report("V0341", "`sort` takes no function", call.arguments[0], hint)
+        c.report("V0341", "`sort` takes no function, and no names", how[0], hint, is_habit=True)
         return receiver
     check_arguments(c, call, node.name, where, types, method.required)
     check_method(c, call, node, receiver)
@@ -277,7 +280,9 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
         return
     other = _habit(kind, node.name) if kind is not NULL else ""
     hint = other or c.meant(node.name, table)
-    c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint)
+    if isinstance(kind, Union) and not hint:
+        hint = f"test which it is: `if {c.text_of(node.object)} is {shown(kind.options[0])} {{ … }}`"
+    c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint, is_habit=bool(other))
 
 
 def _habit(kind: Type, name: str) -> str:
@@ -293,7 +298,7 @@ def _kind_word(kind: Type) -> str:
         return "map"
     if isinstance(kind, Object):
         return "object"
-    return "text" if kind is TEXT else "number" if kind is NUMBER else ""
+    return "text" if kind is TEXT else "number" if kind is NUMBER else "model" if kind is MODEL else ""
 
 
 def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
@@ -314,7 +319,13 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         c.report("V0306", f"not every `{general(type_)}` has a field `{node.name}`", where, hint)
         return
     own = [*AI_NAMES] if isinstance(type_, AI) else []
-    hint = (_habit(kind, node.name) if table else "") or c.meant(node.name, chain(fields, own, table))
+    is_apart = c.source.text[node.object.end : node.object.end + 1].isspace()
+    joins = "write `+` to join texts" if kind is TEXT and is_apart else ""
+    hint = (
+        joins
+        or (_habit(kind, node.name) if table or kind is MODEL else "")
+        or c.meant(node.name, chain(fields, own, table))
+    )
     if isinstance(kind, Object) and not hint:
         hint = fields_of(kind)
     what = "field" if isinstance(kind, Object) else "member"

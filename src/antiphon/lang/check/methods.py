@@ -65,23 +65,30 @@ TEXT_METHODS = {
     "upper": Method("In capitals."),
     "lower": Method("In small letters."),
     "trim": Method("Without white space at both ends."),
-    "split": Method("The parts between a separator; without one, the words.", ("text",), 0, "text[]"),
-    "lines": Method("The lines, without their ends.", returns="text[]"),
+    "split": Method(
+        'The parts between a separator; without one, the words; for `""`, the characters.', ("text",), 0, "text[]"
+    ),
+    "lines": Method("The lines, without their ends; none of an empty text.", returns="text[]"),
     "replace": Method("With every occurrence of the first text replaced by the second.", ("text", "text"), 2),
     "includes": Method("Whether it holds the other text.", ("text",), 1, "boolean"),
     "startsWith": Method("Whether it begins with the other text.", ("text",), 1, "boolean"),
     "endsWith": Method("Whether it ends with the other text.", ("text",), 1, "boolean"),
     "indexOf": Method("Where the other text begins, -1 if it is not in it.", ("text",), 1, "number"),
-    "slice": Method("From one position up to another, as `[a:b]`.", ("number", "number"), 1),
-    "repeat": Method("So many times in a row.", ("number",), 1),
-    "padStart": Method("Filled up at the start to so many characters.", ("number", "text"), 1),
-    "padEnd": Method("Filled up at the end to so many characters.", ("number", "text"), 1),
+    "slice": Method(
+        "From one position up to another, as `[a:b]`; as far as there is something.", ("number", "number"), 1
+    ),
+    "repeat": Method("So many times in a row; nothing for 0 and below.", ("number",), 1),
+    "padStart": Method("Filled up at the start to so many characters, with blanks or a text.", ("number", "text"), 1),
+    "padEnd": Method("Filled up at the end to so many characters, with blanks or a text.", ("number", "text"), 1),
     "toNumber": Method("The number it says; an error if it says none.", returns="number"),
 }
 NUMBER_METHODS = {
     **_EVERYWHERE,
     "round": Method(
-        "The nearest number with so many digits after the point; without, whole.", ("number",), 0, "number"
+        "The nearest number with so many digits after the point; without, whole. Half goes up.",
+        ("number",),
+        0,
+        "number",
     ),
     "floor": Method("The whole number below.", returns="number"),
     "ceil": Method("The whole number above.", returns="number"),
@@ -92,13 +99,21 @@ ARRAY_METHODS = {
     **_EVERYWHERE,
     **_COUNTED,
     "push": Method("Put an item at the end.", ("T",), 1, "null", mutates=True),
-    "pop": Method("Take the last item away, and give it.", returns="T", mutates=True),
-    "insert": Method("Put an item before the one at a position.", ("number", "T"), 2, "null", mutates=True),
-    "remove": Method("Take the item at a position away, and give it.", ("number",), 1, "T", mutates=True),
-    "sort": Method("Sort in place, by a field if one is named; gives the array.", ("text",), 0, mutates=True),
+    "pop": Method("Take the last item away, and give it; an error if there is none.", returns="T", mutates=True),
+    "insert": Method(
+        "Put an item before the one at a position; outside, at that end.", ("number", "T"), 2, "null", mutates=True
+    ),
+    "remove": Method(
+        "Take the item at a position away, and give it; an error outside.", ("number",), 1, "T", mutates=True
+    ),
+    "sort": Method(
+        "Sort numbers or texts in place, by a field if one is named; gives the array.", ("text",), 0, mutates=True
+    ),
     "reverse": Method("Turn around in place; gives the array.", mutates=True),
-    "join": Method("The items as one text, with a separator between them.", ("text",), 0, "text"),
-    "slice": Method("From one position up to another, as `[a:b]`.", ("number", "number"), 1),
+    "join": Method("The items as one text, with a separator between them, `,` if none is given.", ("text",), 0, "text"),
+    "slice": Method(
+        "From one position up to another, as `[a:b]`; as far as there is something.", ("number", "number"), 1
+    ),
     "includes": Method("Whether there is an equal item.", ("T",), 1, "boolean"),
     "indexOf": Method("Where the first equal item is, -1 if there is none.", ("T",), 1, "number"),
     "copy": Method("A copy that may be changed, to any depth."),
@@ -106,7 +121,7 @@ ARRAY_METHODS = {
     "filter": Method("The items for which a function gives true.", ("(T) => boolean",), 1, "T[]"),
     "find": Method("The first item for which a function gives true, or null.", ("(T) => boolean",), 1, "T | null"),
     "some": Method("Whether a function gives true for any item.", ("(T) => boolean",), 1, "boolean"),
-    "every": Method("Whether it gives true for all items.", ("(T) => boolean",), 1, "boolean"),
+    "every": Method("Whether it gives true for all items; true if there are none.", ("(T) => boolean",), 1, "boolean"),
     "count": Method("For how many items it gives true.", ("(T) => boolean",), 1, "number"),
     "reduce": Method(
         "One value of all items: a function of it and each item, and its first value.", ("(U, T) => U", "U"), 2, "U"
@@ -115,16 +130,26 @@ ARRAY_METHODS = {
     "groupBy": Method(
         "A map of arrays: the items by the text a function gives for each.", ("(T) => text",), 1, "{ [text]: T[] }"
     ),
-    "unique": Method("Each of the items once.", returns="T[]"),
-    "flat": Method("The items of the arrays in it, as one array.", returns="U[]"),
+    "unique": Method("Each of the items once: the first of equal ones.", returns="T[]"),
+    "flat": Method("The items of the arrays in it, one level of them, as one array.", returns="U[]"),
     "zip": Method(
         "Pairs with the items of another array, as far as both go.", ("U[]",), 1, "{ first: T, second: U }[]"
     ),
     "sum": Method(
-        "The sum of the numbers, or of what a function gives for each item.", ("(T) => number",), 0, "number"
+        "The sum of the numbers, or of what a function gives for each item; 0 if there are none.",
+        ("(T) => number",),
+        0,
+        "number",
     ),
-    "min": Method("The smallest item, or that for which a function gives the least.", ("(T) => K",), 0, "T"),
-    "max": Method("The largest item, or that for which it gives the most.", ("(T) => K",), 0, "T"),
+    "min": Method(
+        "The smallest item, or that for which a function gives the least; an error if there is none.",
+        ("(T) => K",),
+        0,
+        "T",
+    ),
+    "max": Method(
+        "The largest item, or that for which it gives the most; an error if there is none.", ("(T) => K",), 0, "T"
+    ),
 }
 MAP_METHODS = {
     **_EVERYWHERE,
@@ -134,7 +159,9 @@ MAP_METHODS = {
     "keys": Method("The keys, in the order in which they came.", returns="text[]"),
     "values": Method("The values, in the order of the keys.", returns="T[]"),
     "entries": Method("Objects with `key` and `value`.", returns="{ key: text, value: T }[]"),
-    "remove": Method("Take a key away, and give its value.", ("text",), 1, "T", mutates=True),
+    "remove": Method(
+        "Take a key away, and give its value; an error if it is not there.", ("text",), 1, "T", mutates=True
+    ),
     "copy": Method("A copy that may be changed, to any depth."),
 }
 OBJECT_METHODS = {
@@ -145,7 +172,9 @@ OBJECT_METHODS = {
     "entries": Method("Objects with `key` and `value`.", returns="json[]"),
     "has": Method("Whether there is a field of that name.", ("text",), 1, "boolean"),
     "get": Method("The field of that name; where there is none, the default or null.", ("text", "json"), 1, "json"),
-    "remove": Method("Take a field away, and give its value.", ("text",), 1, "json", mutates=True),
+    "remove": Method(
+        "Take a field away, and give its value; an error if it is not there.", ("text",), 1, "json", mutates=True
+    ),
     "copy": Method("A copy that may be changed, to any depth."),
 }
 BOOLEAN_METHODS = _EVERYWHERE
@@ -198,7 +227,7 @@ def signature_type(name: str, receiver: Type = JSON) -> Type:
     if name == "self":
         return receiver
     inner = receiver.item if isinstance(receiver, Array) else receiver.value if isinstance(receiver, Map) else JSON
-    return put(_TYPES[name], {T: inner})
+    return put(_TYPES[name], {T: inner, U: JSON})
 
 
 def written_type(name: str) -> Type:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fields import keys_of
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.state import Checker, fields_of, general, shown
@@ -22,7 +23,7 @@ from antiphon.lang.check.types import (
     may_be_null,
 )
 from antiphon.lang.check.whole import check_whole
-from antiphon.lang.syntax.nodes import Call, Expr, Member, TextLit
+from antiphon.lang.syntax.nodes import Call, Expr, Member
 
 #: Arguments of methods that are whole numbers, by their positions.
 _WHOLE: dict[str, tuple[int, ...]] = {
@@ -68,15 +69,14 @@ def _check_field(c: Checker, by: Expr, item: Type) -> None:
         return
     if may_be_null(item):
         c.report("V0302", f"an item may be null, and null has no fields: `{general(item)}`", by)
-    name = by.parts[0] if isinstance(by, TextLit) and len(by.parts) == 1 else None
-    if not isinstance(name, str):
-        return
-    field = kind.fields.get(name)
-    if field is None:
-        hint = c.meant(name, kind.fields) or fields_of(kind)
-        c.report("V0306", f"`{general(kind)}` has no field `{name}`", by, hint)
-    elif not _has_order(field.read):
-        c.report("V0302", f"`sort` compares numbers or texts, and `{name}` is `{general(field.read)}`", by)
+    for name in keys_of(by) or kind.fields:
+        field = kind.fields.get(name)
+        if field is None:
+            hint = c.meant(name, kind.fields) or fields_of(kind)
+            c.report("V0306", f"`{general(kind)}` has no field `{name}`", by, hint)
+        elif not _has_order(field.read):
+            c.report("V0302", f"`sort` compares numbers or texts, and `{name}` is `{general(field.read)}`", by)
+            return
 
 
 def _has_order(type_: Type) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from antiphon.lang.check.names import tool_value
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Literal, Type, Union, plain
+from antiphon.lang.syntax import habits
 from antiphon.lang.syntax.nodes import ArrayLit, Entry, Expr, ModelDecl, Name, NumberLit, Spread, Unary
 
 
@@ -88,8 +89,9 @@ def model(c: Checker, node: ModelDecl) -> bool:
 def _check_setting(c: Checker, entry: Entry) -> None:
     setting = SETTINGS.get(entry.key)
     if setting is None:
-        hint = c.meant(entry.key, SETTINGS) or f"there are {', '.join(f'`{each}`' for each in SETTINGS)}"
-        c.report("V0409", f"a model has no setting `{entry.key}`", _key(entry), hint)
+        habit = habits.SETTINGS.get(entry.key, "")
+        hint = habit or c.meant(entry.key, SETTINGS) or f"there are {', '.join(f'`{each}`' for each in SETTINGS)}"
+        c.report("V0409", f"a model has no setting `{entry.key}`", _key(entry), hint, is_habit=bool(habit))
         c.expr(entry.value)
     elif entry.key == "tools":
         _check_tools(c, entry.value)

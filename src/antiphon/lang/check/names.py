@@ -108,13 +108,17 @@ def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
             hint = f"to call itself it needs its type, `{node.name}: (number) => number`; or declare a `function`"
         c.report("V0202", message, node, hint, where)
         return
+    is_habit = False
     if hint is None:
-        hint = _habit(c, node) or c.meant(node.name, c.scope.all_names())
+        habit = _habit(c, node)
+        is_habit = bool(habit)
+        hint = habit or c.meant(node.name, c.scope.all_names())
         if node.name in NAMED and not hint:
             hint = f"`{node.name}` is the name of a type"
         if node is c.path_root:
             hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
-    c.report("V0201", f"there is no `{node.name}` here", node, hint)
+        hint = hint or "declare it before, or import it"
+    c.report("V0201", f"there is no `{node.name}` here", node, hint, is_habit=is_habit)
 
 
 def _habit(c: Checker, node: Name) -> str:

@@ -8,29 +8,45 @@ from antiphon.lang.check.effects import (
     ANY,
     ITEMS,
     Effects,
+    assigned_names,
     concurrent_effects,
     effects_of,
     effects_of_call,
     unknown_effects,
 )
 from antiphon.lang.check.learning import Fact, learned
-from antiphon.lang.check.parts import is_never
+from antiphon.lang.check.parts import is_never, union
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import TEXT, TOOL_CALL, Type, may_be_null, without_null
+from antiphon.lang.check.types import (
+    AI,
+    JSON,
+    TEXT,
+    TOOL_CALL,
+    Type,
+    assignable,
+    may_be_null,
+    plain,
+    without_null,
+)
 from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, NullLit, NumberLit, TextLit, Unary
 
 #: Conditions are looked at so far, and paths so long.
 _MOST_TERMS, _LONGEST = 50, 4
 #: So much is kept in mind: it is copied with every block.
 _MOST_FACTS = 64
+#: Values of which it is known what they are.
+Known = dict[Path, Type]
 #: Of a tool's call: where the one is null, the other is there.
 _EITHER = {"error": "result", "result": "error"}
 
 
 def narrow(c: Checker, condition: Expr, holds: bool) -> bool:
     """Take note of what is known where the condition holds, or where it does not; true if that cannot be."""
-    impossible = note(c, learned(condition, holds, _MOST_TERMS))
+    facts = [*learned(condition, holds, _MOST_TERMS)]
+    # What one side of it found, the other may have changed.
+    effects = effects_of(c, condition) if facts else None
+    impossible = note(c, (each for each in facts if effects is None or not _may_change(effects, path_of(each[0]))))
     missing = _missing(condition, holds)
     if isinstance(missing, Member) and missing.name in _EITHER and missing.object.type is TOOL_CALL:
         learn(c, Member(missing.start, missing.end, missing.object, _EITHER[missing.name]), TEXT)
@@ -55,6 +71,33 @@ def learn(c: Checker, node: Expr, type_: Type) -> bool:
     return is_never(type_)
 
 
+def standing(c: Checker, known: dict[Path, tuple[int, Type]]) -> Known:
+    """What is still true of what was known."""
+    return {path: type_ for path, (version, type_) in known.items() if version == _version(c, path)}
+
+
+def meet(c: Checker, ways: list[Known]) -> None:
+    """Go on where several ways come together: known is what is known on each of them."""
+    first, *others = ways
+    c.narrowed = {
+        path: (_version(c, path), found)
+        for path, type_ in first.items()
+        if all(path in each for each in others)
+        and (found := _either([type_, *(each[path] for each in others)])) is not None
+    }
+
+
+def _either(types: list[Type]) -> Type | None:
+    found = types[0]
+    for each in types[1:]:
+        if assignable(each, found, certain=True):
+            continue
+        if isinstance(each, AI) or isinstance(found, AI):
+            return None
+        found = each if assignable(found, each, certain=True) else union((found, each))
+    return found
+
+
 def narrowed_type(c: Checker, node: Name | Member | Index, type_: Type) -> Type:
     """The type of a value, less what the conditions around it rule out."""
     path = path_of(node)
@@ -70,8 +113,23 @@ def assigned(c: Checker, symbol: Symbol, type_: Type | None = None) -> None:
     path: Path = symbol, ()
     if type_ is None or len(c.narrowed) >= _MOST_FACTS or _changes_meanwhile(c, path):
         return
-    if may_be_null(symbol.type) and not may_be_null(type_):
-        c.narrowed[path] = (_version(c, path), without_null(symbol.type))
+    if (found := _held(symbol.type, type_)) is not None:
+        c.narrowed[path] = (_version(c, path), found)
+
+
+def assigned_part(c: Checker, node: Member | Index, slot: Type, type_: Type) -> None:
+    """The same of a member or an item, into which a value of this type was put."""
+    if (found := _held(slot, type_)) is not None:
+        learn(c, node, found)
+
+
+def _held(slot: Type, type_: Type) -> Type | None:
+    """What a place holds after a value was put into it: not null, where that is known. Of json it is not.
+
+    Which of several other values it is, the next lines may well ask.
+    """
+    is_there = may_be_null(slot) and not may_be_null(type_) and plain(type_) != JSON
+    return without_null(slot) if is_there else None
 
 
 def changed(c: Checker, members: Iterable[str]) -> None:
@@ -103,8 +161,14 @@ def lasting(c: Checker) -> dict[Path, tuple[int, Type]]:
     return {
         path: known
         for path, known in c.narrowed.items()
-        if path[0].kind == "const" or (path[0].is_constant and not path[1])
+        if path[0].kind == "const" or (not path[1] and _is_lasting(c, path[0]))
     }
+
+
+def _is_lasting(c: Checker, symbol: Symbol) -> bool:
+    if symbol.is_constant:
+        return True
+    return symbol.name not in assigned_names(c) and not (c.in_repl and symbol.is_global)
 
 
 def path_of(node: Expr) -> Path | None:
@@ -148,13 +212,16 @@ def _version(c: Checker, path: Path) -> int:
 
 def _changes_meanwhile(c: Checker, path: Path) -> bool:
     """Whether something that runs beside this may change the value at any time."""
-    symbol, steps = path
-    if symbol.kind == "const":
+    return _may_change(concurrent_effects(c), path)
+
+
+def _may_change(effects: Effects, path: Path | None) -> bool:
+    if path is None or path[0].kind == "const":
         return False
-    beside = concurrent_effects(c)
-    if symbol.name in beside.names and not symbol.is_constant:
+    symbol, steps = path
+    if symbol.name in effects.names and not symbol.is_constant:
         return True
-    members = beside.members
+    members = effects.members
     return bool(members) and any(
         ANY in members or (each if isinstance(each, str) else ITEMS) in members for each in steps
     )

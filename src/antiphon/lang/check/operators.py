@@ -5,6 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.names import check_has_text
 from antiphon.lang.check.narrowing import narrow
 from antiphon.lang.check.null import present
+from antiphon.lang.check.parts import one_of, union
 from antiphon.lang.check.state import Checker, general, has_literals, shown
 from antiphon.lang.check.types import (
     BOOLEAN,
@@ -22,6 +23,7 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
+    assignable,
     base,
     has_function,
     is_data,
@@ -33,7 +35,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.habits import OPERATORS
-from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, Range, Unary
+from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, NumberLit, Range, TextLit, Unary
 
 
 def unary(c: Checker, node: Unary, _: Type | None) -> Type:
@@ -91,15 +93,29 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
         return Array(join(first.item, second.item))
     if first is JSON or second is JSON:
         return JSON
+    if isinstance(first, Union) or isinstance(second, Union):
+        added = [_added(base(a), base(b)) for a in _options(first) for b in _options(second)]
+        if None not in added:
+            return union(each for each in added if each is not None)
     message = f"`+` adds numbers, joins texts or arrays; found `{general(left)}` and `{general(right)}`"
-    c.report("V0302", message, where)
+    is_item = isinstance(first, Array) and assignable(right, first.item)
+    which = "test which it is: `if x is number { … }`" if isinstance(first, Union) or isinstance(second, Union) else ""
+    c.report("V0302", message, where, "write `xs.push(x)`, or `xs + [x]`" if is_item else which)
     return JSON
+
+
+def _added(first: Type, second: Type) -> Type | None:
+    """What `+` gives for just these two; nothing, if it does not add them."""
+    if TEXT in (first, second):
+        return TEXT
+    return NUMBER if first == second == NUMBER else None
 
 
 def operand(type_: Type) -> Type:
     """What an operator sees of a type: neither history, nor literals, nor that it may be null."""
     if type(type_) is Simple:
-        return TEXT if type_ is PROMPT else type_
+        # Of what is in an empty array nothing is known.
+        return TEXT if type_ is PROMPT else JSON if type_ is NEVER else type_
     if type(type_) is Array or type(type_) is Object:
         return type_
     if type(type_) is Literal:
@@ -133,6 +149,7 @@ def range_(c: Checker, node: Range, _: Type | None) -> Type:
 
 
 _NUMBERS = Array(NUMBER)
+_BOTH = {NUMBER, TEXT}
 _LOGIC = frozenset(("and", "or"))
 
 
@@ -156,8 +173,13 @@ def _order(c: Checker, node: Binary, left: Type) -> Type:
         (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))
     ):
         message = f"`{node.op}` compares two numbers or two texts, found `{general(left)}` and `{general(right)}`"
-        c.report("V0302", message, node)
+        c.report("V0302", message, node, _alike(left, right))
     return BOOLEAN
+
+
+def _alike(left: Type, right: Type) -> str:
+    """How a number and a text are compared."""
+    return "make them alike: `t.toNumber()`, or `n.toString()`" if {operand(left), operand(right)} == _BOTH else ""
 
 
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
@@ -169,7 +191,7 @@ def _equal(c: Checker, node: Binary, left: Type) -> Type:
     if not _may_be_equal(left, right):
         literal = has_literals(left) or has_literals(right)
         show = shown if literal and operand(left) == operand(right) else general
-        hint = _nearest_literal(c, left, right)
+        hint = _nearest_literal(c, left, right) or _alike(left, right)
         c.report("V0303", f"`{show(left)}` and `{show(right)}` are never equal", node, hint)
     return BOOLEAN
 
@@ -204,7 +226,12 @@ def _logic(c: Checker, node: Binary, left: Type) -> Type:
     # Of a chain, what stands further left is known already.
     last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
     narrow(c, last, node.op == "and")
-    check_condition(c, node.right, c.expr(node.right, BOOLEAN))
+    right = c.expr(node.right, BOOLEAN)
+    if isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
+        hint = f"write `{c.text_of(last)} {node.op} {c.text_of(last.left)} == {c.text_of(node.right)}`"
+        c.report("V0304", f"a condition is a boolean, found `{general(right)}`", node.right, hint)
+    else:
+        check_condition(c, node.right, right)
     return BOOLEAN
 
 
@@ -214,9 +241,9 @@ def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) 
         return right
     if isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map):
         # A key that is not there counts as null here.
-        return join(without_null(left), right)
+        return one_of(without_null(left), right)
     if may_be_null(left):
-        return join(without_null(left), right)
+        return one_of(without_null(left), right)
     if plain(left) != JSON:
         message = f"the left side of `??` is `{general(left)}` and never null"
         c.warn("V0705", message, node.left, "leave out `??` and what follows")

@@ -17,8 +17,10 @@ from antiphon.lang.check.types import (
     Union,
     assignable,
     base,
+    is_data,
     join,
     plain,
+    widen,
 )
 
 _BOOLEANS = (Literal(True), Literal(False))
@@ -115,8 +117,16 @@ def joined(types: list[Type]) -> Type:
     literal = of_literals(given)
     found = literal or plain(given[0])
     for each in given[1:] if literal is None else ():
-        found = join(found, each)
+        found = one_of(found, each)
     return AI(found) if all(isinstance(each, AI) for each in given) else found
+
+
+def one_of(first: Type, second: Type) -> Type:
+    """One type for two values of which one is taken: what they have in common, or else one of both."""
+    found = join(first, second)
+    if found != JSON or JSON in (plain(first), plain(second)) or not (is_data(first) and is_data(second)):
+        return found
+    return union((widen(plain(first), whole=False), widen(plain(second), whole=False)))
 
 
 def _is_scalar(type_: Type) -> bool:
@@ -127,7 +137,17 @@ def _is_scalar(type_: Type) -> bool:
 def _common(one: Type, two: Type) -> Type:
     if assignable(one, two, certain=True):
         return one
-    return two if _same(one, two) or assignable(two, one, certain=True) or _overlap(one, two) else NEVER
+    return two if _meet(one, two, set()) else NEVER
+
+
+def _meet(one: Type, two: Type, seen: set[tuple[int, int]]) -> bool:
+    """Whether a value may be of both types. Of types that contain themselves, a pair is looked at once."""
+    if _same(one, two) or assignable(one, two, certain=True) or assignable(two, one, certain=True):
+        return True
+    if (id(one), id(two)) in seen:
+        return True
+    seen.add((id(one), id(two)))
+    return _overlap(one, two, seen)
 
 
 def _same(one: Type, two: Type) -> bool:
@@ -137,7 +157,7 @@ def _same(one: Type, two: Type) -> bool:
     return one.value == two.value and isinstance(one.value, bool) == isinstance(two.value, bool)
 
 
-def _overlap(one: Type, two: Type) -> bool:
+def _overlap(one: Type, two: Type, seen: set[tuple[int, int]]) -> bool:
     """Whether a value may be of both types though neither is a part of the other."""
     if isinstance(one, Array) and isinstance(two, Array):
         return True
@@ -147,6 +167,7 @@ def _overlap(one: Type, two: Type) -> bool:
         other = two.fields.get(name)
         if other is None or (field.optional and other.optional):
             continue
-        if is_never(kept(field.read, other.read)) and JSON not in (field.type, other.type):
+        pairs = ((a, b) for a in options(field.read) for b in options(other.read))
+        if not any(_meet(a, b, seen) for a, b in pairs):
             return False
     return True

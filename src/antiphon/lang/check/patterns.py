@@ -16,10 +16,12 @@ from antiphon.lang.check.types import (
     base,
     join,
     plain,
+    widen,
     without_null,
 )
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.habits import NAMED, TYPES
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
     ArrayPattern,
@@ -31,6 +33,7 @@ from antiphon.lang.syntax.nodes import (
     PatternField,
     PatternItem,
     Spread,
+    TypeName,
 )
 
 
@@ -183,19 +186,37 @@ def _pattern_field(
         return type_
     leaves.append(node)
     if node.declared is not None:
-        type_ = meaning(c, node.declared)
+        type_ = JSON if _renames(c, node) else meaning(c, node.declared)
         if type_ is MODEL:
             c.report("V0301", f"the field `{node.name}` cannot be a model", node.declared)
+    elif of is not None and known is None and node.default is not None and base(plain(of)) != JSON:
+        # There is no such field: it is what it is else.
+        node.type = widen(plain(c.expr(node.default)))
+        return node.type
     elif of is not None:
         found = JSON if known is None else known.type if node.default is not None else known.read
         node.type = type_ = without_null(found) if node.default is not None else found
     else:
         hint = f"write `{node.name}: text`, or another type"
-        c.report("V0406", f"the field `{node.name}` has no type", _name(node), hint)
+        c.report("V0406", f"the field `{node.name}` has no type", _name(node), hint, is_habit=True)
         type_ = JSON
     if node.default is not None:
         c.want(node.default, type_, node.name)
     return type_
+
+
+def _renames(c: Checker, node: PatternField) -> bool:
+    """Whether a name stands where the type does, as JavaScript renames a field; then it is told, and known."""
+    declared = node.declared
+    if not isinstance(declared, TypeName) or declared.name in NAMED or declared.name.lower() in TYPES:
+        return False
+    if c.scope.find(declared.name) is not None or c.module.parent is None:
+        return False
+    hint = f"a type stands behind the `:`; for another name write `const {declared.name} = x.{node.name}`"
+    c.report("V0206", f"there is no type `{declared.name}`", declared, hint, is_habit=True)
+    declared.type = JSON
+    c.module.parent.names[declared.name] = Symbol(declared.name, "let", JSON, used=True)
+    return True
 
 
 def _check_taken_apart(c: Checker, pattern: Pattern, value: Expr, type_: Type, wanted: Object) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from antiphon.lang.check.methods import BUILTIN_VALUES, BUILTINS, signature_type
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import Callable
+from antiphon.lang.check.types import JSON, Callable
 from antiphon.lang.syntax.nodes import ArrayPattern, Destructure, Function, Input, Let, ModelDecl, Pattern, Statement
 
 #: As far as any source goes.
@@ -93,3 +93,9 @@ def _builtins() -> Scope:
 
 #: The names that are always there.
 BUILTIN_SCOPE = _builtins()
+
+
+def beyond(lost: set[str]) -> Scope:
+    """What is known around a module: what is always there, and names that may be declared where nothing was read."""
+    unsure = {name: Symbol(name, "let", JSON, used=True) for name in lost - BUILTIN_SCOPE.names.keys()}
+    return Scope(unsure, BUILTIN_SCOPE)

@@ -5,9 +5,9 @@ What a function does with its parameters is known when all of them are checked; 
 
 from __future__ import annotations
 
-from antiphon.lang.check.aliases import CHANGED, KEPT, fate_of, parameter_of, trace
+from antiphon.lang.check.aliases import CHANGED, KEPT, fate_of, parameter_of, parameters_of, trace
 from antiphon.lang.check.names import declared_here
-from antiphon.lang.check.sharing import agree, constant_of, is_fresh, is_mutable
+from antiphon.lang.check.sharing import agree, alternatives, constant_of, is_fresh, is_mutable
 from antiphon.lang.check.state import Checker, general, shown
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, Callable, Type, plain
@@ -18,12 +18,22 @@ def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type, *, json_too:
     """A value that goes into a place of another type, which has it for good; where that is json, it is a copy."""
     if not json_too and plain(wanted) == JSON:
         return
-    if isinstance(type_, Callable):
-        if not agree(type_, wanted):
-            message = f"what this function is called with, or gives, would also be of another type: `{shown(wanted)}`"
-            c.report("V0331", message, node, f"declare its parameters so: it is `{shown(type_)}`")
-    elif is_mutable(type_) and not agree(type_, wanted) and not _is_copied(node):
-        _report(c, node, type_, wanted)
+    for each in alternatives(node):
+        given = type_ if each is node else each.type or JSON
+        if isinstance(given, Callable):
+            check_function_shared(c, each, given, wanted)
+        elif is_mutable(given) and not agree(given, wanted) and not _is_copied(each):
+            _report(c, each, given, wanted)
+
+
+def check_function_shared(c: Checker, node: Expr, type_: Callable, wanted: Type) -> None:
+    """What a function is called with, or gives, is shared too; of one whose body is here, it is known later how."""
+    if agree(type_, wanted):
+        return
+    if (own := parameters_of(node)) and isinstance(wanted, Callable) and agree(type_.returns, wanted.returns):
+        c.lent.append((node, type_, wanted, own))
+        return
+    _report_function(c, node, type_, wanted)
 
 
 def check_taken(c: Checker, node: Expr, symbol: Symbol) -> None:
@@ -34,25 +44,30 @@ def check_taken(c: Checker, node: Expr, symbol: Symbol) -> None:
 
 def check_arguments_shared(c: Checker, call: Call, function: Symbol, types: tuple[Type, ...]) -> None:
     """What is handed to a function may have another type if the function only reads it."""
-    for at, (each, wanted) in enumerate(zip(call.arguments, types, strict=False)):
-        if each.type is not None and is_mutable(each.type):
-            c.handed.append((each, function, at, wanted))
     names = function.type.names if isinstance(function.type, Callable) else ()
-    for named in call.named:
-        at = names.index(named.name) if named.name in names else -1
-        if at >= 0 and is_mutable(named.value.type):
-            c.handed.append((named.value, function, at, types[at]))
+    given = [*enumerate(call.arguments), *((names.index(e.name), e.value) for e in call.named if e.name in names)]
+    for at, node in given:
+        for each in alternatives(node) if at < len(types) else ():
+            if isinstance(each.type, Callable):
+                check_function_shared(c, each, each.type, types[at])
+            elif each.type is not None and is_mutable(each.type):
+                c.handed.append((each, function, at, types[at]))
 
 
 def settle(c: Checker) -> None:
     """Look at what was handed to functions, and at loops through constants."""
-    if not c.handed and not c.looped and not c.taken:
+    if not c.handed and not c.looped and not c.taken and not c.lent:
         return
     trace(c.module.statements)
     for node, function, at, wanted in c.handed:
         parameter = parameter_of(function, at)
         if parameter is not None:
             _settle_argument(c, node, function, parameter, wanted)
+    for node, type_, wanted, own in c.lent:
+        pairs = zip(wanted.parameters, own, strict=False)
+        # Where json is kept, it is a copy.
+        if any(not agree(given, p.type) and fate_of(p) >= (CHANGED if p.type == JSON else KEPT) for given, p in pairs):
+            _report_function(c, node, type_, wanted)
     for node, symbol in (*c.looped, *c.taken):
         constant = constant_of(node)
         if constant is not None and fate_of(symbol) == CHANGED:
@@ -66,7 +81,7 @@ def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol
     if constant is not None:
         if fate_of(parameter) == CHANGED:
             message = f"`{constant.name}` is a constant, and `{function.name}` would change it"
-            hint = f"give it a copy: `{c.object_text_of(node)}.copy()`"
+            hint = f"declare it with `let`, or give it a copy: `{c.object_text_of(node)}.copy()`"
             c.report("V0402", message, node, hint, declared_here(constant))
         return
     type_ = node.type or JSON
@@ -85,6 +100,11 @@ def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol
         c.report("V0331", message, node, hint)
     elif plain(wanted) != JSON and fate >= KEPT:
         _report(c, node, type_, wanted)
+
+
+def _report_function(c: Checker, node: Expr, type_: Callable, wanted: Type) -> None:
+    message = f"what this function is called with, or gives, would also be of another type: `{shown(wanted)}`"
+    c.report("V0331", message, node, f"declare its parameters so: it is `{shown(type_)}`")
 
 
 def _is_copied(node: Expr) -> bool:

@@ -6,6 +6,8 @@ what is new, or never changes, fits wherever its values do. Between `json` and a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
@@ -24,6 +26,8 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.syntax import nodes as n
 
+#: What is known of pairs of types; one that is being looked at is right until it is found not to be.
+_Seen = dict[tuple[int, ...], bool]
 #: Types that name each other in a long chain are compared so far.
 _MOST_PAIRS = 64
 #: A chain of members and operators is followed so far.
@@ -45,7 +49,7 @@ def agree(source: Type, target: Type) -> bool:
     return _agree(plain(source), plain(target), {})
 
 
-def _agree(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:
+def _agree(source: Type, target: Type, seen: _Seen) -> bool:
     if isinstance(source, Callable) and isinstance(target, Callable):
         return _may_stand_for(source, target, seen)
     if source is target or source == JSON or not is_mutable(source):
@@ -59,13 +63,13 @@ def _agree(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> boo
     if isinstance(target, Union):
         return any(assignable(source, each) and _agree(source, each, seen) for each in target.options)
     if isinstance(source, Array) and isinstance(target, Array):
-        return _same(source.item, target.item, seen)
+        return _same_items(source.item, target.item, seen)
     if isinstance(source, Object) and isinstance(target, Object):
         return _same_fields(source, target, seen)
-    return isinstance(source, Map) and isinstance(target, Map) and _same(source.value, target.value, seen)
+    return isinstance(source, Map) and isinstance(target, Map) and _same_items(source.value, target.value, seen)
 
 
-def _may_stand_for(source: Callable, target: Callable, seen: dict[tuple[int, int], bool]) -> bool:
+def _may_stand_for(source: Callable, target: Callable, seen: _Seen) -> bool:
     """Whether what one function is handed and gives may be shared as if it were the other."""
     taken = zip(target.parameters, source.parameters, strict=False)
     return all(_agree(plain(a), plain(b), seen) for a, b in taken) and _agree(
@@ -73,7 +77,15 @@ def _may_stand_for(source: Callable, target: Callable, seen: dict[tuple[int, int
     )
 
 
-def _same(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:
+def _same_items(source: Type, target: Type, seen: _Seen) -> bool:
+    pair = id(source), id(target), 0
+    if pair not in seen:
+        seen[pair] = True
+        seen[pair] = _same(source, target, seen)
+    return seen[pair]
+
+
+def _same(source: Type, target: Type, seen: _Seen) -> bool:
     source, target = plain(source), plain(target)
     if source == target or {source, target} == {TEXT, PROMPT}:
         return True
@@ -83,16 +95,17 @@ def _same(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool
         return isinstance(source, Union) and isinstance(target, Union) and source.members == target.members
     if isinstance(source, Union) or isinstance(target, Union):
         return _same_options(source, target, seen)
-    return _agree(source, target, seen)
+    # What is inside can be put in anew: an object with fewer fields than the others expect, too.
+    return _agree(source, target, seen) and (not isinstance(source, Object) or _agree(target, source, seen))
 
 
-def _same_options(source: Type, target: Type, seen: dict[tuple[int, int], bool]) -> bool:
+def _same_options(source: Type, target: Type, seen: _Seen) -> bool:
     one = source.options if isinstance(source, Union) else (source,)
     two = target.options if isinstance(target, Union) else (target,)
     return len(one) == len(two) and all(any(_same(a, b, seen) for b in two) for a in one)
 
 
-def _same_fields(source: Object, target: Object, seen: dict[tuple[int, int], bool]) -> bool:
+def _same_fields(source: Object, target: Object, seen: _Seen) -> bool:
     pair = id(source), id(target)
     if pair in seen or len(seen) > _MOST_PAIRS:
         return seen.get(pair, True)
@@ -103,6 +116,19 @@ def _same_fields(source: Object, target: Object, seen: dict[tuple[int, int], boo
             seen[pair] = False
             break
     return seen[pair]
+
+
+def alternatives(node: n.Expr) -> Iterator[n.Expr]:
+    """The expressions of which one is the value: of `c ? a : b` and `match` the branches, else just this one."""
+    todo: list[n.Expr] = [node]
+    while todo:
+        each = todo.pop()
+        if isinstance(each, n.Conditional):
+            todo += (each.otherwise, each.then)
+        elif isinstance(each, n.Match):
+            todo += [arm.body for arm in reversed(each.arms) if not isinstance(arm.body, n.Block | n.Throw)]
+        else:
+            yield each
 
 
 def is_fresh(node: n.Expr) -> bool:
@@ -141,6 +167,14 @@ def is_fresh(node: n.Expr) -> bool:
     return not todo
 
 
+def given_by(function: n.Lambda) -> list[n.Expr]:
+    """The expressions that a function without a name gives the values of."""
+    if not isinstance(function.body, n.Block):
+        return [function.body]
+    found = (each.value for each in n.walk(function.body) if isinstance(each, n.Return))
+    return [each for each in found if each is not None]
+
+
 def constant_of(node: n.Expr) -> Symbol | None:
     """The constant of which an expression is a part, if it may be one."""
     todo: list[n.Node] = [node]
@@ -156,6 +190,8 @@ def constant_of(node: n.Expr) -> Symbol | None:
                     return found
             case n.Member() | n.Index() | n.Slice():
                 todo.append(each.object)
+            case n.Call(callee=n.Member(name="map"), arguments=[n.Lambda() as function]):
+                todo += given_by(function)
             case n.Call(callee=n.Member(object=receiver, name=name)) if name != "copy":
                 todo.append(receiver)
             case (

@@ -75,6 +75,8 @@ def spread_fields(c: Checker, node: Spread, fields: dict[str, Field], goal: Obje
         wanted = goal.fields.get(name) if goal is not None else None
         if wanted is not None and not assignable(field.type, wanted.type):
             c.mismatch(node.value, field.type, wanted.type, name)
+        elif wanted is not None:
+            check_shared(c, node.value, field.type, wanted.type)
     return True
 
 

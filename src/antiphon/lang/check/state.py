@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 from antiphon._suggestions import nearest
-from antiphon.lang.check.scopes import BUILTIN_SCOPE, Scope
+from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.symbols import Exports, Kind, Symbol
 from antiphon.lang.check.types import (
     BOOLEAN,
     NUMBER,
     TEXT,
+    Alias,
     Literal,
     Map,
     Object,
@@ -35,8 +37,11 @@ from antiphon.lang.syntax.nodes import (
     AskHuman,
     Binary,
     Block,
+    Conditional,
     Expr,
     Function,
+    Match,
+    Name,
     Node,
     NullLit,
     NumberLit,
@@ -56,8 +61,12 @@ EXPRESSIONS: dict[type, ExprRule] = {}
 STATEMENTS: dict[type, StatementRule] = {}
 #: Looking for what was meant takes time; a program with so many mistakes gets no more of it.
 MOST_SUGGESTIONS = 100
+#: What has no value before its declaration has run.
+VARIABLES = frozenset(("let", "const", "model"))
 #: Declared in the whole block, so never out of reach.
 HOISTED: frozenset[type] = frozenset((Function, TypeDecl))
+#: What has the type that is wanted, whatever its branches are.
+_CHOICES = frozenset((Conditional, Match))
 #: Types whose values cannot change.
 _SCALAR = frozenset((Simple, Literal))
 #: A narrowed value: the variable, and the members and items after it; an item may be that at a variable.
@@ -73,6 +82,8 @@ class Frame:
     #: What it was declared to return.
     returns: Type | None = None
     is_async_for: bool = False
+    #: Whether it is called where it stands, and runs with what is around it.
+    is_now: bool = False
     #: For each loop around the place, whether a `break` leaves it.
     loops: list[bool] = field(default_factory=list[bool])
     #: In an `async for`: what is yielded, and what is wanted to be.
@@ -102,10 +113,13 @@ class Checker:
     diagnostics: list[Diagnostic] = field(default_factory=list[Diagnostic])
     #: What is known of values by the conditions that led here, with the number of changes at that time.
     narrowed: dict[Path, tuple[int, Type]] = field(default_factory=dict[Path, tuple[int, Type]])
+    #: The same at the end of the block that was checked last.
+    left: dict[Path, tuple[int, Type]] = field(default_factory=dict[Path, tuple[int, Type]])
     #: How often a variable was assigned, or a member of some name changed, so far.
     assignments: dict[Symbol | str, int] = field(default_factory=dict[Symbol | str, int])
     #: What pieces of the program may change, by the ids of their nodes; and what may change at any time.
     effects: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]])
+    reassigned: frozenset[str] | None = None
     concurrent: Any = None
     anything: Any = None
     tools: list[Any] | None = None
@@ -115,6 +129,13 @@ class Checker:
     )
     looped: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
     taken: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
+    #: Functions that are called with other types than they declare, and their parameters.
+    lent: list[tuple[Expr, Signature, Signature, list[Symbol]]] = field(
+        default_factory=list[tuple[Expr, Signature, Signature, list[Symbol]]]
+    )
+    #: Calls of functions of the language, with the function that each is a part of; and what is declared.
+    early: list[tuple[Name, Symbol, Any]] = field(default_factory=list[tuple[Name, Symbol, Any]])
+    variables: list[Symbol] = field(default_factory=list[Symbol])
     #: Warnings about unused variables, which a model may yet be shown.
     unread: list[Diagnostic] = field(default_factory=list[Diagnostic])
     shows_variables: bool = False
@@ -127,8 +148,10 @@ class Checker:
     #: Declared types that are not known yet; true while one is being looked at.
     aliases: dict[Symbol, bool] = field(default_factory=dict[Symbol, bool])
     open_aliases: int = 0
-    #: Object types whose fields are still to be read.
-    unfilled: list[tuple[Object, Any]] = field(default_factory=list[tuple[Object, Any]])
+    #: The declared type that is being looked at.
+    defined: Symbol | None = None
+    #: Object types whose fields are still to be read, and names of types inside of these.
+    unfilled: list[tuple[Object | Alias, Any]] = field(default_factory=list[tuple[Object | Alias, Any]])
     _texts: dict[str, Literal] = field(default_factory=dict[str, Literal])
     _numbers: dict[float, Literal] = field(default_factory=dict[float, Literal])
     _suggestions: int = 0
@@ -136,8 +159,6 @@ class Checker:
     def __post_init__(self) -> None:
         self.scope = self.module
         self.earlier = frozenset(self.module.names.values())
-        if self.module.parent is None:
-            self.module.parent = BUILTIN_SCOPE
 
     # The tree
 
@@ -149,7 +170,7 @@ class Checker:
     def want(self, node: Expr, wanted: Type, name: str) -> Type:
         """The type of an expression that must fit a place, which has its value then; `name` is what it is called."""
         type_ = self.fit(node, wanted, name)
-        if type_ is not wanted and type(type_) not in _SCALAR:
+        if (type_ is not wanted or type(node) in _CHOICES) and type(type_) not in _SCALAR:
             from antiphon.lang.check.settling import check_shared
 
             check_shared(self, node, type_, wanted)
@@ -172,6 +193,7 @@ class Checker:
         self.narrowed = dict(narrowed) if narrowed else {}
         ends = self.statements(block.statements)
         self._warn_unused(self.scope)
+        self.left = self.narrowed
         self.scope, self.narrowed = outer, narrowed
         return ends
 
@@ -192,6 +214,14 @@ class Checker:
             check_body(self, function)
         self.scope.waiting.clear()
         return ends
+
+    @property
+    def running(self) -> Any:
+        """The function that runs what is being checked; the module itself is `None`."""
+        frame = self.frame
+        while (frame.is_now or frame.is_async_for) and frame.parent is not None:
+            frame = frame.parent
+        return frame.node
 
     # Names
 
@@ -215,6 +245,8 @@ class Checker:
             message = f"`{symbol.name}` is declared twice"
             self.report("V0203", message, symbol, "give one of them another name", where)
         names[symbol.name] = symbol
+        if symbol.kind in VARIABLES:
+            self.variables.append(symbol)
 
     def is_outside_async_for(self, symbol: Symbol) -> bool:
         """Whether the variable lives outside the `async for` this place is in."""
@@ -266,10 +298,11 @@ class Checker:
         hint: str = "",
         labels: tuple[Label, ...] = (),
         severity: Severity = "error",
+        is_habit: bool = False,
     ) -> None:
         """Note that something is wrong."""
         start, end = where if isinstance(where, tuple) else (where.start, where.end)
-        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, severity))
+        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, severity, is_habit))
 
     def warn(self, code: str, message: str, where: Node | Symbol | tuple[int, int], hint: str = "") -> None:
         """Note that something is probably not meant."""
@@ -293,7 +326,7 @@ class Checker:
 
     def _remedy(self, node: Node, found: Type, wanted: Type) -> str:
         if isinstance(node, NumberLit | TextLit | NullLit):
-            return ""
+            return self._other_literal(node, wanted)
         if may_be_null(found) and not may_be_null(wanted):
             return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
         if not is_data(found) and is_data(wanted) and not isinstance(found, Signature) and has_function(found):
@@ -302,8 +335,24 @@ class Checker:
             return function_hint(found, wanted)
         if isinstance(plain(found), Object | Map) and isinstance(plain(wanted), Object | Map):
             return _map_hint(found, wanted)
+        if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
+            return f"there is no truthiness: write `{self.object_text_of(node)} {test}`"
         name = _CONVERSIONS.get((base(found), base(wanted)))
         return f"write `{self.object_text_of(node)}.{name}()`" if name else ""
+
+    def _other_literal(self, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
+        if isinstance(node, NullLit):
+            return f"declare it as `{shown(wanted)} | null`"
+        written = self.source.text[node.start : node.end]
+        if isinstance(node, NumberLit) and wanted is TEXT:
+            return f'write `"{written}"`'
+        if isinstance(node, TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
+            return f"write `{written[1:-1]}`, without quotes"
+        if isinstance(node, TextLit) and isinstance(wanted, Union):
+            known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
+            shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
+            return self.meant(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
+        return ""
 
     def warn_unused_imports(self) -> None:
         """Warn of imported names that the module does not use."""
@@ -328,6 +377,9 @@ _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (BOOLEAN, TEXT): "toString",
     (TEXT, NUMBER): "toNumber",
 }
+#: What is compared, where a boolean is wanted.
+_TESTS: dict[Type, str] = {NUMBER: "!= 0", TEXT: '!= ""'}
+_NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _WARNED = frozenset(("let", "const", "function"))
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from antiphon.lang.check.function_values import give
+from antiphon.lang.check.generic_methods import WITH_FUNCTION
 from antiphon.lang.check.iteration import entry_type, is_private, item_type, note_loop
+from antiphon.lang.check.members import field_function
+from antiphon.lang.check.methods import methods_of
 from antiphon.lang.check.names import model_name
-from antiphon.lang.check.narrowing import narrow, run
+from antiphon.lang.check.narrowing import Known, meet, narrow, run, standing
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker, general, shown
@@ -33,6 +36,7 @@ from antiphon.lang.syntax.nodes import (
     Block,
     BoolLit,
     Break,
+    Call,
     Continue,
     Expr,
     ExprStatement,
@@ -71,10 +75,8 @@ def block(c: Checker, node: Block) -> bool:
     return c.block(node)
 
 
-def bad(c: Checker, node: BadStatement) -> bool:
-    """What could not be read has its diagnostic already; the names in it may be anything."""
-    for each in node.names:
-        c.scope.names.setdefault(each, Symbol(each, "import", JSON, used=True))
+def bad(_: Checker, __: BadStatement) -> bool:
+    """What could not be read has its diagnostic already."""
     return False
 
 
@@ -90,20 +92,38 @@ def expression(c: Checker, node: ExprStatement) -> bool:
         )
     # The last value of a program is what the program gives, if it is data.
     is_result = is_last and assignable(type_, JSON)
-    if isinstance(node.value, _WITHOUT_EFFECT) and not is_result and len(c.diagnostics) == before:
-        hint = ""
-        if isinstance(node.value, Binary) and node.value.op == "==":
-            hint = "to assign, write `=`"
-        c.warn("V0704", "nothing is done with this value", node.value, hint)
+    is_unused = isinstance(node.value, _WITHOUT_EFFECT) or _only_gives(node.value)
+    if is_unused and not is_result and len(c.diagnostics) == before:
+        c.warn("V0704", "nothing is done with this value", node.value, _unused_hint(c, node))
     return False
+
+
+def _only_gives(value: Expr) -> bool:
+    """Whether it calls a method that changes nothing and calls no function."""
+    if not isinstance(value, Call) or not isinstance(value.callee, Member) or value.callee.name in WITH_FUNCTION:
+        return False
+    type_ = plain(value.callee.object.type or JSON)
+    method = (
+        (methods_of(type_) or {}).get(value.callee.name) if field_function(type_, value.callee.name) is None else None
+    )
+    return method is not None and not method.mutates
+
+
+def _unused_hint(c: Checker, node: ExprStatement) -> str:
+    value, around = node.value, c.frame.node
+    if isinstance(value, Call) and isinstance(value.callee, Member) and isinstance(value.callee.object, Name):
+        return f"it changes nothing: write `{value.callee.object.name} = {c.text_of(value)}`, or give it a name"
+    if isinstance(value, Binary) and value.op == "==":
+        return "to assign, write `=`"
+    if isinstance(around, Function | Lambda) and c.scope.statements and c.scope.statements[-1] is node:
+        return f"write `return {c.text_of(value)}` for what the function gives"
+    return "leave it out, or give it a name: `const x = …`"
 
 
 def if_(c: Checker, node: If) -> bool:
     """`if … else if … else`; a long chain is gone through without recursion."""
-    before = c.narrowed
-    all_end = True
+    ways: list[Known] = []
     impossible = False
-    held = before
     each: If | Block | None = node
     while isinstance(each, If):
         check_condition(c, each.condition, c.expr(each.condition, BOOLEAN))
@@ -111,16 +131,18 @@ def if_(c: Checker, node: If) -> bool:
         outside = c.narrowed
         c.narrowed = dict(outside)
         narrow(c, each.condition, True)
-        held = c.narrowed
-        all_end = c.block(each.then) and all_end
+        if not c.block(each.then):
+            ways.append(standing(c, c.left))
         c.narrowed = dict(outside)
         impossible = narrow(c, each.condition, False)
         each = each.otherwise
-    last_ends = impossible if each is None else c.block(each)
-    if not all_end:
-        # After the statement it is known that no condition held only if no branch that one leads to comes back.
-        c.narrowed = held if last_ends and each is node.otherwise else before
-    return all_end and last_ends
+    if each is not None and not c.block(each):
+        ways.append(standing(c, c.left))
+    elif each is None and not impossible:
+        ways.append(standing(c, c.narrowed))
+    if ways:
+        meet(c, ways)
+    return not ways
 
 
 def for_(c: Checker, node: For) -> bool:
@@ -166,7 +188,9 @@ def while_(c: Checker, node: While) -> bool:
     c.frame.loops.append(False)
     c.block(node.body)
     left = c.frame.loops.pop()
-    c.narrowed = before
+    c.narrowed = dict(before)
+    if not left:
+        narrow(c, node.condition, False)
     _check_mode(c, node.mode)
     return isinstance(node.condition, BoolLit) and node.condition.value and not left
 
@@ -180,7 +204,9 @@ def leave(c: Checker, node: Break | Continue) -> bool:
     elif c.frame.is_async_for:
         _out_of_async_for(c, node, word)
     else:
-        c.report("V0503", f"`{word}` stands outside a loop", node)
+        c.report(
+            "V0503", f"`{word}` stands outside a loop", node, "leave it out; `return` ends a function or the program"
+        )
     return True
 
 
@@ -209,7 +235,8 @@ def yield_(c: Checker, node: Yield) -> bool:
     frame = c.frame
     if not frame.is_async_for:
         c.expr(node.value)
-        c.report("V0504", "`yield` stands outside an `async for`", node)
+        hint = "push into an array, and return that; or write `const all = async for x in xs { yield … }`"
+        c.report("V0504", "`yield` stands outside an `async for`", node, hint)
         return False
     if frame.wanted is not None:
         c.want(node.value, frame.wanted, "")

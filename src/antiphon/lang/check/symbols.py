@@ -38,7 +38,8 @@ class Symbol:
     assigned: bool = False
     #: Of a constant array of literals: which they are.
     items: Type | None = None
-    #: For functions and tools: the node. For imported names: the symbol in the other module.
+    #: For functions, tools and constants that are functions: the node. For imported names: the symbol in the other
+    #: module.
     node: Any = None
     #: The constant of which the value of a loop's variable is a part.
     source: Symbol | None = None

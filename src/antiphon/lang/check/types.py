@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -13,18 +14,36 @@ class Simple:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
+class Alias:
+    """A type inside its own definition, by its name; what it stands for is filled in when that has been read."""
+
+    name: str = ""
+    target: Type = field(init=False)
+
+
+@dataclass(frozen=True, slots=True, match_args=False)
 class Array:
     """`T[]`; an empty literal is an array of `NEVER`."""
 
-    item: Type
+    inner: Type | Alias
+
+    @property
+    def item(self) -> Type:
+        """The type of an item."""
+        return self.inner.target if self.inner.__class__ is Alias else self.inner  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, match_args=False)
 class Map:
     """`{ [text]: T }`: any keys, values of one type."""
 
-    value: Type
+    inner: Type | Alias
+
+    @property
+    def value(self) -> Type:
+        """The type of a value."""
+        return self.inner.target if self.inner.__class__ is Alias else self.inner  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,16 +171,9 @@ def show(type_: Type, *, literals: bool = True) -> str:
         case Simple():
             return type_.name
         case Array():
-            inner = show(type_.item, literals=literals)
-            return (
-                f"({inner})[]"
-                if isinstance(type_.item, Union | Callable)
-                else f"{inner}[]"
-                if type_.item != NEVER
-                else "[]"
-            )
+            return _shown_array(type_, literals)
         case Map():
-            return f"{{ [text]: {show(type_.value, literals=literals)} }}"
+            return f"{{ [text]: {_shown_inside(type_, literals)} }}"
         case Literal():
             from antiphon._json import dumps
 
@@ -178,6 +190,18 @@ def show(type_: Type, *, literals: bool = True) -> str:
             return show(type_.inner, literals=literals)
         case Callable():
             return _function(type_)
+
+
+def _shown_inside(type_: Array | Map, literals: bool) -> str:
+    inner = type_.inner
+    return inner.name or "…" if isinstance(inner, Alias) else show(inner, literals=literals)
+
+
+def _shown_array(type_: Array, literals: bool) -> str:
+    inner = _shown_inside(type_, literals)
+    if isinstance(type_.inner, Union | Callable):
+        return f"({inner})[]"
+    return f"{inner}[]" if type_.inner != NEVER else "[]"
 
 
 def _option(type_: Type) -> str:
@@ -224,20 +248,26 @@ def base(type_: Type) -> Type:
     return TEXT if type_ == PROMPT else type_
 
 
-def widen(type_: Type) -> Type:
-    """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything."""
+def widen(type_: Type, *, whole: bool = True) -> Type:
+    """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything.
+
+    Of what is not the `whole` yet, but will be beside others, null and what is empty stay what they are.
+    """
     if isinstance(type_, Simple):
-        return JSON if type_ in (NULL, NEVER) else type_
+        return JSON if whole and type_ in (NULL, NEVER) else type_
     if isinstance(type_, Literal) or (isinstance(type_, Union) and type_.is_fresh):
         return base(type_)
-    if isinstance(type_, Array):
-        return Array(widen(type_.item))
-    if isinstance(type_, Map):
-        return Map(widen(type_.value))
+    if isinstance(type_, Array | Map):
+        # A type that has a name is what it is.
+        return type_ if isinstance(type_.inner, Alias) else type(type_)(widen(type_.inner, whole=whole))
     if isinstance(type_, AI):
-        return AI(widen(type_.inner))
+        return AI(widen(type_.inner, whole=whole))
     if isinstance(type_, Object) and not type_.name:
-        return Object({name: Field(widen(f.type), f.optional, f.description) for name, f in type_.fields.items()})
+        if not type_.fields:
+            # Which fields an empty object will get is not known.
+            return JSON if whole else type_
+        fields = type_.fields.items()
+        return Object({name: Field(widen(f.type, whole=whole), f.optional, f.description) for name, f in fields})
     return type_
 
 
@@ -269,6 +299,9 @@ def join(first: Type, second: Type) -> Type:
         return first
     if isinstance(first, Object) and isinstance(second, Object) and not first.name and not second.name:
         return _merged(first, second)
+    if _is_empty(first) or _is_empty(second):
+        # Whatever an object may be, it fits one without fields.
+        return JSON if is_data(first) and is_data(second) and NEVER not in (first, second) else Union((first, second))
     if assignable(first, second, certain=True):
         return second
     if assignable(second, first, certain=True):
@@ -281,6 +314,10 @@ def join(first: Type, second: Type) -> Type:
     if base(first) == base(second) and isinstance(base(first), Simple):
         return base(first)
     return JSON if is_data(first) and is_data(second) else Union((*_options(first), *_options(second)))
+
+
+def _is_empty(type_: Type) -> bool:
+    return isinstance(type_, Object) and not type_.name and not type_.fields
 
 
 #: Objects that have more fields between them have nothing in common.
@@ -315,7 +352,7 @@ def assignable(source: Type, target: Type, *, certain: bool = False) -> bool:
     return _assignable(source, target, certain, {})
 
 
-#: What is known of pairs of object types; a pair that is being looked at fits until it is found not to.
+#: What is known of pairs of types; a pair that is being looked at fits until it is found not to.
 _Seen = dict[tuple[int, int], bool]
 
 
@@ -338,17 +375,26 @@ def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
     if isinstance(source, Literal):
         return base(source) == base(target) and not isinstance(target, Literal)
     if isinstance(source, Array) and isinstance(target, Array):
-        return _assignable(source.item, target.item, certain or not is_data(source.item), seen)
+        return _items_fit(source, target, certain, seen)
     if isinstance(source, Object) and isinstance(target, Object):
         return _fits(source, target, certain, seen)
     if isinstance(source, Map) and isinstance(target, Map):
         # A map can change: through a wider type, it would come to hold what the narrower one has not.
-        return _assignable(source.value, target.value, True, seen) and _assignable(
-            target.value, source.value, True, seen
-        )
+        return _items_fit(source, target, True, seen) and _items_fit(target, source, True, seen)
     if isinstance(source, Callable) and isinstance(target, Callable):
         return _may_stand_for(source, target, certain, seen)
     return {source, target} == {TEXT, PROMPT} if isinstance(source, Simple) and isinstance(target, Simple) else False
+
+
+def _items_fit(source: Array | Map, target: Array | Map, certain: bool, seen: _Seen) -> bool:
+    one, two = (each.item if isinstance(each, Array) else each.value for each in (source, target))
+    if not isinstance(source.inner, Alias) and not isinstance(target.inner, Alias):
+        return _assignable(one, two, certain or not is_data(one), seen)
+    pair = (id(one), id(two))
+    if pair not in seen:
+        seen[pair] = True
+        seen[pair] = _assignable(one, two, certain or not is_data(one), seen)
+    return seen[pair]
 
 
 def _fits(source: Object, target: Object, certain: bool, seen: _Seen) -> bool:
@@ -387,22 +433,28 @@ def is_data(type_: Type) -> bool:
     """Whether its values can be written as JSON. Types may hold each other in a long chain: this does not recur."""
     if isinstance(type_, Simple):
         return type_ not in (MODEL, TOOL)
+    return not any(isinstance(each, Callable) or each in (MODEL, TOOL) for each in _inside(type_))
+
+
+def has_function(type_: Type) -> bool:
+    """Whether a function is, or is among, the values of a type."""
+    return not isinstance(type_, Simple) and any(isinstance(each, Callable) for each in _inside(type_))
+
+
+def _inside(type_: Type) -> Iterator[Type]:
+    """The simple types, literals and functions that a type is made of."""
     todo: list[Type] = [type_]
     seen: set[int] = set()
     while todo:
         each = todo.pop()
-        if isinstance(each, Object):
-            if id(each) not in seen:
-                seen.add(id(each))
-                todo += (field.type for field in each.fields.values())
-        elif isinstance(each, Callable) or each in (MODEL, TOOL):
-            return False
-        elif not isinstance(each, Simple | Literal):
+        if isinstance(each, Simple | Literal | Callable):
+            yield each
+        elif id(each) not in seen:
+            seen.add(id(each))
             todo += _parts(each)
-    return True
 
 
-def _parts(type_: Array | Map | Union | AI) -> tuple[Type, ...]:
+def _parts(type_: Array | Map | Union | AI | Object) -> Iterable[Type]:
     match type_:
         case Array():
             return (type_.item,)
@@ -412,13 +464,8 @@ def _parts(type_: Array | Map | Union | AI) -> tuple[Type, ...]:
             return type_.options
         case AI():
             return (type_.inner,)
-
-
-def has_function(type_: Type) -> bool:
-    """Whether a function is, or is among, the values of a type that is no data."""
-    if isinstance(type_, Array | Map | Union | AI):
-        return any(map(has_function, _parts(type_)))
-    return type_ not in (MODEL, TOOL) and not is_data(type_)
+        case Object():
+            return (each.type for each in type_.fields.values())
 
 
 def _options(type_: Type) -> tuple[Type, ...]:

@@ -6,7 +6,21 @@ from itertools import chain
 
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, NAMED, NULL, TEXT, Array, Callable, Field, Literal, Map, Object, Type, Union
+from antiphon.lang.check.types import (
+    JSON,
+    NAMED,
+    NULL,
+    TEXT,
+    Alias,
+    Array,
+    Callable,
+    Field,
+    Literal,
+    Map,
+    Object,
+    Type,
+    Union,
+)
 from antiphon.lang.syntax.habits import TYPES
 from antiphon.lang.syntax.nodes import (
     ArrayType,
@@ -47,6 +61,9 @@ def declare_types(c: Checker, symbols: list[Symbol]) -> None:
 def _fill(c: Checker) -> None:
     while c.unfilled:
         found, node = c.unfilled.pop()
+        if isinstance(found, Alias):
+            found.target = _read(c, node)
+            continue
         seen: set[str] = set()
         for each in node.fields:
             if each.name in seen:
@@ -83,16 +100,16 @@ def _meaning(c: Checker, node: TypeNode, name: str) -> Type:
 
 def _declared(c: Checker, node: TypeName) -> Type:
     symbol = c.scope.find(node.name)
-    if symbol is None:
+    other = TYPES.get(node.name.lower())
+    if symbol is None or (other and not symbol.end and symbol.kind == "let"):
         known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
-        other = TYPES.get(node.name.lower())
         hint = f"write `{other}`" if other else c.meant(node.name, known)
-        c.report("V0206", f"there is no type `{node.name}`", node, hint)
+        c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=other is not None)
         return JSON
     symbol.used = True
     if symbol.kind == "type":
         return _alias(c, symbol, node)
-    if symbol.kind != "import" or symbol.type != JSON:
+    if symbol.type != JSON or (symbol.kind != "import" and symbol.end):
         c.report("V0207", f"`{node.name}` is not a type but a {_KINDS.get(symbol.kind, symbol.kind)}", node)
     return JSON
 
@@ -110,41 +127,75 @@ def _alias(c: Checker, symbol: Symbol, used: TypeName | None = None) -> Type:
     if is_open is None:
         return symbol.type
     if is_open or c.open_aliases >= MOST_STEPS:
-        hint = f"only a field may refer back: `type {symbol.name} {{ next: {symbol.name} | null }}`"
+        hint = f"only what is in it may be of it: `type {symbol.name} {{ next: {symbol.name} | null }}`"
         own = f"the type `{symbol.name}` is defined by itself"
         message = own if is_open else "these types name each other in too long a chain"
         c.report("V0316", message, used or symbol, hint if is_open else "")
         return JSON
     c.aliases[symbol] = True
     c.open_aliases += 1
+    outer, c.defined = c.defined, symbol
     symbol.type = _read(c, symbol.node.declared, symbol.name)
+    c.defined = outer
     c.open_aliases -= 1
     del c.aliases[symbol]
     return symbol.type
+
+
+def _inner(c: Checker, node: TypeNode) -> Type | Alias:
+    """What is in an array or a map: known later, if it is a type in whose definition this stands."""
+    if c.defined is None or not _refers_to(c, node, c.defined):
+        return _read(c, node)
+    found = Alias(node.name if isinstance(node, TypeName) else "")
+    c.unfilled.append((found, node))
+    return found
+
+
+def _refers_to(c: Checker, node: TypeNode, goal: Symbol) -> bool:
+    """Whether a written type names another, itself or by what it names; fields may name anything."""
+    todo: list[TypeNode] = [node]
+    seen: set[Symbol] = set()
+    while todo:
+        each = todo.pop()
+        if isinstance(each, ArrayType):
+            todo.append(each.item)
+        elif isinstance(each, MapType):
+            todo.append(each.value)
+        elif isinstance(each, UnionType):
+            todo += each.options
+        elif isinstance(each, TypeName) and (symbol := c.scope.find(each.name)) is not None and symbol not in seen:
+            seen.add(symbol)
+            if symbol is goal:
+                return True
+            if symbol in c.aliases:
+                todo.append(symbol.node.declared)
+    return False
 
 
 def _array(c: Checker, node: ArrayType) -> Type:
     written = [node]
     while isinstance(written[-1].item, ArrayType):
         written.append(written[-1].item)
-    type_ = _read(c, written[-1].item)
+    type_ = _inner(c, written[-1].item)
+    found: Type = JSON
     depth = _dimensions(type_)
     for i, each in enumerate(reversed(written), 1):
         if depth + i == MOST_DIMENSIONS + 1:
             c.report("V0317", f"more than {MOST_DIMENSIONS} dimensions are too many", node)
-        type_ = each.type = Array(type_) if depth + i <= MOST_DIMENSIONS else JSON
-    return type_
+        found = each.type = Array(type_) if depth + i <= MOST_DIMENSIONS else JSON
+        type_ = found
+    return found
 
 
 def _map(c: Checker, node: MapType) -> Type:
     if _read(c, node.key) != TEXT:
         c.report("V0340", "the keys of a map are text", node.key, "write `{ [text]: … }`; `n.toString()` makes a key")
-    return Map(_read(c, node.value))
+    return Map(_inner(c, node.value))
 
 
-def _dimensions(type_: Type) -> int:
+def _dimensions(type_: Type | Alias) -> int:
     if isinstance(type_, Array):
-        return 1 + _dimensions(type_.item)
+        return 1 + _dimensions(type_.inner)
     return max(map(_dimensions, type_.options)) if isinstance(type_, Union) else 0
 
 

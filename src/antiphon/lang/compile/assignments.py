@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Map, Object, Type, assignable, base, plain
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type, assignable, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at
@@ -12,6 +12,7 @@ from antiphon.lang.compile.guards import class_of
 from antiphon.lang.compile.members import whole
 from antiphon.lang.compile.operators import operation
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import named_field
 from antiphon.lang.syntax import nodes as n
 
 _COMPOUND = {"+=": "+", "-=": "-", "*=": "*", "/=": "/", "%=": "%"}
@@ -39,46 +40,62 @@ def _assign_name(c: Compiler, node: n.Assign, target: n.Name) -> list[ast.stmt]:
 
 def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> list[ast.stmt]:
     place = c.place(node)
-    out: list[ast.stmt] = []
     root = n.root_symbol(target)
     hide(c, root, node.value)
-    holder = c.expr(target.object)
-    place_type = type_of(target)
-    key: ast.expr
-    if isinstance(target, n.Member):
-        key = emit.constant(target.name, place)
-    else:
-        key = c.expr(target.index)
+    holder, key = c.expr(target.object), _key(c, target, place)
     if node.op == "=":
-        value = c.cast(node.value, place_type)
+        value = c.cast(node.value, type_of(target))
+        out = _store(c, target, holder, key, value, place)
     else:
-        held, index = c.temporary(), c.temporary()
-        out += [emit.assign(held, holder, place), emit.assign(index, key, place)]
-        holder, key = emit.name(held, place), emit.name(index, place)
-        read = _read(target, held, index, place)
-        both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
-        value = c.fitted(operation(c, both, read), _result(both), place_type, place)
-    return sealed(root is not None and root.is_private, out + _store(c, target, holder, key, value, place), place)
+        out = _change(c, node, target, holder, key, place)
+    return sealed(root is not None and root.is_private, out, place)
 
 
-def _read(target: n.Member | n.Index, held: str, index: str, place: Place) -> ast.expr:
+def _key(c: Compiler, target: n.Member | n.Index, place: Place) -> ast.expr:
+    """What Python finds the place by."""
+    if isinstance(target, n.Member):
+        return emit.constant(target.name, place)
+    key = c.expr(target.index)
+    if isinstance(kind := base(type_of(target.object)), Object):
+        return named_field(key, kind, place)
+    return (
+        whole(c, target.index, key, place) if isinstance(type_of(target.object), Array) and _is_known(target) else key
+    )
+
+
+def _is_known(target: n.Member | n.Index) -> bool:
+    """Whether Python's own assignment to an item does it."""
+    type_ = type_of(target.object)
+    if isinstance(target, n.Member):
+        return isinstance(type_, Object)
+    index = type_of(target.index)
+    if isinstance(type_, Map):
+        return base(index) == TEXT and not isinstance(index, AI)
+    return isinstance(type_, Array) and base(index) == NUMBER and not isinstance(index, AI)
+
+
+def _change(
+    c: Compiler, node: n.Assign, target: n.Member | n.Index, holder: ast.expr, key: ast.expr, place: Place
+) -> list[ast.stmt]:
+    """`target += value`."""
+    both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
+    result, wanted = _result(both), type_of(target)
+    if _is_known(target) and result == wanted and result in (NUMBER, TEXT) and both.op in ("+", "-", "*"):
+        value = operation(c, both, emit.item(holder, key, place))
+        assert isinstance(value, ast.BinOp)
+        return [at(ast.AugAssign(emit.item_target(holder, key, place), value.op, value.right), place)]
+    held, index = c.temporary(), c.temporary()
+    out = [emit.assign(held, holder, place), emit.assign(index, key, place)]
     holder, key = emit.name(held, place), emit.name(index, place)
-    if isinstance(type_of(target.object), Map):
-        return emit.item(holder, key, place)
-    return emit.call("_vitem", [holder, key], place)
+    read = emit.item(holder, key, place) if _is_known(target) else emit.call("_vitem", [holder, key], place)
+    value = c.fitted(operation(c, both, read), result, wanted, place)
+    return out + _store(c, target, holder, key, value, place)
 
 
 def _store(
     c: Compiler, target: n.Member | n.Index, holder: ast.expr, key: ast.expr, value: ast.expr, place: Place
 ) -> list[ast.stmt]:
-    type_ = type_of(target.object)
-    known = isinstance(type_, Object) if isinstance(target, n.Member) else isinstance(type_, Array)
-    if known and isinstance(target, n.Index):
-        known = base(type_of(target.index)) == NUMBER
-    if isinstance(target, n.Index) and isinstance(type_, Map) and type_of(target.index) == TEXT:
-        return [emit.assign_item(holder, key, value, place)]
-    if known:
-        key = whole(c, target.index, key, place) if isinstance(target, n.Index) else key
+    if _is_known(target):
         return [emit.assign_item(holder, key, value, place)]
     if isinstance(target, n.Index):
         # The value comes first, as in Python.

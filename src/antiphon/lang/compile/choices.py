@@ -5,8 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from antiphon.lang.check.parts import discriminator, is_never, kept, options, union
-from antiphon.lang.check.types import AI, BOOLEAN, JSON, NULL, NUMBER, TEXT, Array, Literal, Object, Type, base, plain
+from antiphon.lang.check.parts import discriminator, is_never, kept, options, rest, union
+from antiphon.lang.check.types import (
+    AI,
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    Array,
+    Literal,
+    Object,
+    Type,
+    base,
+    plain,
+    without_null,
+)
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import suite
@@ -15,7 +29,7 @@ from antiphon.lang.compile.operators import condition
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
-_IS, _EQUAL, _IN, _OR = ast.Is(), ast.Eq(), ast.In(), ast.Or()
+_IS, _IS_NOT, _EQUAL, _IN, _OR = ast.Is(), ast.IsNot(), ast.Eq(), ast.In(), ast.Or()
 #: The Python class of values of a type.
 _CLASSES: dict[Type, str] = {TEXT: "_vstr", BOOLEAN: "_vbool"}
 
@@ -37,23 +51,26 @@ def is_(c: Compiler, node: n.Is) -> ast.expr:
 def match(c: Compiler, node: n.Match) -> ast.expr:
     """`match` as a value: one conditional expression in another."""
     wanted, place = type_of(node), c.place(node)
-    held = c.temporary()
-    first: ast.expr = emit.named(held, _plain_value(c, node.value), place)
+    first, again = once(c, _plain_value(c, node.value), place)
     arms: list[tuple[ast.expr | None, ast.expr]] = []
+    left = type_of(node.value)
     for arm in node.arms:
-        test = _test(c, node, arm, first, held)
-        first = emit.name(held, place)
+        test = _test(c, arm, left, first, again)
+        first, left = again, _left(left, arm)
         arms.append((test, _arm_value(c, arm, wanted)))
     return _chained(arms, lambda test, then, rest: emit.either(test, then, rest, place))
 
 
 def match_statement(c: Compiler, node: n.MatchStatement) -> list[ast.stmt]:
     """`match` as a statement: one `if` after another."""
-    held, place = c.temporary(), c.place(node.value)
-    out: list[ast.stmt] = [emit.assign(held, _plain_value(c, node.value), place)]
+    place = c.place(node.value)
+    first, again = once(c, _plain_value(c, node.value), place)
+    out = [] if first is again else [emit.expression(first, place)]
     parts: list[tuple[n.Arm, ast.expr | None, list[ast.stmt]]] = []
+    left = type_of(node.value)
     for arm in node.arms:
-        test = _test(c, node, arm, emit.name(held, c.place(arm)), held)
+        test = _test(c, arm, left, again, again)
+        left = _left(left, arm)
         assert isinstance(arm.body, n.Block)
         parts.append((arm, test, suite(c, arm.body)))
     otherwise: list[ast.stmt] = []
@@ -77,13 +94,19 @@ def _chained(
     return out
 
 
-def _test(c: Compiler, node: n.Match | n.MatchStatement, arm: n.Arm, first: ast.expr, held: str) -> ast.expr | None:
-    """Whether an arm is for the value, which `first` evaluates."""
-    place = c.place(arm)
+def _test(c: Compiler, arm: n.Arm, type_: Type, first: ast.expr, again: ast.expr) -> ast.expr | None:
+    """Whether an arm is for the value, which `first` evaluates, and which the arms before have left."""
     if arm.is_else:
         return None
-    types = [_meant(each) for each in arm.patterns]
-    return _any_of(_tests(c, type_of(node.value), types, first, emit.name(held, place), place), place)
+    place = c.place(arm)
+    return _any_of(_tests(c, type_, [_meant(each) for each in arm.patterns], first, again, place), place)
+
+
+def _left(type_: Type, arm: n.Arm) -> Type:
+    """What a value may be that an arm is not for."""
+    for each in arm.patterns:
+        type_ = rest(type_, _meant(each))
+    return type_
 
 
 def _arm_value(c: Compiler, arm: n.Arm, wanted: Type) -> ast.expr:
@@ -141,6 +164,12 @@ def _is_literal(type_: Type, literals: list[Literal], value: ast.expr, place: Pl
 def _is_type(c: Compiler, type_: Type, tested: Type, first: ast.expr, again: ast.expr, place: Place) -> ast.expr:
     if tested == NULL:
         return emit.compare(first, _IS, emit.constant(None, place), place)
+    if (other := _one_other(type_, tested)) is not None:
+        return _is_not(first, other, place)
+    if isinstance(tested, Object) and NULL in options(type_):
+        there = emit.compare(first, _IS_NOT, emit.constant(None, place), place)
+        test = _is_type(c, without_null(plain(type_)), tested, again, again, place)
+        return at(ast.BoolOp(ast.And(), [there, test]), place)
     kind = base(tested)
     if kind in _CLASSES:
         return emit.compare(class_of(first, place), _IS, emit.name(_CLASSES[kind], place), place)
@@ -156,6 +185,21 @@ def _is_type(c: Compiler, type_: Type, tested: Type, first: ast.expr, again: ast
         field = emit.item(first, emit.constant(name, place), place)
         return _is_literal(union(literals), literals, field, place)
     return emit.call("_vis", [first, emit.name(c.code.type_name(tested), place)], place)
+
+
+def _one_other(type_: Type, tested: Type) -> Type | None:
+    """The one kind of text, boolean or null that a value is if it is not of the tested type."""
+    others = {base(each) for each in options(type_) if each != tested}
+    if len(others) != 1 or is_never(kept(type_, tested)) or plain(type_) == JSON or isinstance(tested, Literal):
+        return None
+    (other,) = others
+    return other if other == NULL or other in _CLASSES else None
+
+
+def _is_not(value: ast.expr, other: Type, place: Place) -> ast.expr:
+    if other == NULL:
+        return emit.compare(value, _IS_NOT, emit.constant(None, place), place)
+    return emit.compare(class_of(value, place), _IS_NOT, emit.name(_CLASSES[other], place), place)
 
 
 def _is_alone(type_: Type, tested: Array | Object) -> bool:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.check.inputs import constant, is_required
+from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Type, is_data, plain, widen
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
 from antiphon.lang.compile.code import Given
+from antiphon.lang.compile.constants import is_frozen
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import async_body
 from antiphon.lang.compile.iteration import iterable
@@ -23,6 +25,7 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
     place, symbol = c.place(node), node.symbol
     if symbol is None:
         return []
+    here = c.here
     hide(c, symbol, node.value)
     if node.is_async and node.value is not None:
         value = _started(c, node.value, symbol.type)
@@ -30,7 +33,13 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
         value = emit.constant(None, place) if node.value is None else _value(c, node.value, symbol, node.is_const)
         if symbol.is_global and is_data(symbol.type):
             value = _input(c, symbol, value, place)
-        value = kept(value, symbol.type, node.is_const, place)
+        if (
+            node.is_const
+            and node.value is not None
+            and is_mutable(symbol.type)
+            and is_frozen(c, symbol, node.value, here)
+        ):
+            value = emit.call("_vfreeze", [value], place)
     return sealed(symbol.is_private and node.value is not None, [c.bind(symbol, value, place)], place)
 
 

@@ -61,6 +61,11 @@ def item(value: ast.expr, key: ast.expr, place: Place) -> ast.expr:
     return at(ast.Subscript(value, key, _LOAD), place)
 
 
+def part(value: ast.expr, bounds: Sequence[ast.expr | None], place: Place) -> ast.expr:
+    """`value[first:last:step]`."""
+    return item(value, at(ast.Slice(*bounds), place), place)
+
+
 def binary(left: ast.expr, operator: ast.operator, right: ast.expr, place: Place) -> ast.expr:
     """`left operator right`."""
     return at(ast.BinOp(left, operator, right), place)
@@ -91,9 +96,24 @@ def assign(id: str, value: ast.expr, place: Place) -> ast.stmt:
     return at(ast.Assign([at(ast.Name(id, _STORE), place)], value), place)
 
 
+def item_target(value: ast.expr, key: ast.expr, place: Place) -> ast.Subscript:
+    """`value[key]` that is assigned."""
+    return at(ast.Subscript(value, key, _STORE), place)
+
+
 def assign_item(value: ast.expr, key: ast.expr, new: ast.expr, place: Place) -> ast.stmt:
     """`value[key] = new`."""
-    return at(ast.Assign([at(ast.Subscript(value, key, _STORE), place)], new), place)
+    return at(ast.Assign([item_target(value, key, place)], new), place)
+
+
+def attribute(value: ast.expr, name: str, place: Place) -> ast.expr:
+    """`value.name`, of a Python object."""
+    return at(ast.Attribute(value, name, _LOAD), place)
+
+
+def assign_attribute(value: ast.expr, name: str, new: ast.expr, place: Place) -> ast.stmt:
+    """`value.name = new`."""
+    return at(ast.Assign([at(ast.Attribute(value, name, _STORE), place)], new), place)
 
 
 def expression(value: ast.expr, place: Place) -> ast.stmt:

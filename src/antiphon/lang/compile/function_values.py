@@ -11,11 +11,13 @@ import ast
 from antiphon.lang.check.generic_methods import WITH_POSITION
 from antiphon.lang.check.methods import ARRAY_METHODS, K, T, U, put, written_type
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, Array, Type
+from antiphon.lang.check.types import AI, BOOLEAN, JSON, NUMBER, TEXT, Array, Type, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.computing import only_computes
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import function_scope, outer_names, remember, suite, with_history
+from antiphon.lang.compile.rounds import of_this_round
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
@@ -23,14 +25,14 @@ from antiphon.lang.syntax import nodes as n
 _PLAIN = frozenset(
     (
         *(n.NumberLit, n.TextLit, n.Hole, n.BoolLit, n.NullLit, n.Name, n.ArrayLit, n.ObjectLit, n.Entry),
-        *(n.Unary, n.Binary, n.Member, n.Index, n.Slice, n.Call),
+        *(n.Unary, n.Binary, n.Member, n.Index, n.Slice, n.Call, n.Conditional, n.Is),
     )
 )
 
 
 def lambda_(c: Compiler, node: n.Lambda) -> ast.expr:
     """`(a, b) => …`."""
-    return _kept(c, _defined(c, node), node, c.place(node))
+    return of_this_round(c, _defined(c, node), node, c.place(node))
 
 
 def function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr:
@@ -38,23 +40,28 @@ def function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr:
     place = c.place(node)
     if symbol.kind == "builtin":
         return emit.name(f"_vb_{symbol.name}", place)
-    value = emit.name(symbol.python, place)
+    value = c.read(symbol, place)
     signature = symbol.type
     if symbol.kind in ("tool", "import") and isinstance(signature, Signature):
         returns = emit.name(c.code.type_name(signature.returns), place)
         return emit.runtime("function", [value, returns], place)
-    if isinstance(symbol.node, n.Function):
-        return _kept(c, value, symbol.node, place)
     return value
 
 
 def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, item: Type, place: Place) -> ast.expr:
     """A method of an array that takes a function."""
     first = node.arguments[0]
-    if name in ("map", "filter") and isinstance(first, n.Lambda) and _is_plain(first) and not _binds(value):
-        return _comprehension(c, first, name, value, place)
+    if name in ("map", "filter") and isinstance(first, n.Lambda) and _is_plain(c, first) and not _binds(value):
+        return _comprehension(c, node, first, name, value, place)
     arguments = method_arguments(c, node, name, item)
+    if name == "sortBy" and isinstance(first.type, Signature) and _has_order(first.type.returns):
+        key = at(ast.keyword("key", arguments[0]), place)
+        return at(ast.Call(emit.name("_vsorted", place), [value], [key]), place)
     return emit.call(f"_vm_array_{name}", [value, *arguments], place)
+
+
+def _has_order(type_: Type) -> bool:
+    return base(type_) in (NUMBER, TEXT) and not isinstance(type_, AI)
 
 
 def method_arguments(c: Compiler, node: n.Call, name: str, item: Type) -> list[ast.expr]:
@@ -126,22 +133,14 @@ def _body(c: Compiler, node: n.Lambda) -> list[ast.stmt]:
     return [*before, at(ast.Return(value), c.place(node.body))]
 
 
-def _kept(c: Compiler, value: ast.expr, node: n.Lambda | n.Function, place: Place) -> ast.expr:
-    """A function that is kept: of a loop's variables it has those of this round."""
-    used = {each.symbol for each in n.walk(node) if isinstance(each, n.Name) and each.symbol is not None}
-    names = sorted({each.python for each in used if each.python in c.scope.looped and not each.assigned})
-    if not names:
-        return value
-    return emit.call("_vround", [value, *(emit.constant(each, place) for each in names)], place)
-
-
-def _comprehension(c: Compiler, node: n.Lambda, name: str, value: ast.expr, place: Place) -> ast.expr:
-    from antiphon.lang.compile.operators import condition
+def _comprehension(c: Compiler, call: n.Call, node: n.Lambda, name: str, value: ast.expr, place: Place) -> ast.expr:
+    from antiphon.lang.compile.operators import condition, note_counter
 
     symbol = node.parameters[0].symbol
     assert symbol is not None
     assert not isinstance(node.body, n.Block)
     c.declare(symbol, node.start)
+    note_counter(c, symbol, n.reached(call))
     where = c.place(node.parameters[0])
     each = ast.comprehension(emit.target(symbol.python, where), value, [], 0)
     signature = node.type
@@ -152,14 +151,12 @@ def _comprehension(c: Compiler, node: n.Lambda, name: str, value: ast.expr, plac
     return at(ast.ListComp(emit.name(symbol.python, where), [each]), place)
 
 
-def _is_plain(node: n.Lambda) -> bool:
+def _is_plain(c: Compiler, node: n.Lambda) -> bool:
     if isinstance(node.body, n.Block) or len(node.parameters) != 1 or node.parameters[0].declared is not None:
         return False
-    return all(type(each) in _PLAIN and not _calls_name(each) for each in n.walk(node.body))
-
-
-def _calls_name(node: n.Node) -> bool:
-    return isinstance(node, n.Call) and not isinstance(node.callee, n.Member)
+    return all(isinstance(each, n.TypeNode) or type(each) in _PLAIN for each in n.walk(node.body)) and only_computes(
+        c, node.body
+    )
 
 
 def _binds(value: ast.expr) -> bool:

@@ -12,16 +12,18 @@ from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.naming import FunctionScope, python_name
+from antiphon.lang.compile.rounds import boxes, of_this_round
 from antiphon.lang.compile.state import STATEMENTS, Compiler
 from antiphon.lang.syntax import nodes as n
 
 
 def block(c: Compiler, statements: list[n.Statement]) -> list[ast.stmt]:
     """The statements of a block with a scope of its own."""
-    for statement in statements:
-        for symbol in declared(statement):
-            c.declare(symbol, statement.end)
-    return [*hoisted(c, statements), *all_statements(c, statements)]
+    symbols = {symbol: statement.end for statement in statements for symbol in declared(statement)}
+    for symbol, end in symbols.items():
+        c.declare(symbol, end)
+    anew = boxes(c, statements, symbols) if c.scope.loops else ()
+    return [*anew, *hoisted(c, statements), *all_statements(c, statements)]
 
 
 def suite(c: Compiler, node: n.Block) -> list[ast.stmt]:
@@ -34,8 +36,9 @@ def all_statements(c: Compiler, statements: list[n.Statement]) -> list[ast.stmt]
     out: list[ast.stmt] = []
     # What must stand before the statement around these waits until that is done.
     around, c.before = c.before, []
-    for statement in statements:
+    for at_, statement in enumerate(statements):
         asked, c.asked = c.asked, False
+        c.here = statements, at_
         compiled = STATEMENTS[type(statement)](c, statement)
         left_out = c.declarations_only and c.scope.outer is None and _is_left_out(c, statement)
         c.asked = c.asked or asked
@@ -81,7 +84,9 @@ def _function(c: Compiler, node: n.Function) -> list[ast.stmt]:
     if c.is_global(symbol) and not node.is_tool and name == symbol.python:
         c.top.append(definition)
         return []
-    if node.is_tool or name != symbol.python:
+    kept = of_this_round(c, value, node, place)
+    if node.is_tool or name != symbol.python or kept is not value:
+        value = kept
         out.append(c.bind(symbol, value, place))
         if name != symbol.python and not c.is_global(symbol):
             c.scope.taken.add(name)

@@ -19,6 +19,12 @@ def once(c: Compiler, value: ast.expr, place: Place, keep: bool = False) -> tupl
     return emit.named(name, value, place), emit.name(name, place)
 
 
+def may_come_first(value: ast.expr, other: ast.expr) -> bool:
+    """Whether it makes no difference if a value is read before another that is written before it."""
+    calls = any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(other))
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and not calls)
+
+
 def class_of(value: ast.expr, place: Place) -> ast.expr:
     """The class of a value."""
     return at(ast.Attribute(value, "__class__", ast.Load()), place)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, JSON, Array, Map
+from antiphon.lang.check.types import AI, JSON, Array, Map, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import picked
+from antiphon.lang.compile.wholes import is_whole
 from antiphon.lang.syntax import nodes as n
 
 
@@ -15,10 +17,12 @@ def iterable(c: Compiler, node: n.Expr) -> ast.expr:
     """What a `for` goes through."""
     type_ = type_of(node)
     if isinstance(node, n.Range):
-        return _span(c, node)
+        return span(c, node)
     if isinstance(type_, Array):
         return c.expr(node)
     value = c.expr(node)
+    if is_whole(c, node):
+        return emit.call("_vpyrange", [value], c.place(node))
     if isinstance(type_, AI):
         # An answer declared as an array is one; of any other the checker has complained.
         value = emit.call("_vunwrap", [value], c.place(node))
@@ -35,9 +39,10 @@ def entries(c: Compiler, node: n.For) -> ast.expr:
     if isinstance(type_, Map):
         value = emit.method(value, "items", [], place)
     else:
-        if goes_into_json(node.iterable, JSON):
+        value = picked(value, base(type_), place)
+        if node.value is not None and node.value.symbol is not None and node.value.symbol.type == JSON:
             # What is in it is json here.
-            value = emit.call("_vcopy", [value], place)
+            value = emit.call("_vcopy", [value], place) if goes_into_json(node.iterable, JSON) else value
         value = emit.call("_ventries", [value], place)
     return emit.call("_vlist", [value], place) if any(map(_may_change, n.walk(node.body))) else value
 
@@ -52,6 +57,12 @@ def _may_change(node: n.Node) -> bool:
     return not (isinstance(node.callee, n.Name) and node.callee.symbol and node.callee.symbol.kind == "builtin")
 
 
-def _span(c: Compiler, node: n.Range) -> ast.expr:
+def span(c: Compiler, node: n.Range) -> ast.expr:
     """A range, to go through."""
-    return emit.call("_vspan", [c.expr(node.first), c.expr(node.last)], c.place(node))
+    place, first, last = c.place(node), c.expr(node.first), c.expr(node.last)
+    if not is_whole(c, node.first) or not is_whole(c, node.last):
+        return emit.call("_vspan", [first, last], place)
+    end = emit.binary(last, ast.Add(), emit.constant(1, place), place)
+    if isinstance(last, ast.Constant) and isinstance(last.value, int):
+        end = emit.constant(last.value + 1, place)
+    return emit.call("_vpyrange", [first, end], place)

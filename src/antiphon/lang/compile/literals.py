@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from antiphon.lang.check.sharing import agree, is_fresh
+from antiphon.lang.check.sharing import agree, is_fresh, is_mutable
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, TOOL, Array, Field, Map, Object, Simple, Type, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import at
-from antiphon.lang.compile.guards import class_of
+from antiphon.lang.compile.guards import is_a
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import picked
 from antiphon.lang.syntax import nodes as n
 
 
@@ -36,21 +37,23 @@ def text(c: Compiler, node: n.TextLit) -> ast.expr:
         if isinstance(part, str):
             values.append(emit.constant(part, place))
         else:
-            values.append(at(ast.FormattedValue(as_text(c, part.value), -1, None), place))
+            values.append(at(ast.FormattedValue(as_text(c, part.value, in_hole=True), -1, None), place))
     return at(ast.JoinedStr(values), place)
 
 
-def as_text(c: Compiler, node: n.Expr) -> ast.expr:
-    """An expression as `print` would show it."""
+def as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.expr:
+    """An expression as `print` would show it. In a hole, whole numbers are left to Python: by far the most are."""
     value, type_ = c.expr(node), type_of(node)
     kind = base(type_)
     if kind == TEXT and not isinstance(type_, AI):
         return value
     place = c.place(node)
-    if kind == NUMBER and isinstance(value, ast.Name) and not isinstance(type_, AI):
-        # Whole numbers, by far the most, need no call.
-        test = emit.compare(class_of(value, place), ast.Is(), emit.name("_vint", place), place)
-        return emit.either(test, value, emit.call("_vtext", [value], place), place)
+    if kind == NUMBER and not isinstance(type_, AI):
+        test, value = is_a(c, value, "_vint", place)
+        whole = value if in_hole else emit.call("_vstr", [value], place)
+        if isinstance(node, n.Name) and node.symbol in c.counters:
+            return whole
+        return emit.either(test, whole, emit.call("_vtext", [value], place), place)
     return emit.call("_vtext", [value], place)
 
 
@@ -64,8 +67,7 @@ def name(c: Compiler, node: n.Name) -> ast.expr:
 
         value = function_name(c, node, symbol)
         return emit.call("_vwait", [value], place) if symbol.is_async else value
-    python = f"_vb_{symbol.name}" if symbol.kind == "builtin" else symbol.python
-    value = emit.name(python, place)
+    value = emit.name(f"_vb_{symbol.name}", place) if symbol.kind == "builtin" else c.read(symbol, place)
     if symbol.is_async:
         value = emit.call("_vwait", [value], place)
     if symbol.type == JSON and node.type not in (JSON, None):
@@ -121,11 +123,21 @@ def _map(c: Compiler, node: n.ObjectLit, type_: Map) -> ast.expr:
     for entry in node.entries:
         if isinstance(entry, n.Spread):
             keys.append(None)
-            values.append(emit.call("_vspreadfields", [c.cast(entry.value, type_)], c.place(entry)))
+            values.append(emit.call("_vspreadfields", [_spread_values(c, entry, type_)], c.place(entry)))
         else:
             keys.append(emit.constant(entry.key, c.place(entry)))
             values.append(c.cast(entry.value, type_.value))
     return at(ast.Dict(keys, values), c.place(node))
+
+
+def _spread_values(c: Compiler, node: n.Spread, wanted: Map) -> ast.expr:
+    """What is put into a map: another, or an object of which each field fits."""
+    kind = base(type_of(node.value))
+    if isinstance(kind, Object):
+        return picked(
+            c.cast(node.value, Object({name: Field(wanted.value) for name in kind.fields})), kind, c.place(node)
+        )
+    return c.cast(node.value, wanted)
 
 
 def _sure_names(node: n.Entry | n.Spread) -> Iterable[str]:
@@ -141,7 +153,13 @@ def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> ast
     given = base(type_of(node.value))
     own = given.fields if isinstance(given, Object) else {}
     wanted = Object({name: Field(fields[name].type, field.optional) for name, field in own.items() if name in fields})
-    return emit.call("_vspreadfields", [c.cast(node.value, wanted if own else None)], c.place(node))
+    value = c.cast(node.value, wanted if own else None)
+    place = c.place(node)
+    value = picked(value, given, place)
+    if isinstance(type_of(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
+        # Nothing in it belongs to a constant.
+        return value
+    return emit.call("_vspreadfields", [value], place)
 
 
 def bad(_: Compiler, node: n.BadExpr) -> ast.expr:

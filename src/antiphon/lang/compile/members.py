@@ -24,20 +24,32 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
-    nullable,
     without_null,
 )
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.function_values import array_method, method_arguments
-from antiphon.lang.compile.guards import is_a, once
+from antiphon.lang.compile.guards import is_a, may_come_first, once
+from antiphon.lang.compile.iteration import span
 from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import named_field, picked
+from antiphon.lang.compile.wholes import is_whole
 from antiphon.lang.syntax import nodes as n
 
 _IN = ast.In()
-#: Methods that are Python's own where the type is known: of text, and of arrays.
-_TEXT_DIRECT = {"upper": "upper", "lower": "lower", "trim": "strip", "startsWith": "startswith", "endsWith": "endswith"}
+#: Methods of objects that look at all fields.
+_LOOKING = frozenset(("keys", "values", "entries", "has", "get", "len"))
+#: Methods of text that are Python's own.
+_TEXT_DIRECT = {
+    "upper": "upper",
+    "lower": "lower",
+    "trim": "strip",
+    "startsWith": "startswith",
+    "endsWith": "endswith",
+    "replace": "replace",
+    "indexOf": "find",
+}
 
 
 def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, leniently: bool = False) -> ast.expr:
@@ -58,8 +70,18 @@ def postfix(c: Compiler, node: n.Member | n.Index | n.Slice | n.Call, leniently:
             break
     steps.reverse()
     first = n.is_optional(steps[0]) if steps else False
-    value = _call(c, here) if type(here) is n.Call else lenient(c, here) if first else c.expr(here)
+    if type(here) is n.Call:
+        value = _call(c, here)
+    elif type(here) is n.Range and _goes_through(steps[0]):
+        value = span(c, here)
+    else:
+        value = lenient(c, here) if first else c.expr(here)
     return _stepped(c, steps, value, leniently)
+
+
+def _goes_through(step: Any) -> bool:
+    """Whether it is a method that goes through an array, and needs none for that."""
+    return type(step) is n.Call and type(step.callee) is n.Member and step.callee.name in WITH_FUNCTION
 
 
 def _stepped(c: Compiler, steps: list[Any], value: ast.expr, leniently: bool) -> ast.expr:
@@ -80,6 +102,9 @@ def _stepped(c: Compiler, steps: list[Any], value: ast.expr, leniently: bool) ->
 def _is_there(c: Compiler, node: n.Expr, value: ast.expr, place: Place) -> tuple[ast.expr, ast.expr]:
     """A test whether a value is not null, which evaluates it, and the value as it is read after it."""
     first, again = once(c, value, place)
+    if isinstance(first, ast.Constant):
+        # Python would warn of it.
+        return emit.constant(first.value is not None, place), again
     if isinstance(type_of(node), AI) or type_of(node) == JSON:
         first = emit.call("_vunwrap", [first], place)
     return emit.compare(first, ast.IsNot(), emit.constant(None, place), place), again
@@ -101,8 +126,27 @@ def _step(c: Compiler, node: Any, value: ast.expr, lenient: bool) -> ast.expr:
         return _member(c, node, value, lenient, place)
     if kind is n.Index:
         return _index(c, node, value, lenient, place)
-    bounds = [c.expr(each) if each else emit.constant(None, place) for each in (node.first, node.last, node.step)]
-    return emit.call("_vpart", [value, *bounds], place)
+    return _part(c, node, value, place)
+
+
+def _part(c: Compiler, node: n.Slice, value: ast.expr, place: Place) -> ast.expr:
+    bounds = [node.first, node.last, node.step]
+    kind = type_of(node.object)
+    kind = without_null(kind) if node.optional else kind
+    if node.step is None and _is_sequence(kind) and all(map(_is_number, bounds)):
+        found = [None if each is None else whole(c, each, c.expr(each), place) for each in bounds]
+        return emit.part(value, found, place)
+    return emit.call(
+        "_vpart", [value, *(c.expr(each) if each else emit.constant(None, place) for each in bounds)], place
+    )
+
+
+def _is_sequence(type_: Type) -> bool:
+    return isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
+
+
+def _is_number(node: n.Expr | None) -> bool:
+    return node is None or (base(type_of(node)) == NUMBER and not isinstance(type_of(node), AI))
 
 
 def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: Place) -> ast.expr:
@@ -120,7 +164,7 @@ def _member(c: Compiler, node: n.Member, value: ast.expr, lenient: bool, place: 
             return emit.method(value, "get", [key], place)
         return emit.item(value, key, place)
     if name == "length" and (kind == TEXT or isinstance(kind, Array | Object | Map)):
-        return emit.call("_vpylen", [value], place)
+        return emit.call("_vpylen", [picked(value, kind, place)], place)
     if lenient:
         return emit.call("_voptional", [value, key], place)
     test, value = is_a(c, value, "_vdict", place)
@@ -137,40 +181,24 @@ def _index(c: Compiler, node: n.Index, value: ast.expr, lenient: bool, place: Pl
     type_ = without_null(type_) if node.optional else type_
     if isinstance(type_, Map) and base(type_of(node.index)) == TEXT and not isinstance(type_of(node.index), AI):
         return emit.method(value, "get", [key], place) if lenient else emit.item(value, key, place)
-    sequence = isinstance(type_, Array) or (base(type_) == TEXT and not isinstance(type_, AI))
-    if sequence and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
+    if _is_sequence(type_) and type_of(node.index) != JSON and base(type_of(node.index)) == NUMBER:
         return emit.item(value, whole(c, node.index, key, place), place)
     if isinstance(key, ast.Constant) and key.value.__class__ is int and not lenient:
         test, value = is_a(c, value, "_vlist", place)
         return emit.either(test, emit.item(value, key, place), emit.call("_vitem", [value, key], place), place)
-    found = emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
     kind = base(type_)
-    if not isinstance(kind, Object):
-        return found
-    return _of_fields(c, found, kind, nullable(type_of(node)) if lenient else type_of(node), place)
+    if isinstance(kind, Object) and not isinstance(key, ast.Constant):
+        value = picked(value, kind, place)
+    found = emit.call("_voptionalitem" if lenient else "_vitem", [value, key], place)
+    return _of_fields(found, kind, type_of(node), place) if isinstance(kind, Object) else found
 
 
 def whole(c: Compiler, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:
     """A number as an index: one that is whole but was computed with fractions, such as 0.5 * 4, is one too."""
-    if _is_whole(c, node):
+    if is_whole(c, node):
         return key
     test, key = is_a(c, key, "_vint", place)
     return emit.either(test, key, emit.call("_vwhole", [key], place), place)
-
-
-def _is_whole(c: Compiler, node: n.Expr) -> bool:
-    """Whether a number is an integer, as far as that can be seen."""
-    match node:
-        case n.NumberLit(value=value):
-            return type(value) is int
-        case n.Unary(operand=operand):
-            return _is_whole(c, operand)
-        case n.Name(symbol=symbol):
-            return symbol is not None and symbol in c.counters
-        case n.Binary(op="+" | "-" | "*"):
-            return _is_whole(c, node.left) and _is_whole(c, node.right)
-        case _:
-            return False
 
 
 def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
@@ -194,19 +222,32 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
         return array_method(c, node, name, value, kind.item, place)
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
-    direct = _direct_method(kind, name, value, arguments, place)
+    if name in _LOOKING:
+        value = picked(value, kind, place)
+    elif (named := _named_by(kind, name)) is not None:
+        arguments = [named_field(each, named, place) for each in arguments]
+    direct = _direct_method(c, node, kind, value, arguments, place)
     if direct is not None:
         return direct
     called = emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
     looks = isinstance(kind, Object) and name in ("values", "entries", "get")
-    return _of_fields(c, called, cast(Object, kind), type_of(node), place) if looks else called
+    return _of_fields(called, cast(Object, kind), type_of(node), place) if looks else called
 
 
-def _of_fields(c: Compiler, value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:
-    """What fields give that only the running program names. An object may have more than its type says."""
+def _named_by(kind: Type, method: str) -> Object | None:
+    """The object of which a method takes the name of a field."""
+    if method == "sort" and isinstance(kind, Array):
+        kind = base(kind.item)
+    elif method != "remove":
+        return None
+    return kind if isinstance(kind, Object) else None
+
+
+def _of_fields(value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:
+    """What fields give that only the running program names; where that is json, it is a copy."""
     if any(is_mutable(each.type) for each in kind.fields.values()) and not _is_typed(type_):
         return emit.call("_vcopy", [value], place)
-    return value if type_ == JSON else emit.call("_vfits", [value, emit.name(c.code.type_name(type_), place)], place)
+    return value
 
 
 def _is_typed(type_: Type) -> bool:
@@ -229,19 +270,77 @@ def _dynamic_method(c: Compiler, name: str, value: ast.expr, arguments: list[ast
     return emit.either(test, push, emit.call("_vcall", [value, key, *arguments], place), place)
 
 
-def _direct_method(kind: Type, name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+def _direct_method(
+    c: Compiler, node: n.Call, kind: Type, value: ast.expr, arguments: list[ast.expr], place: Place
+) -> ast.expr | None:
     """The same as Python's own method, where there is one."""
+    name = cast(n.Member, node.callee).name
     if name == "len":
         return emit.call("_vpylen", [value], place)
-    if kind == TEXT and name in _TEXT_DIRECT:
-        return emit.method(value, _TEXT_DIRECT[name], arguments, place)
-    if kind == TEXT and name == "includes":
+    if name == "slice" and _is_sequence(kind) and all(map(_is_number, node.arguments)):
+        bounds = [whole(c, each, given, place) for each, given in zip(node.arguments, arguments, strict=True)]
+        return emit.part(value, [*bounds, *[None] * (2 - len(bounds))], place)
+    if kind == TEXT:
+        return _text_method(name, value, arguments, place)
+    if isinstance(kind, Array):
+        return _array_method(c, kind, name, value, arguments, place)
+    if kind == NUMBER and name == "floor":
+        return _floor(c, value, place)
+    if isinstance(kind, Map) and name == "get":
+        return emit.method(value, name, arguments, place)
+    if isinstance(kind, Map | Object) and name == "has" and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
-    if isinstance(kind, Array) and name == "push":
-        return emit.method(value, "append", arguments, place)
-    if isinstance(kind, Array) and name == "join" and base(kind.item) == TEXT and len(arguments) == 1:
-        return emit.method(arguments[0], "join", [value], place) if kind.item == TEXT else None
     return None
+
+
+def _floor(c: Compiler, value: ast.expr, place: Place) -> ast.expr | None:
+    """`(a / b).floor()` of whole numbers is Python's `a // b`, and exact."""
+    match value:
+        case ast.IfExp(test=ast.BinOp(left, ast.Mod(), right), body=quotient, orelse=ast.BinOp(op=ast.FloorDiv())):
+            test, whole = is_a(c, emit.binary(left, ast.FloorDiv(), right, place), "_vint", place)
+            return emit.either(test, whole, emit.call("_vm_number_floor", [quotient], place), place)
+        case _:
+            return None
+
+
+def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+    if name in _TEXT_DIRECT:
+        return emit.method(value, _TEXT_DIRECT[name], arguments, place)
+    if name == "includes" and may_come_first(arguments[0], value):
+        return emit.compare(arguments[0], _IN, value, place)
+    # An empty separator takes a text apart, for which Python has another way.
+    if name == "split" and all(isinstance(each, ast.Constant) and each.value for each in arguments):
+        return emit.method(value, name, arguments, place)
+    return None
+
+
+def _array_method(
+    c: Compiler, kind: Array, name: str, value: ast.expr, arguments: list[ast.expr], place: Place
+) -> ast.expr | None:
+    if name == "push":
+        return emit.method(value, "append", arguments, place)
+    if name == "join" and kind.item == TEXT and len(arguments) == 1 and may_come_first(arguments[0], value):
+        return emit.method(arguments[0], "join", [value], place)
+    if name == "includes" and kind.item in (TEXT, NUMBER) and may_come_first(arguments[0], value):
+        return emit.compare(arguments[0], _IN, value, place)
+    if name == "indexOf" and kind.item in (TEXT, NUMBER):
+        return emit.call("_vplaceof", [value, *arguments], place)
+    if name == "sum" and kind.item == NUMBER:
+        return emit.call("_vsum", [value], place)
+    if name == "sort" and kind.item in (TEXT, NUMBER) and not arguments:
+        return emit.call("_vsort", [value], place)
+    if name == "unique" and kind.item in (TEXT, NUMBER):
+        once_each = emit.method(emit.name("_vdict", place), "fromkeys", [value], place)
+        return emit.call("_vlist", [once_each], place)
+    if name in ("min", "max") and kind.item in (TEXT, NUMBER):
+        return _extreme(c, name, value, place)
+    return None
+
+
+def _extreme(c: Compiler, name: str, value: ast.expr, place: Place) -> ast.expr:
+    first, value = once(c, value, place)
+    found, none = emit.call(f"_v{name}", [value], place), emit.call(f"_vm_array_{name}", [value], place)
+    return emit.either(first, found, none, place)
 
 
 def _call(c: Compiler, node: n.Call) -> ast.expr:
@@ -253,9 +352,13 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         return emit.constant(None, place)
     if symbol.kind == "builtin" and symbol.name == "assert" and _is_comparison(node.arguments[0]):
         return _assertion(c, node, place)
+    if symbol.kind == "builtin" and symbol.name == "len" and _is_counted(node.arguments):
+        return emit.call("_vpylen", [c.expr(node.arguments[0])], place)
     signature = type_of(callee)
     signature = signature if isinstance(signature, Signature) else None
     arguments = _arguments(c, node, signature, symbol)
+    if symbol.kind == "builtin" and symbol.name == "len" and not isinstance(type_of(node.arguments[0]), AI):
+        arguments = [picked(arguments[0], base(type_of(node.arguments[0])), place)]
     if node.named:
         value = _call_named(c, node, symbol, arguments, place)
     elif signature is not None and signature.gives == "wanted" and symbol.kind == "function":
@@ -267,6 +370,12 @@ def _call(c: Compiler, node: n.Call) -> ast.expr:
         # What a function of Python is annotated with is a promise, not a fact.
         value = c.fitted(value, JSON, signature.returns, place)
     return value
+
+
+def _is_counted(arguments: list[n.Expr]) -> bool:
+    return len(arguments) == 1 and (
+        _is_sequence(type_of(arguments[0])) or isinstance(type_of(arguments[0]), Object | Map)
+    )
 
 
 def _call_value(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
@@ -339,7 +448,7 @@ def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: 
     if symbol.kind == "builtin":
         c.asked = c.asked or symbol.name == "note"
         return emit.call(f"_vb_{symbol.name}", arguments, place)
-    function = emit.name(symbol.python, place)
+    function = c.read(symbol, place)
     if symbol.is_async:
         function = emit.call("_vwait", [function], place)
     if symbol.kind in ("tool", "import"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.sharing import is_fresh, is_mutable
+from antiphon.lang.check.sharing import constant_of, is_fresh, is_mutable
+from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
     BOOLEAN,
@@ -18,15 +19,19 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
+    may_be_null,
     plain,
+    without_null,
 )
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
+from antiphon.lang.compile.iteration import span
 from antiphon.lang.compile.literals import as_text
 from antiphon.lang.compile.members import lenient
 from antiphon.lang.compile.state import Compiler, ExprRule, type_of
+from antiphon.lang.compile.views import picked
 from antiphon.lang.syntax import nodes as n
 
 _OPERATORS = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
@@ -50,7 +55,9 @@ _HELPERS = {
     ">": "_vgt",
     ">=": "_vge",
 }
-_IS, _IS_NOT, _IN = ast.Is(), ast.IsNot(), ast.In()
+_IS, _IS_NOT, _IN, _MOD = ast.Is(), ast.IsNot(), ast.In(), ast.Mod()
+#: To a larger power numbers are raised with care.
+_LARGEST_POWER = 1_000
 
 
 def unary(c: Compiler, node: n.Unary) -> ast.expr:
@@ -94,13 +101,18 @@ def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
     one, two = base(type_of(node.left)), base(type_of(node.right))
     if op == "%" and one in (NUMBER, JSON) and two in (NUMBER, JSON):
         return _modulo(c, node, left, place)
+    if op in ("/", "**") and one == two == NUMBER:
+        return (_quotient if op == "/" else _power)(c, node, left, place)
     if op == "+" and TEXT in (one, two) and one != two:
         left = left if one == TEXT else emit.call("_vtext", [left], place)
         right = c.expr(node.right) if two == TEXT else as_text(c, node.right)
-        return emit.binary(left, _OPERATORS["+"], _text_of(right, place), place)
+        return emit.binary(left, _OPERATORS["+"], right, place)
     right = c.expr(node.right)
-    if op == "+" and isinstance(node.type, Array) and node.type.item == JSON:
+    if op == "+" and (JSON in (one, two) or (isinstance(node.type, Array) and node.type.item == JSON)):
         left, right = (_loose_items(each, value, place) for each, value in ((node.left, left), (node.right, right)))
+    elif op == "+" and node.type is None and isinstance(two, Array) and constant_of(node.right) is not None:
+        # It goes on in a variable, which may change what is in it.
+        right = emit.call("_vcopy", [right], place) if is_mutable(two.item) else right
     if one == two and op in _OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
         return emit.binary(left, _OPERATORS[op], right, place)
     if one == two and one in (NUMBER, TEXT) and op in _COMPARISONS:
@@ -132,12 +144,9 @@ def _guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.expr, place
 def _both_whole(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr]:
     """A test whether both are whole numbers, which evaluates each once; and the two as they are read after it."""
     whole = emit.name("_vint", place)
+    first, second, left, right = _both(c, left, right, place)
     if isinstance(right, ast.Constant):
-        first, left = once(c, left, place)
         return emit.compare(class_of(first, place), _IS, whole, place), left, right
-    # What stands on the right may call a function that assigns what stands on the left.
-    first, left = once(c, left, place, keep=not isinstance(right, ast.Name))
-    second, right = once(c, right, place)
     test = ast.Compare(class_of(first, place), [_IS, _IS], [class_of(second, place), whole])
     return at(test, place), left, right
 
@@ -145,17 +154,68 @@ def _both_whole(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> t
 def _modulo(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
     """`%` of numbers: Python's own where nothing is negative."""
     right = c.expr(node.right)
-    if isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0:
-        first, left = once(c, left, place)
-        test = emit.compare(first, _COMPARISONS[">="], emit.constant(0, place), place)
-        if base(type_of(node.left)) != NUMBER:
-            whole = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
-            positive = emit.compare(left, _COMPARISONS[">="], emit.constant(0, place), place)
-            test = at(ast.BoolOp(ast.And(), [whole, positive]), place)
-        return emit.either(
-            test, emit.binary(left, ast.Mod(), right, place), emit.call("_vmod", [left, right], place), place
-        )
-    return emit.call("_vmod", [left, right], place)
+    zero = emit.constant(0, place)
+    is_sure = isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0
+    is_sure = is_sure or is_natural(c, node.right)
+    is_known = base(type_of(node.left)) == base(type_of(node.right)) == NUMBER
+    if not is_sure and not (is_known and isinstance(right, ast.Name)):
+        return emit.call("_vmod", [left, right], place)
+    if is_sure and is_natural(c, node.left):
+        return emit.binary(left, _MOD, right, place)
+    # What is sure is no name only where it is put together of naturals, and nothing is called.
+    first, left = once(c, left, place)
+    test = emit.compare(first, _COMPARISONS[">="], zero, place)
+    if not is_sure:
+        test = at(ast.Compare(first, [_COMPARISONS[">="], _COMPARISONS["<"]], [zero, right]), place)
+    elif not is_known:
+        whole = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
+        positive = emit.compare(left, _COMPARISONS[">="], zero, place)
+        test = at(ast.BoolOp(ast.And(), [whole, positive]), place)
+    return emit.either(test, emit.binary(left, _MOD, right, place), emit.call("_vmod", [left, right], place), place)
+
+
+def note_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
+    """A variable that goes through something counts, where that is a range or a number."""
+    if isinstance(iterable, n.Range) or base(type_of(iterable)) == NUMBER:
+        c.counters.add(symbol)
+        if not isinstance(iterable, n.Range) or is_natural(c, iterable.first):
+            c.naturals.add(symbol)
+
+
+def is_natural(c: Compiler, node: n.Expr) -> bool:
+    """Whether a number is whole and not negative, as far as that can be seen."""
+    match node:
+        case n.NumberLit(value=value):
+            return type(value) is int
+        case n.Name(symbol=symbol):
+            return symbol is not None and symbol in c.naturals
+        case n.Binary(op="+" | "*"):
+            return is_natural(c, node.left) and is_natural(c, node.right)
+        case _:
+            return False
+
+
+def _quotient(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
+    """`/` of numbers: a quotient that is whole is exact."""
+    first, second, left, right = _both(c, left, c.expr(node.right), place)
+    rest = emit.binary(first, _MOD, second, place)
+    exact, other = emit.binary(left, ast.FloorDiv(), right, place), emit.binary(left, ast.Div(), right, place)
+    return emit.either(rest, other, exact, place)
+
+
+def _power(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
+    """`**` of numbers: Python's own where it can be seen that it does not take for ever, and gives a number."""
+    right = c.expr(node.right)
+    is_small = isinstance(right, ast.Constant) and type(right.value) is int and right.value <= _LARGEST_POWER
+    return emit.binary(left, ast.Pow(), right, place) if is_small else emit.call("_vpow", [left, right], place)
+
+
+def _both(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr, ast.expr]:
+    """Two operands where they are evaluated, each once, and where they are read again."""
+    # What stands on the right may call a function that assigns what stands on the left.
+    first, left = once(c, left, place, keep=not isinstance(right, ast.Name | ast.Constant))
+    second, right = once(c, right, place)
+    return first, second, left, right
 
 
 def _logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
@@ -190,12 +250,59 @@ def _coalescing(
     c: Compiler, node: n.Binary, left: ast.expr | None, place: Place, right: ExprRule = Compiler.expr
 ) -> ast.expr:
     left = lenient(c, node.left) if left is None else left
+    otherwise = _loose(node.right, right(c, node.right), node.type, place)
     if isinstance(type_of(node.left), AI) or type_of(node.left) == JSON:
         left = emit.call("_vunwrap", [left], place)
-    name = c.temporary()
-    test = emit.compare(emit.named(name, left, place), _IS_NOT, emit.constant(None, place), place)
-    held = _loose(node.left, emit.name(name, place), node.type, place)
-    return emit.either(test, held, _loose(node.right, right(c, node.right), node.type, place), place)
+    elif (quick := _defaulted(c, node, left, otherwise, place)) is not None:
+        return quick
+    test, held = _is_there(c, left, place)
+    return emit.either(test, _loose(node.left, held, node.type, place), otherwise, place)
+
+
+def _is_there(c: Compiler, value: ast.expr, place: Place) -> tuple[ast.expr, ast.expr]:
+    first, again = once(c, value, place)
+    if isinstance(value, ast.Constant):
+        # Python would warn of it.
+        return emit.constant(value.value is not None, place), again
+    return emit.compare(first, _IS_NOT, emit.constant(None, place), place), again
+
+
+def _defaulted(c: Compiler, node: n.Binary, left: ast.expr, otherwise: ast.expr, place: Place) -> ast.expr | None:
+    """What a map has or else a constant, what `?.` reaches or else another value: without a detour over null."""
+    if goes_into_json(node.left, node.type):
+        return None
+    if isinstance(left, ast.Call) and isinstance(otherwise, ast.Constant) and _is_entry(node.left):
+        left.args.append(otherwise)
+        return left
+    tests: list[ast.expr] = []
+    while isinstance(left, ast.IfExp) and isinstance(left.orelse, ast.Constant) and left.orelse.value is None:
+        tests.append(left.test)
+        left = left.body
+    if not tests:
+        return None
+    if not _is_sure(node.left):
+        found, left = _is_there(c, left, place)
+        tests.append(found)
+    test = tests[0] if len(tests) == 1 else at(ast.BoolOp(ast.And(), tests), place)
+    return emit.either(test, left, otherwise, place)
+
+
+def _is_entry(node: n.Expr) -> bool:
+    """Whether it is a value of a map, or null only because there is none."""
+    if not isinstance(node, n.Index) or node.optional:
+        return False
+    type_, key = type_of(node.object), type_of(node.index)
+    is_got = isinstance(type_, Map) and base(key) == TEXT and not isinstance(key, AI)
+    return is_got and type_.value != JSON and not may_be_null(type_.value)
+
+
+def _is_sure(node: n.Expr) -> bool:
+    """Whether a field is there if the object is."""
+    if not isinstance(node, n.Member) or not node.optional:
+        return False
+    kind = base(without_null(type_of(node.object)))
+    field = kind.fields.get(node.name) if isinstance(kind, Object) else None
+    return field is not None and field.type != JSON and not may_be_null(field.read)
 
 
 def _loose(node: n.Expr, value: ast.expr, type_: Type | None, place: Place) -> ast.expr:
@@ -226,16 +333,15 @@ def _containing(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> as
     """`x in xs`: Python's own where it compares as the language does."""
     one, two = type_of(node.left), type_of(node.right)
     if isinstance(node.right, n.Range) and base(one) == NUMBER and not isinstance(one, AI):
-        span = emit.call("_vspan", [c.expr(node.right.first), c.expr(node.right.last)], c.place(node.right))
-        return emit.compare(left, _IN, span, place)
+        return emit.compare(left, _IN, span(c, node.right), place)
     right = c.expr(node.right)
     kind = one if isinstance(one, AI) else base(one)
     plain_items = isinstance(two, Array) and base(two.item) == kind and kind in (NUMBER, TEXT)
     if plain_items or (
         kind == TEXT and not isinstance(two, AI) and (base(two) == TEXT or isinstance(two, Object | Map))
     ):
-        return emit.compare(left, _IN, right, place)
-    return emit.call("_vin", [left, right], place)
+        return emit.compare(left, _IN, picked(right, base(two), place), place)
+    return emit.call("_vin", [left, picked(right, base(two), place)], place)
 
 
 def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
@@ -253,13 +359,6 @@ def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place)
 def range_(c: Compiler, node: n.Range) -> ast.expr:
     """`a..b`, as an array."""
     return emit.call("_vrange", [c.expr(node.first), c.expr(node.last)], c.place(node))
-
-
-def _text_of(value: ast.expr, place: Place) -> ast.expr:
-    """The right side of a text's `+`, which `as_text` may have left a number."""
-    if isinstance(value, ast.IfExp):
-        value.body = emit.call("_vstr", [value.body], place)
-    return value
 
 
 def _options(type_: Type) -> tuple[Type, ...]:

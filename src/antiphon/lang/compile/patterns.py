@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from antiphon.lang.check.parts import options
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Array, Literal, Simple, Type, Union, base, plain
+from antiphon.lang.check.types import JSON, Array, Literal, Object, Simple, Type, Union, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place
+from antiphon.lang.compile.guards import once
 from antiphon.lang.compile.state import Compiler
 from antiphon.lang.syntax import nodes as n
 
@@ -17,16 +19,42 @@ def taken_apart(
     c: Compiler, pattern: n.Pattern | n.ArrayPattern, value: ast.expr, given: Type, is_const: bool, place: Place
 ) -> list[ast.stmt]:
     """Assign what a pattern names. Everything is taken out before anything is assigned: failure assigns nothing."""
-    name = c.temporary()
+    out: list[ast.stmt] = []
     if isinstance(pattern, n.ArrayPattern):
-        count = emit.constant(len(pattern.items), place)
-        out = [emit.assign(name, emit.call("_vitems", [value, count], place), place)]
+        name, whole = _held(c, _all_items(c, value, len(pattern.items), given, place), place)
         bindings = _items(c, pattern, name, given, is_const, out)
     else:
         fitted = c.fitted(value, given, pattern.type, place)
-        out = [emit.assign(name, emit.call("_vunwrap", [fitted], place), place)]
-        bindings = _fields(c, pattern, name, is_const, out)
-    return out + [c.bind(symbol, emit.name(held, place), place) for symbol, held in bindings]
+        is_known = fitted is value and isinstance(given, Object)
+        name, whole = _held(c, fitted if is_known else emit.call("_vunwrap", [fitted], place), place)
+        bindings = _fields(c, pattern, name, given if is_known else JSON, is_const, out)
+    if all(isinstance(each, ast.Assign) and isinstance(each.value, ast.Subscript) for each in out):
+        # What is there for certain needs no place to wait in.
+        return whole + [_bound(c, each, {held: symbol for symbol, held in bindings}, place) for each in out]
+    return whole + out + [c.bind(symbol, emit.name(held, place), place) for symbol, held in bindings]
+
+
+def _held(c: Compiler, value: ast.expr, place: Place) -> tuple[str, list[ast.stmt]]:
+    """The name of a variable that has the value, and what puts it there."""
+    if isinstance(value, ast.Name):
+        return value.id, []
+    name = c.temporary()
+    return name, [emit.assign(name, value, place)]
+
+
+def _bound(c: Compiler, taken: Any, bindings: dict[str, Symbol], place: Place) -> ast.stmt:
+    symbol = bindings.get(taken.targets[0].id)
+    return taken if symbol is None else c.bind(symbol, taken.value, place)
+
+
+def _all_items(c: Compiler, value: ast.expr, count: int, given: Type, place: Place) -> ast.expr:
+    """An array that is taken apart; it has as many items as there are names for."""
+    wanted = emit.constant(count, place)
+    if not isinstance(given, Array):
+        return emit.call("_vitems", [value, wanted], place)
+    first, value = once(c, value, place)
+    fits = emit.compare(emit.call("_vpylen", [first], place), ast.Eq(), wanted, place)
+    return emit.either(fits, value, emit.call("_vitems", [value, wanted], place), place)
 
 
 def _items(
@@ -47,16 +75,20 @@ def _items(
 
 
 def _fields(
-    c: Compiler, pattern: n.Pattern, name: str, is_const: bool, out: list[ast.stmt]
+    c: Compiler, pattern: n.Pattern, name: str, given: Type, is_const: bool, out: list[ast.stmt]
 ) -> list[tuple[Symbol, str]]:
     bindings: list[tuple[Symbol, str]] = []
     for each in pattern.fields:
         place = c.place(each)
         key, held = emit.constant(each.name, place), c.temporary()
-        value = _field_value(c, each, name, key, place)
+        field = given.fields.get(each.name) if isinstance(given, Object) else None
+        if field is not None and not field.optional and each.default is None:
+            value = emit.item(emit.name(name, place), key, place)
+        else:
+            value = _field_value(c, each, name, key, place)
         if each.nested is not None:
             out.append(emit.assign(held, value, place))
-            bindings += _fields(c, each.nested, held, is_const, out)
+            bindings += _fields(c, each.nested, held, field.type if field is not None else JSON, is_const, out)
         elif each.symbol is not None:
             out.append(emit.assign(held, kept(value, each.symbol.type, is_const, place), place))
             bindings.append((each.symbol, held))

@@ -7,9 +7,11 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
+from antiphon.lang.check.sharing import agree
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, Type, assignable
 from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.check.views import hides
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.code import Code, Variable
 from antiphon.lang.compile.copies import must_copy
@@ -31,20 +33,38 @@ class Compiler:
     def __init__(self, source: Source, code: Code) -> None:
         self.source = source
         self.code = code
+        self.program = n.Program(0, 0, [])
         #: The Python function that is being compiled.
         self.scope = FunctionScope(None, None, set())
         #: Definitions that must stand before the statement that is being compiled.
         self.before: list[ast.stmt] = []
         #: Definitions of functions declared at the top level, which stand before `main`.
         self.top: list[ast.stmt] = []
-        #: The variables of the top level that are locals of `main`.
+        #: The variables of the top level that are locals of `main`, and those that it shares with functions.
         self.own: set[Symbol] = set()
+        self.shared: set[Symbol] = set()
+        #: The variables that each round of a loop has anew for the functions that it makes.
+        self.boxed: set[Symbol] = set()
         #: Whether what the top level does is left out, and what asks a model with it.
         self.declarations_only = False
         #: Whether the function that is being compiled asks a model, or changes what models are shown.
         self.asked = False
         #: The loop variables that count.
         self.counters: set[Symbol] = set()
+        #: Those of them that never are negative.
+        self.naturals: set[Symbol] = set()
+        #: Functions that are known to do nothing but compute.
+        self.computing: set[Symbol] = set()
+        #: Whether all of the module is there: nothing more will be said that uses its names.
+        self.is_whole = True
+        #: The block that is being compiled, and which of its statements.
+        self.here: tuple[list[n.Statement], int] = [], 0
+        #: Constants that are another name of what can change, though not while they are there.
+        self.aliases: set[Symbol] = set()
+        #: What pieces of the program change, by their ids.
+        self.changes: dict[int, Any] = {}
+        #: The variables of functions that are always whole, by the ids of those.
+        self.wholes: dict[int, set[Symbol]] = {}
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
         #: From where to where the value of the private variable goes that is being compiled.
@@ -66,10 +86,11 @@ class Compiler:
 
         It goes `into` a variable, or any other place that keeps it: what others could change is copied then.
         """
-        value = self.expr(node)
-        fitting = self.fitted(value, type_of(node), wanted, self.place(node))
+        given, place = type_of(node), self.place(node)
+        value = self._seen(self.expr(node), given, wanted, place)
+        fitting = self._checked(value, given, wanted, place)
         if fitting is value and must_copy(node, wanted, into):
-            return emit.call("_vcopy", [value], self.place(node))
+            return emit.call("_vcopy", [value], place)
         return fitting
 
     def lend(self, node: n.Expr, wanted: Type | None) -> ast.expr:
@@ -78,7 +99,17 @@ class Compiler:
 
     def fitted(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
         """A value of one type where another is wanted."""
-        if wanted is None or assignable(given, wanted, certain=True):
+        return self._checked(self._seen(value, given, wanted, place), given, wanted, place)
+
+    def _seen(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
+        """A value without the fields that its type does not know of, where the wanted type would show them."""
+        if wanted is None or _is_written_out(value) or not hides(given, wanted):
+            return value
+        types = [emit.name(self.code.type_name(each), place) for each in (given, wanted)]
+        return emit.call("_vseen", [value, *types], place)
+
+    def _checked(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
+        if wanted is None or (assignable(given, wanted, certain=True) and not _copies(given, wanted)):
             return value
         if isinstance(wanted, AI):
             if isinstance(given, AI):
@@ -132,7 +163,7 @@ class Compiler:
             symbol.python = python_name(symbol.name)
             self.scope.taken.add(symbol.python)
         else:
-            symbol.python = self.scope.named(symbol.name)
+            symbol.python = self.scope.named(symbol)
         if self.scope.loops:
             self.scope.looped.add(symbol.python)
         if symbol.kind in ("let", "const", "parameter", "loop", "caught"):
@@ -142,20 +173,33 @@ class Compiler:
             )
 
     def is_global(self, symbol: Symbol) -> bool:
-        """Whether a variable is one of the module's globals. Those that only the top level uses are its locals."""
-        return symbol.is_global and symbol not in self.own
+        """Whether a variable is one of the module's globals."""
+        return symbol.is_global and symbol not in self.own and symbol not in self.shared
+
+    def read(self, symbol: Symbol, place: Place) -> ast.expr:
+        """A variable where it is read."""
+        value = emit.name(symbol.python, place)
+        return emit.attribute(value, "value", place) if symbol in self.boxed else value
 
     def bind(self, symbol: Symbol, value: ast.expr, place: Place) -> ast.stmt:
         """Assign to a variable."""
-        self.touch(symbol)
-        return emit.assign(symbol.python, value, place)
-
-    def touch(self, symbol: Symbol) -> None:
-        """Note that this function assigns a variable of an outer one."""
+        if symbol in self.boxed:
+            return emit.assign_attribute(emit.name(symbol.python, place), "value", value, place)
         if self.is_global(symbol):
             self.scope.globals.add(symbol.python)
-        elif symbol.python not in self.scope.taken:
+        elif symbol in self.shared or symbol.python not in self.scope.taken:
             self.scope.outside.add(symbol.python)
+        return emit.assign(symbol.python, value, place)
+
+
+def _copies(given: Type, wanted: Type) -> bool:
+    """Whether what a function is called with must be copied, because it takes json."""
+    return isinstance(given, Signature) and isinstance(wanted, Signature) and not agree(given, wanted)
+
+
+def _is_written_out(value: ast.expr) -> bool:
+    """Whether an object has just the fields that it is written with."""
+    return isinstance(value, ast.Dict) and None not in value.keys
 
 
 def type_of(node: n.Expr) -> Type:

@@ -8,10 +8,20 @@ from typing import Any, cast
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.library import add, greater, less
 from antiphon.lang.run.values import kind_of, unwrap
-from antiphon.session.result import AIResult
 
 Function = Callable[..., Any]
 Items = list[Any]
+
+
+#: What Python itself puts in order, finds and adds as the language does.
+_NUMBERS = {int, float}
+_TEXTS = {str}
+
+
+def has_order(items: Items) -> bool:
+    """Whether items are all numbers, or all texts."""
+    kinds = set(map(type, items))
+    return kinds <= _NUMBERS or kinds == _TEXTS
 
 
 def _map(items: Items, function: Function) -> Items:
@@ -46,12 +56,8 @@ def _reduce(items: Items, function: Function, start: Any) -> Any:
 
 
 def _sort_by(items: Items, function: Function) -> Items:
-    keys = list(map(function, items))
-    kinds = set(map(type, keys))
-    if AIResult in kinds:
-        keys = list(map(unwrap, keys))
-        kinds = set(map(type, keys))
-    if not kinds <= {int, float} and kinds != {str}:
+    keys = [unwrap(function(item)) for item in items]
+    if not has_order(keys):
         odd = next((key for key in keys if not _is_number(key) and not isinstance(key, str)), 0)
         what = "numbers and texts have no common order" if odd == 0 else f"{kind_of(odd)} has no order"
         raise VibeError("V0902", f"`sortBy` wants a number or a text for each item: {what}")
@@ -65,14 +71,21 @@ def _is_number(value: Any) -> bool:
 def _group_by(items: Items, function: Function) -> dict[str, Items]:
     groups: dict[str, Items] = {}
     for item in items:
-        key = unwrap(function(item))
-        if not isinstance(key, str):
-            raise VibeError("V0902", f"`groupBy` wants a text for each item, not {kind_of(key)}")
-        groups.setdefault(key, []).append(item)
+        key = function(item)
+        if key.__class__ is not str:
+            key = unwrap(key)
+            if not isinstance(key, str):
+                raise VibeError("V0902", f"`groupBy` wants a text for each item, not {kind_of(key)}")
+        if key in groups:
+            groups[key].append(item)
+        else:
+            groups[key] = [item]
     return groups
 
 
 def _unique(items: Items) -> Items:
+    if has_order(items):
+        return list(dict.fromkeys(items))
     found: dict[Any, Any] = {}
     for item in items:
         found.setdefault(_identity(item), item)
@@ -103,18 +116,24 @@ def _zip(items: Items, others: Items) -> Items:
 
 
 def _sum(items: Items, function: Function | None = None) -> Any:
+    found = items if function is None else [function(item) for item in items]
+    if set(map(type, found)) <= _NUMBERS:
+        return sum(found)
     total: Any = 0
-    for item in items if function is None else map(function, items):
+    for item in found:
         if not _is_number(unwrap(item)):
             raise VibeError("V0902", f"`.sum()` adds numbers, not {kind_of(item)}")
         total = add(total, item)
     return total
 
 
-def _extreme(items: Items, function: Function | None, better: Function) -> Any:
+def _extreme(items: Items, function: Function | None, better: Function, of_all: Function) -> Any:
     if not items:
         raise VibeError("V0903", "the array is empty: it has no smallest or largest item")
     keys = items if function is None else [unwrap(function(item)) for item in items]
+    if has_order(keys):
+        best = of_all(keys)
+        return best if function is None else items[keys.index(best)]
     best = 0
     for at in range(1, len(keys)):
         if better(keys[at], keys[best]):
@@ -123,11 +142,11 @@ def _extreme(items: Items, function: Function | None, better: Function) -> Any:
 
 
 def _min(items: Items, function: Function | None = None) -> Any:
-    return _extreme(items, function, less)
+    return _extreme(items, function, less, min)
 
 
 def _max(items: Items, function: Function | None = None) -> Any:
-    return _extreme(items, function, greater)
+    return _extreme(items, function, greater, max)
 
 
 FUNCTIONS: dict[str, Function] = {

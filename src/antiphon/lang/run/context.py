@@ -11,7 +11,7 @@ from antiphon.lang.check.types import AI, show, widen
 from antiphon.lang.compile.code import MANGLED, Code, Variable
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.traces import CODE, span_at
-from antiphon.lang.run.values import json_text, unwrap
+from antiphon.lang.run.values import Box, json_text, unwrap
 
 #: How much of one value is shown, and how much of all.
 _VALUE_LIMIT = 2_000
@@ -76,6 +76,7 @@ def _known(value: Any) -> Any:
     """The value of an `async let` once it was used; before that, whether it is there depends on timing alone."""
     from antiphon.lang.run.threads import Pending
 
+    value = getattr(value, "value", _MISSING) if isinstance(value, Box) else value
     if not isinstance(value, Pending):
         return value
     return value.value if value.is_known() else _MISSING

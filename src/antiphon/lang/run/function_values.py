@@ -7,8 +7,10 @@ from itertools import count
 from types import CellType, FunctionType
 from typing import Any
 
+from antiphon.lang.check.types import JSON, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.run.library import as_type
+from antiphon.lang.run.values import own
 
 Function = Callable[..., Any]
 
@@ -40,12 +42,17 @@ def _copy(cell: CellType) -> CellType:
         return cell
 
 
+def _taken(value: Any, given: Type, wanted: Type) -> Any:
+    """What a function is called with: as json, what has a type elsewhere is a copy."""
+    return own(value) if given == JSON and wanted != JSON else as_type(value, given)
+
+
 def adapted(function: Function, given: Signature, wanted: Signature) -> Function:
     """A function that takes or gives `json` where a type is wanted: what goes in and comes out is looked at."""
 
     def called(*arguments: Any) -> Any:
         if not given.unchecked:
-            arguments = tuple(map(as_type, arguments, given.parameters))
+            arguments = tuple(map(_taken, arguments, given.parameters, wanted.parameters))
         return as_type(function(*arguments), wanted.returns)
 
     return called

@@ -6,11 +6,11 @@ Text is itself where text is wanted, and a literal where it is one; everything e
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple, NoReturn, cast
+from typing import Any, NamedTuple, cast
 
+from antiphon._json import decode
 from antiphon._suggestions import nearest
 from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, Union, plain, show
 from antiphon.lang.compile.code import Code, Given
@@ -93,12 +93,10 @@ def read_text(name: str, wanted: Type, text: str) -> Any:
     if NULL in options and not text.strip():
         return None
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        value = decode(text)
     except (ValueError, RecursionError):
         how = " as JSON" if wanted == JSON or any(isinstance(each, Array | Map | Object) for each in options) else ""
         raise Misread(f"`{name}`: {show(wanted)} is wanted{how}, not {_told(text)}") from None
-    if isinstance(value, float) and not math.isfinite(value):
-        raise Misread(f"`{name}`: {show(wanted)} is wanted, not {_told(text)}")
     if isinstance(value, str | int | float | bool | None) and misfit(value, wanted, name):
         raise Misread(f"`{name}`: {show(wanted)} is wanted, not {_told(text)}")
     return fitting(name, wanted, value)
@@ -183,7 +181,3 @@ def _error(code: Code, known: Mapping[str, Given], faults: list[Fault]) -> Input
 def _told(text: str) -> str:
     shown = json.dumps(text, ensure_ascii=False)
     return shown if len(shown) <= _TOLD else f"{shown[:_TOLD]}…"
-
-
-def _no_number(_: str) -> NoReturn:
-    raise ValueError

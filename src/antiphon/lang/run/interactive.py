@@ -17,6 +17,7 @@ from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.context import shown
+from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import Stopped
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.host import Host, PromptShown
@@ -25,6 +26,7 @@ from antiphon.lang.run.prelude import module_globals
 from antiphon.lang.run.traces import translated
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.merging import merged
 from antiphon.lang.syntax.parser import is_incomplete, parse
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import RESERVED
@@ -84,7 +86,7 @@ class Interactive:
         try:
             with self._execution.active():
                 exec(code, self._space)
-                value = self._space[MAIN]()
+                value = deeply(self._space[MAIN])
                 self._execution.finish()
         except (Exception, Stopped) as error:
             raise translated(error) from None
@@ -109,7 +111,7 @@ class Interactive:
             untrusted=self._modules.untrusted,
             in_repl=True,
         )
-        found = [*unread, *checked.diagnostics]
+        found = merged(self.source, unread, checked.diagnostics)
         errors = [(self.source, each) for each in found if each.severity == "error"]
         if errors:
             self.source = self._code.source = before

@@ -5,10 +5,11 @@ Types known before the program runs need few of these: a sum of numbers is Pytho
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any, cast
 
+from antiphon._json import decode_unique
 from antiphon._suggestions import nearest
 from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union, show
 from antiphon.lang.run.errors import Thrown, VibeError
@@ -207,7 +208,7 @@ def member(value: Any, name: str) -> Any:
             return fields[name]
         if name == "length":
             return len(fields)
-        raise _no_field(name, fields)
+        raise no_field(name, fields)
     if name == "length" and isinstance(value, str | list):
         return len(cast(list[Any], value))
     if value is None:
@@ -263,9 +264,10 @@ def ai_member(value: Any, name: str) -> Any:
     return {"usage": usage, "cost": run.cost, "model": run.model, "id": run.id}
 
 
-def _no_field(name: str, fields: dict[str, Any]) -> VibeError:
+def no_field(name: str, fields: Iterable[str]) -> VibeError:
+    """That an object has no such field."""
     near = nearest(name, islice(fields, 200))
-    hint = f"did you mean `{near}`?" if near else f"its fields: {', '.join(list(fields)[:10])}" if fields else ""
+    hint = f"did you mean `{near}`?" if near else f"its fields: {', '.join(islice(fields, 10))}" if fields else ""
     return VibeError("V0907", f"the object has no field `{name}`", hint or f"`?? …` gives a default: `x.{name} ?? …`")
 
 
@@ -280,7 +282,7 @@ def item(value: Any, key: Any) -> Any:
         if not isinstance(key, str):
             raise VibeError("V0902", f"an object is indexed by text, not by {kind_of(key)}")
         if key not in fields:
-            raise _no_field(key, fields)
+            raise no_field(key, fields)
         return fields[key]
     raise VibeError("V0902", f"{kind_of(value)} cannot be indexed")
 
@@ -351,11 +353,14 @@ def part(value: Any, first: Any, last: Any = None, step: Any = None) -> Any:
 
 def iterate(value: Any) -> Any:
     """What `for` goes through."""
-    if value.__class__ is list:
+    kind = value.__class__
+    if kind is list:
         return value
-    if value.__class__ is AIResult:
+    if kind is int:
+        return range(value)
+    if kind is AIResult:
         raise VibeError("V0908", "Cannot iterate over AIResult directly. Use .toolCalls or .value")
-    if isinstance(value, list | range):
+    if isinstance(value, (list, range)):
         return cast(Any, value)
     if _is_number(value):
         return range(whole(value, "the number of rounds"))
@@ -407,13 +412,16 @@ def fits(value: Any, wanted: Type) -> Any:
 def _copied(value: Any, wanted: Type) -> Any:
     """A value that fits, with arrays and objects of its own, as far as the type knows of them."""
     value = unwrap(value)
+    if value is None:
+        # A field that may be missing may be null, too.
+        return None
     match wanted:
-        case Array(inner):
+        case Array(item=inner):
             return [_copied(each, inner) for each in value]
         case Object():
             fields = wanted.fields
             return {key: _copied(each, fields[key].type) if key in fields else each for key, each in value.items()}
-        case Map(inner):
+        case Map(value=inner):
             return {key: _copied(each, inner) for key, each in value.items()}
         case Union(options):
             fitting = next((each for each in options if not misfit(value, each, "")), None)
@@ -435,7 +443,7 @@ def misfit(value: Any, wanted: Type, path: str) -> str:
                 isinstance(value, fits[name]) and not (name == "number" and isinstance(value, bool))
             ):
                 return ""
-        case Array(inner):
+        case Array(item=inner):
             if isinstance(value, list):
                 items = enumerate(cast(list[Any], value))
                 return next((fault for at, each in items if (fault := misfit(each, inner, f"{path}[{at}]"))), "")
@@ -448,7 +456,7 @@ def misfit(value: Any, wanted: Type, path: str) -> str:
         case Object():
             if isinstance(value, dict):
                 return _misfit_fields(cast(dict[str, Any], value), wanted, path)
-        case Map(inner):
+        case Map(value=inner):
             if isinstance(value, dict):
                 pairs = cast(dict[Any, Any], value).items()
                 return next((fault for key, each in pairs if (fault := _misfit_entry(key, each, inner, path))), "")
@@ -514,24 +522,24 @@ def thrown(value: Any) -> VibeError:
 
 
 def caught(error: BaseException) -> ErrorValue:
-    """What `catch` gives for an error."""
-    from antiphon.lang.run.traces import translated
+    """What `catch` gives for an error. Where it came from is of no use any more, nor what else had gone wrong before:
 
-    known = translated(error)
+    Python looks through all of that whenever something is thrown on.
+    """
+    from antiphon.lang.run.traces import in_our_words
+
+    known = error if isinstance(error, VibeError) else in_our_words(error, error.__traceback__)
+    error.__context__ = error.__cause__ = None
     value = known.value
     if isinstance(value, ErrorValue):
         return value
     return ErrorValue(message=known.message, code=known.code, value=value)
 
 
-def _no_constant(name: str) -> Any:
-    raise ValueError(f"`{name}` is no number")
-
-
 def parse_json(source: str) -> Any:
-    """`parseJson(text)`."""
+    """`parseJson(text)`. A field that is there twice is an error."""
     try:
-        return json.loads(unwrap(source), parse_constant=_no_constant)
+        return decode_unique(unwrap(source).removeprefix("\ufeff"))
     except RecursionError:
         raise VibeError("V0910", "this JSON is nested too deeply") from None
     except ValueError as error:

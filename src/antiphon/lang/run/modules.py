@@ -24,6 +24,7 @@ from antiphon.lang.run.prelude import module_globals
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.collector import without_collector
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors
+from antiphon.lang.syntax.habits import MODULES
 from antiphon.lang.syntax.source import Source
 
 #: Opens the MCP server of a name, and gives its tools by their names.
@@ -132,8 +133,7 @@ class Modules:
                 self.python[first] = python_files(first)
             return python_exports(first, path, self.python[first])
         if not path.endswith(".vibe"):
-            hint = 'a path begins with "./", Python\'s modules with "py:", servers with "mcp:"; tools: "system/tools"'
-            return Exports(problem=f"there is no module `{path}`", hint=hint)
+            return Exports(problem=f"there is no module `{path}`", hint=_what_to_import(path))
         return self._vibe_exports(path, file)
 
     def _vibe_exports(self, path: str, file: Path) -> Exports:
@@ -240,12 +240,27 @@ def _can_name_a_file(path: str) -> bool:
     return b"\0" not in encoded and len(encoded) <= _LONGEST and all(len(each) <= _LONGEST_STEP for each in steps)
 
 
+def _what_to_import(path: str) -> str:
+    """What to write for a path that names nothing here."""
+    if path == "system":
+        return '`print`, `env`, `now` and `sleep` are always there; `uuid` and `random` are in "system/random"'
+    if ours := MODULES.get(path):
+        return f'write `from "{ours}"`'
+    stem, dot, ending = path.rpartition(".")
+    if dot and ending in ("js", "ts", "mjs", "jsx", "tsx"):
+        return f'write it in Python or Vibe: `from "{stem}.py"`, `from "{stem}.vibe"`'
+    if path.startswith((".", "/")):
+        return f'write its ending too: `from "{path}.vibe"`, or `.py`'
+    return f'write `from "py:{path}"` for a module of Python, `from "./{path}.vibe"` for one of your own'
+
+
 def _system_exports(path: str) -> Exports:
     if (module := system.module_of(path)) is not None:
         return system.exports(module)
     known = [f"{system.PREFIX}{each}" for each in ("tools", *system.MODULES)]
     near = nearest(path, known)
     hint = f"did you mean `{near}`?" if near else f"there are {', '.join(known)}"
+    hint = _what_to_import(path) if path in MODULES else hint
     return Exports(problem=f"there is no module `{path}`", hint=hint)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, cast
 
+from antiphon._json import decode
 from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Literal, Type, Union, base, may_be_null, show
 from antiphon.lang.run.library import misfit
 
@@ -45,14 +45,14 @@ def _structured(answer: str, said: str, wanted: Type) -> tuple[Any, str]:
 
 def _number(said: str) -> tuple[Any, str]:
     value = _json(said, None)
-    if isinstance(value, int | float) and not isinstance(value, bool) and value == value:
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return value, ""
     return said, "a number is wanted"
 
 
 def _json(said: str, otherwise: Any) -> Any:
     try:
-        return json.loads(said)
+        return decode(said)
     except (ValueError, RecursionError):
         return otherwise
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
-from antiphon.lang.run import choosing, function_values, library, receivers, values
+from antiphon.lang.run import choosing, function_values, library, receivers, values, views
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.system import MISSING, read_as
@@ -30,6 +30,7 @@ _SHARED: dict[str, Any] = {
     "_visinstance": isinstance,
     "_vstr": str,
     "_vpylen": len,
+    "_vpyrange": range,
     "_vlist": list,
     "_vdict": dict,
     "_vcatchable": Exception,
@@ -69,16 +70,25 @@ _SHARED: dict[str, Any] = {
     "_ventries": library.entries,
     "_vpositions": function_values.positions,
     "_vround": function_values.this_round,
+    "_vbox": values.Box,
     "_vadapted": function_values.adapted,
     "_vspan": library.span,
     "_vrange": library.span_array,
     "_vas": library.as_type,
-    "_vfits": library.fits,
+    "_vpick": views.pick,
+    "_vnamed": views.named,
+    "_vseen": views.seen,
     "_vcopy": values.own,
     "_vfield": library.field_of,
     "_vthrown": library.thrown,
     "_vcaught": library.caught,
     "_vcall": receivers.call_method,
+    "_vplaceof": receivers.place_of,
+    "_vsorted": sorted,
+    "_vsort": receivers.sort_plain,
+    "_vsum": sum,
+    "_vmin": min,
+    "_vmax": max,
     "_vtext": values.text,
     "_vglobals": globals,
     "_vlocals": locals,

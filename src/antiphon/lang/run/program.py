@@ -10,10 +10,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Array, Type, has_function
+from antiphon.lang.check.types import AI, BOOLEAN, NUMBER, Alias, Array, Type, has_function
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.code import Code, Given
-from antiphon.lang.run.depth import allow_deep_calls
+from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import Stopped, VibeError
 from antiphon.lang.run.execution import Execution, is_waiting
 from antiphon.lang.run.host import Host, PromptShown
@@ -99,8 +100,11 @@ class Program:
         inputs: dict[str, Any] | None = None,
     ) -> Report:
         """Run it, and tell how it went; errors of the program, and Ctrl-C, are part of the answer."""
-        allow_deep_calls()
-        host = host or default_host()
+        return deeply(lambda: self._attempt(host or default_host(), arguments, servers, inputs))
+
+    def _attempt(
+        self, host: Host, arguments: Iterable[str], servers: Servers | None, inputs: dict[str, Any] | None
+    ) -> Report:
         execution = Execution(host, inputs, arguments, Path(self.source.name).name)
         instances = Instances(self.modules, execution, servers)
         code = self.main.code
@@ -130,7 +134,7 @@ class Program:
 
     def _variables(self, instances: Instances) -> dict[str, Any]:
         code = self.main.code
-        space = instances.globals.get(self.source.name, {})
+        space = _live(instances.globals.get(self.source.name, {}))
         if code is None:
             return {}
         shown = {n: each for n, each in code.names.items() if each.kind in ("let", "const") and not each.is_private}
@@ -177,11 +181,20 @@ class Program:
                 code = self.main.code
                 assert code is not None
                 try:
-                    live.execute(code, checked(code, {}))
+                    deeply(lambda: live.execute(code, checked(code, {})))
                 except (Exception, Stopped) as error:
                     raise translated(error) from None
                 self._live = live
             return self._live
+
+
+def _live(space: dict[str, Any]) -> dict[str, Any]:
+    """The globals of a module, with the variables of its top level that functions share and may still have changed."""
+    main = space.get(MAIN)
+    if main is None or main.__closure__ is None:
+        return space
+    cells = zip(main.__code__.co_freevars, main.__closure__, strict=True)
+    return {**space, **{name: cell.cell_contents for name, cell in cells if name in space}}
 
 
 def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callable[..., Any]:
@@ -200,7 +213,7 @@ def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callab
             typed = zip(given, known.parameters, strict=False)
             given = [each if each is MISSING else as_type(from_python(each), type_) for each, type_ in typed]
         try:
-            return unwrap(function(*given))
+            return unwrap(deeply(lambda: function(*given)))
         except (Exception, Stopped) as error:
             raise translated(error) from None
 
@@ -222,7 +235,7 @@ def _annotation(type_: Type) -> Any:
     from antiphon.lang.run.tooling import python_type
 
     inner = type_.inner if isinstance(type_, AI) else type_
-    if isinstance(inner, Array):
+    if isinstance(inner, Array) and not isinstance(inner.inner, Alias):
         return list[_annotation(inner.item)]  # type: ignore[misc]
     return float if inner == NUMBER else bool if inner == BOOLEAN else python_type(inner)
 

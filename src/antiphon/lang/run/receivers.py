@@ -28,14 +28,19 @@ def _split(value: str, separator: str | None = None) -> list[str]:
     return list(value) if separator == "" else value.split(separator)
 
 
+def lines(value: str) -> list[str]:
+    """The lines of a text or file. Python's `splitlines` would end them at form feeds and other signs too."""
+    found = value.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return found if found[-1] else found[:-1]
+
+
 def _to_number(value: str) -> int | float:
-    cleaned = value.strip()
     try:
-        return int(cleaned)
+        return int(value)
     except ValueError:
         pass
     try:
-        number = float(cleaned)
+        number = float(value)
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
@@ -86,11 +91,18 @@ def _fixed(value: float, digits: Any) -> str:
 
 
 def _floor(value: float) -> Any:
-    return math.floor(value) if math.isfinite(value) else value
+    try:
+        return math.floor(value)
+    except (OverflowError, ValueError):
+        # What is not finite has no whole number below it.
+        return value
 
 
 def _ceil(value: float) -> Any:
-    return math.ceil(value) if math.isfinite(value) else value
+    try:
+        return math.ceil(value)
+    except (OverflowError, ValueError):
+        return value
 
 
 def _pop(items: list[Any]) -> Any:
@@ -123,7 +135,15 @@ def _remove(items: list[Any], index: Any) -> Any:
     return items.pop(place)
 
 
+def sort_plain(items: list[Any]) -> list[Any]:
+    """`items.sort()` where all are texts, or numbers."""
+    items.sort()
+    return items
+
+
 def _sort(items: list[Any], by: str | None = None) -> list[Any]:
+    if by is None and array_functions.has_order(items):
+        return sort_plain(items)
     from functools import cmp_to_key
 
     def key(item: Any) -> Any:
@@ -137,6 +157,9 @@ def _sort(items: list[Any], by: str | None = None) -> list[Any]:
     def compare(one: Any, two: Any) -> int:
         return -1 if less(one, two) else 1 if less(two, one) else 0
 
+    if by is not None and array_functions.has_order(list(map(key, items))):
+        items.sort(key=key)
+        return items
     order = cmp_to_key(compare)
     items.sort(key=lambda item: order(key(item)))
     return items
@@ -148,7 +171,7 @@ def _reverse(items: list[Any]) -> list[Any]:
 
 
 def _join(items: list[Any], separator: str = ",") -> str:
-    return separator.join(map(text, items))
+    return separator.join(map(text if set(map(type, items)) != {int} else str, items))
 
 
 def _includes(items: list[Any], wanted: Any) -> bool:
@@ -157,6 +180,14 @@ def _includes(items: list[Any], wanted: Any) -> bool:
 
 def _index_of(items: list[Any], wanted: Any) -> int:
     return next((at for at, item in enumerate(items) if equal(item, wanted)), -1)
+
+
+def place_of(items: list[Any], wanted: Any) -> int:
+    """The same where all that is compared are texts, or numbers."""
+    try:
+        return items.index(wanted)
+    except ValueError:
+        return -1
 
 
 def _take(fields: dict[str, Any], name: str) -> Any:
@@ -178,7 +209,7 @@ TEXT_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "lower": str.lower,
     "trim": str.strip,
     "split": _split,
-    "lines": str.splitlines,
+    "lines": lines,
     "replace": str.replace,
     "includes": str.__contains__,
     "startsWith": str.startswith,

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from antiphon.effects.values import CallTool
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN
+from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import ImportFailed, Stopped, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.host import Host
@@ -18,11 +20,24 @@ from antiphon.lang.run.traces import translated
 from antiphon.lang.syntax.source import Source
 
 if TYPE_CHECKING:
-    from antiphon.effects import Said
+    from antiphon.effects import Outcome, Said, Step
     from antiphon.session import Asks, Question
 
 _BLOCK = re.compile(rb"\btest\s*[\"'`]")
 _ENDING = re.compile(r"(\.test)?\.vibe$")
+
+
+class Offline:
+    """Stands in the door of a test: it reaches no network."""
+
+    def before(self, step: Step) -> None:
+        """Refuse what would be asked of another machine."""
+        if isinstance(step.effect, CallTool) and step.effect.tool.startswith(("http.", "fetch_url")):
+            hint = "put what is done with an answer into a function, and test that with an answer of your own"
+            raise VibeError("V0946", f"no test reaches a network, and this one called `{step.effect.tool}`", hint)
+
+    def after(self, step: Step, outcome: Outcome) -> None:
+        """What was done, was done."""
 
 
 class Cast(Protocol):
@@ -90,6 +105,7 @@ class Suite:
             default_model=cast.default_model,
             people=cast.answer,
             play=cast.play,
+            performers=(Offline(),),
         )
         execution = Execution(host, title=test.name)
         result = TestResult(test, 0, missing=cast.missing, prints=execution.prints)
@@ -97,8 +113,8 @@ class Suite:
         try:
             with execution.active():
                 space = Instances(self.modules, execution, _no_servers).start(self.code)
-                space[MAIN]()
-                space[test.function]()
+                deeply(space[MAIN])
+                deeply(space[test.function])
                 execution.finish()
                 result.missing += cast.unused()
         except (Exception, Stopped) as error:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 from typing import Literal as PythonLiteral
 
-from antiphon.lang.check.types import AI, NULL, Array, Literal, Map, Object, Simple, Type, Union
+from antiphon.lang.check.types import AI, NULL, Alias, Array, Literal, Map, Object, Simple, Type, Union
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax.nodes import BoolLit, Expr, Function, NumberLit, TextLit
 
@@ -114,10 +114,10 @@ def _python_type(type_: Type, made: dict[int, Any]) -> Any:
                 "number": _number(),
             }
             return simple.get(name, Any)
-        case Array(item):
-            return list[_python_type(item, made)]  # type: ignore[misc]
-        case Map(value):
-            return dict[str, _python_type(value, made)]  # type: ignore[misc]
+        case Array(inner=inner):
+            return list[_inner_type(inner, made)]  # type: ignore[misc]
+        case Map(inner=inner):
+            return dict[str, _inner_type(inner, made)]  # type: ignore[misc]
         case Literal(value):
             return PythonLiteral[value]  # type: ignore[valid-type]
         case Union(options):
@@ -128,6 +128,29 @@ def _python_type(type_: Type, made: dict[int, Any]) -> Any:
             return _typed_dict(type_, made)
         case _:
             return Any
+
+
+def _inner_type(type_: Type | Alias, made: dict[int, Any]) -> Any:
+    """What is in an array or a map; one that is in itself is a type of its own in the schema."""
+    if not isinstance(type_, Alias):
+        return _python_type(type_, made)
+    if id(type_) not in made:
+        from typing_extensions import TypeAliasType
+
+        later = _Later()
+        alias: Any = TypeAliasType
+        made[id(type_)] = alias(_free_name(type_.name or _UNNAMED, made), Annotated[Any, later])
+        later.annotation = _python_type(type_.target, made)
+    return made[id(type_)]
+
+
+class _Later:
+    """An annotation that is known when the schema is made."""
+
+    annotation: Any = Any
+
+    def __get_pydantic_core_schema__(self, _: Any, handler: Any) -> Any:
+        return handler.generate_schema(self.annotation)
 
 
 def _union(options: tuple[Type, ...], made: dict[int, Any]) -> Any:

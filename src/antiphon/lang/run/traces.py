@@ -9,7 +9,7 @@ from typing import Any
 from antiphon.errors import AntiphonError, ProviderError
 from antiphon.lang.compile.code import MANGLED, Code
 from antiphon.lang.run.errors import Frame, Stopped, VibeError
-from antiphon.lang.run.values import json_text
+from antiphon.lang.run.values import Box, json_text
 
 #: What the frames of functions without a name are called.
 _NAMELESS = "a function without a name"
@@ -22,7 +22,7 @@ def translated(error: BaseException) -> VibeError:
     trace = error.__traceback__
     if isinstance(error, Stopped):
         error = error.error
-    known = error if isinstance(error, VibeError) else _in_our_words(error, trace)
+    known = error if isinstance(error, VibeError) else in_our_words(error, trace)
     if not known.frames:
         known.frames = frames_of(trace)
         if known is not error:
@@ -30,7 +30,8 @@ def translated(error: BaseException) -> VibeError:
     return known
 
 
-def _in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError:
+def in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError:
+    """An error of Python as the language says it."""
     match error:
         case KeyError(args=(str(key),)) if _is_our_own(trace):
             hint = "`m[key] ?? …` and `m.get(key, …)` give a default; `m.has(key)` says whether it is there"
@@ -46,6 +47,8 @@ def _in_our_words(error: BaseException, trace: TracebackType | None) -> VibeErro
         case UnboundLocalError() | NameError():
             name = str(getattr(error, "name", "") or "").removeprefix(MANGLED)
             return VibeError("V0914", f"`{name}` has no value yet", "it is used before its declaration has run")
+        case AttributeError(obj=Box(name=name)):
+            return VibeError("V0914", f"`{name}` has no value yet", "it is used before its declaration has run")
         case ProviderError():
             return VibeError("V0920", str(error))
         case AntiphonError() if type(error).__name__ == "ReturnError":
@@ -58,6 +61,8 @@ def _in_our_words(error: BaseException, trace: TracebackType | None) -> VibeErro
             return VibeError("V0904", "there is not enough memory for this")
         case TypeError() if "indices must be integers" in _words(error):
             return VibeError("V0902", "an index is a whole number")
+        case TypeError() if "object is not callable" in _words(error) and _is_our_own(trace):
+            return VibeError("V0902", "this is no function, and cannot be called")
         case KeyError() if not _has_python(trace):
             return VibeError("V0907", f"the object has no field `{_words(error)[1:-1]}`")
         case _ if not _has_python(trace):

@@ -53,6 +53,18 @@ class ErrorValue(dict[str, Any]):
     __slots__ = ()
 
 
+class Box:
+    """What a variable of a loop is in this round: for all functions that the round makes."""
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return repr(self.value)
+
+
 def freeze(value: Any) -> Any:
     """The value as a constant has it: arrays and objects that cannot be changed, to any depth."""
     kind = value.__class__

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.habits import FOLLOWING
+from antiphon.lang.syntax.habits import BEFORE_BLOCKS, BEHIND, BLOCKS, FOLLOWING
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
 _MAX_LOOPS = 16
@@ -70,15 +70,14 @@ def _run_on(c: Cursor) -> None:
     if c.kinds[at] in (")", "]"):
         skip_stray(c)
         return
-    hint = FOLLOWING.get(c.values[at], "put each statement on its own line, or a `;` between them")
-    if c.kinds[at] == ",":
-        hint = "each has its own statement; several at once are `const [a, b] = [1, 2]`"
-    elif c.kinds[at] == ":":
-        hint = "a `{` that begins a statement begins a block; an object stands in parentheses there"
-    elif c.kinds[at] == "=":
-        hint = "`=` assigns, and is a statement; `==` compares"
-    elif c.kinds[at] == "!":
-        hint = "compare it with `null`, or give a default: `x ?? …`"
+    word = c.values[at]
+    hint = BEHIND.get(word) or FOLLOWING.get(word, "put each statement on its own line, or a `;` between them")
+    if c.kinds[at] == "name" and c.kinds[at - 1] in ("text", "endquote") and c.ends[at - 1] == c.starts[at]:
+        hint = "the string ended before: put other quotes around it, or a `\\` before the quote in it"
+    elif c.kinds[at] == ":" and c.kinds[at - 1] == "name":
+        hint = (
+            "write `let x: number = …` to declare one; there are no labels: leave loops with `return` from a function"
+        )
     c.report("V0127", f"expected the end of the statement, found {c.found()}", at, hint)
     raise Unreadable
 
@@ -114,17 +113,34 @@ def read_block(c: Cursor) -> n.Block:
 
 def indentation(c: Cursor, at: int) -> int:
     """How far in the line of a token begins."""
+    start = c.starts[line_start(c, at)]
+    return start - c.text.rfind("\n", 0, start) - 1
+
+
+def line_start(c: Cursor, at: int) -> int:
+    """The first token of the line of another."""
     while at > 0 and at not in c.fresh:
         at -= 1
-    start = c.starts[at]
-    return start - c.text.rfind("\n", 0, start) - 1
+    return at
+
+
+def skip_indented(c: Cursor, first: int) -> None:
+    """Go over a statement, its block, and the lines further in that follow a `:`."""
+    c.recover(first)
+    is_indented = c.kinds[c.at - 1] == ":"
+    while is_indented and c.kinds[c.at] not in ("end", "}") and indentation(c, c.at) > indentation(c, first):
+        line = c.at
+        c.at = line + 1
+        c.recover(line)
 
 
 def _read_indented(c: Cursor, colon: int) -> n.Block:
     """`:` and lines further in, as Python writes a block; told of the first one only."""
     if not c.told_indented:
         c.told_indented = True
-        c.report("V0109", "a block does not begin with `:` here", colon, "a block stands in `{` and `}`")
+        word = c.kinds[line_start(c, colon)]
+        hint = BLOCKS.get(word, "a block stands in `{` and `}`")
+        c.report("V0109", "a block does not begin with `:` here", colon, hint)
     c.deepen(colon)
     c.at = colon + 1
     if c.at in c.fresh:
@@ -143,7 +159,7 @@ def _read_block_without_brace(c: Cursor) -> n.Block:
         c.report("V0109", "there is no `then` here", at, "a block stands in `{` and `}`")
         c.at = at + 1
         return _bare_block(c)
-    hint = "a block stands in `{` and `}`"
+    hint = BEFORE_BLOCKS.get(c.kinds[at], "a block stands in `{` and `}`")
     c.report("V0101", f"expected `{{`, found {c.found()}", at, hint)
     if c.kinds[at] in ("end", "}"):
         return n.Block(c.starts[at], c.starts[at], [])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label
+from antiphon.lang.syntax.habits import BETWEEN, PAIRS_OF_SIGNS
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import PAIRS, WORDS, Tokens
 
@@ -15,6 +16,8 @@ MAX_DEPTH = 100
 #: How many operators, members, calls or `else if` may follow each other in one chain.
 MAX_CHAIN = 1000
 _CLOSERS = {closer: frozenset(o for o in PAIRS if PAIRS[o] == closer) for closer in PAIRS.values()}
+#: Codes of what is written so in other languages.
+_HABITS = frozenset(("V0109", "V0110", "V0111", "V0112", "V0113", "V0140", "V0151", "V0206"))
 _NAMED = {"end": "the end of the file", "}hole": "the end of the hole", "endquote": "the end of the string"}
 
 
@@ -44,6 +47,8 @@ class Cursor:
         self.owed: int = 0
         #: Whether it was told already that a block is no lines further in.
         self.told_indented: bool = False
+        #: Names in what could not be read, which may be declared there: nothing is told of their uses.
+        self.lost: set[str] = set()
         self._last = len(tokens.kinds) - 3
         self._reported_at: int = -1
         self._partners: list[int] | None = None
@@ -68,7 +73,7 @@ class Cursor:
         self, code: str, message: str, start: int, end: int, hint: str = "", labels: tuple[Label, ...] = ()
     ) -> None:
         """Complain about a stretch of the text."""
-        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels))
+        self.diagnostics.append(Diagnostic(code, message, start, end, hint, labels, is_habit=code in _HABITS))
 
     def unexpected(self, expected: str, hint: str = "") -> NoReturn:
         """What stands here does not fit: say what would, and give up on it."""
@@ -124,7 +129,8 @@ class Cursor:
         kind = self.kinds[at]
         if kind != "name":
             if kind not in WORDS:
-                self.unexpected(what, hint)
+                is_number = kind == "number" and not hint
+                self.unexpected(what, "a name begins with a letter or `_`" if is_number else hint)
             self.reserved(at, what)
         self.at = at + 1
         return at
@@ -182,7 +188,8 @@ class Cursor:
         """Complain that a bracket does not end here. Returns if it may be taken to end here all the same."""
         sign = "}" if closer == "}hole" else closer
         if self.partner(opener) >= 0:
-            self.unexpected(f"`,` or `{sign}`" if sign != "}" or closer == "}" else f"`{sign}`")
+            expected = f"`,` or `{sign}`" if sign != "}" or closer == "}" else f"`{sign}`"
+            self.unexpected(expected, self._between())
         label = Label(self.starts[opener], self.ends[opener], "opened here")
         opened = self.values[opener]
         message = f"expected `{sign}` to close `{opened}`, found {self.found()}"
@@ -190,12 +197,21 @@ class Cursor:
         if self.at not in self.fresh:
             raise Unreadable
 
+    def _between(self) -> str:
+        """A hint where something stands between two values that does not join them."""
+        at, kinds = self.at, self.kinds
+        pair = self.values[at] + self.values[at + 1] if self.ends[at] == self.starts[at + 1] else ""
+        if kinds[at] in ("text", "quote") and kinds[at - 1] in ("text", "endquote"):
+            return "write `+` between texts"
+        return PAIRS_OF_SIGNS.get(pair) or BETWEEN.get(kinds[at], "")
+
     def leave(self, opener: int) -> None:
         """Go on after the bracket that was opened there, if it is closed anywhere; else give up further."""
         partner = self.partner(opener)
         if partner < self.at:
             raise Unreadable
         self.at = partner + 1
+        self.lose(opener)
 
     def partner(self, opener: int) -> int:
         """The token that closes this one, or -1."""
@@ -220,6 +236,16 @@ class Cursor:
                 break
             at = (self.partner(at) if kind in PAIRS else -1) + 1 or at + 1
         self.at = at
+        self.lose(first)
+
+    def lose(self, first: int) -> None:
+        """Note the names from the token `first` up to here that may be declared there: what is only used is not."""
+        kinds = self.kinds
+        for i in range(first, self.at):
+            if kinds[i] != "name" or kinds[i - 1] == "." or kinds[i + 1] == ".":
+                continue
+            if kinds[i + 1] != "(" or kinds[i - 1] in ("name", "function"):
+                self.lost.add(self.values[i])
 
 
 def _pair(kinds: list[str]) -> list[int]:

@@ -9,10 +9,13 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_function_body
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.habits import NAMED, TYPES
 from antiphon.lang.syntax.tokens import WORDS
 from antiphon.lang.syntax.type_parser import read_description, read_plain_text, read_type
 
 _BETWEEN_LINES = re.compile(r"[ \t]*(?:\r\n|\r|\n)?[ \t]*")
+#: What may follow the name of a variable or a parameter, and its type.
+_AFTER_NAME = frozenset(("=", ":", ";", ",", ")", "{"))
 _STARS = re.compile(r"^[ \t]*\*?[ \t]?", re.MULTILINE)
 
 
@@ -29,14 +32,17 @@ def read_variable(
         pattern = read_pattern(c)
         value = _read_pattern_value(c)
         return n.Destructure(start, c.ends[c.at - 1], is_const, pattern, value, private, asynchronous, exported)
-    name = c.name("a name")
+    name = _read_own_name(c)
     _leave_question(c)
     declared = value = None
     depth = c.depth
     try:
-        if c.kinds[c.at] == ":":
+        if _read_type_behind(c, name):
+            declared = read_type(c)
+        elif c.kinds[c.at] == ":":
             c.at += 1
             declared = read_type(c)
+            _leave_question(c)
         if c.kinds[c.at] == "=" and c.at not in c.fresh:
             c.at += 1
             value = read_expression(c)
@@ -45,6 +51,28 @@ def read_variable(
     end = c.ends[c.at - 1]
     starts = c.starts
     return n.Let(start, end, is_const, c.values[name], declared, value, private, asynchronous, exported, starts[name])
+
+
+def _read_own_name(c: Cursor, what: str = "a name") -> int:
+    """The name of a variable; a type or `mut` before it belongs to another language."""
+    at = c.at
+    if c.kinds[at + 1] == "name" and at + 1 not in c.fresh and c.kinds[at + 2] in _AFTER_NAME:
+        word, right = c.values[at], TYPES.get(c.values[at].lower(), c.values[at])
+        if word == "mut" or right != word or word in NAMED:
+            named = c.values[at + 1] if word == "mut" else f"{c.values[at + 1]}: {right}"
+            c.report("V0109", f"there is no `{word}` before a name here", at, f"write `{named}`")
+            c.at += 1
+    return c.name(what)
+
+
+def _read_type_behind(c: Cursor, name: int) -> bool:
+    """Whether a type follows the name without a `:`, as in Go."""
+    at = c.at
+    if c.kinds[at] != "name" or at in c.fresh or not (c.values[at] in NAMED or c.values[at].lower() in TYPES):
+        return False
+    right = TYPES.get(c.values[at].lower(), c.values[at])
+    c.report("V0109", "a type stands behind a `:`", at, f"write `{c.values[name]}: {right}`")
+    return True
 
 
 def _takes_private(c: Cursor) -> bool:
@@ -56,7 +84,7 @@ def _takes_private(c: Cursor) -> bool:
 
 def _leave_question(c: Cursor) -> None:
     """`x?: number`, as other languages say that it may be left out."""
-    if c.kinds[c.at] == "?" and c.kinds[c.at + 1] == ":":
+    if c.kinds[c.at] == "?" and (c.kinds[c.at + 1] in _AFTER_NAME or c.kinds[c.at - 1] == "?"):
         c.report("V0109", "only a field of a type may have a `?`", c.at, "write `x: number | null = null`")
         c.at += 1
 
@@ -139,6 +167,10 @@ def _read_pattern(c: Cursor) -> n.Pattern:
 
 
 def _read_pattern_field(c: Cursor) -> n.PatternField:
+    if c.kinds[c.at] == "...":
+        hint = "name each field that is needed; the others stay in the object"
+        c.report("V0151", "a pattern has a name for each field, and none for the rest", c.at, hint)
+        c.at += 1
     at = c.at
     start = c.starts[at]
     private = c.values[at] == "private" and c.kinds[at + 1] in WORDS and at + 1 not in c.fresh
@@ -158,8 +190,20 @@ def _read_pattern_field(c: Cursor) -> n.PatternField:
     if c.kinds[c.at] == "=":
         c.at += 1
         field.default = read_expression(c)
+        field.description = _read_late_description(c, "a field", field.name) or field.description
     field.end = c.ends[c.at - 1]
     return field
+
+
+def _read_late_description(c: Cursor, what: str, name: str) -> str:
+    """A description behind the default, where that of an input stands."""
+    at = c.at
+    text = read_description(c)
+    if text:
+        c.report(
+            "V0128", f"the description of {what} stands before its default", at, f'write `{name}: … "{text[:40]}" = …`'
+        )
+    return text
 
 
 def _is_nested_pattern(c: Cursor) -> bool:
@@ -169,10 +213,14 @@ def _is_nested_pattern(c: Cursor) -> bool:
     return closer < 0 or c.kinds[closer + 1] not in ("[", "|")
 
 
-def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool = False) -> n.Function:
+def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool = False) -> n.Function | n.BadStatement:
     """`function` or `tool`, whose word stands here."""
     c.at += 1
-    name = c.name("the name of the tool" if is_tool else "the name of the function")
+    if c.kinds[c.at] == "*":
+        c.report("V0109", "there is no `function*` here", c.at, "push into an array, and return that")
+        c.at += 1
+    what = "the name of the tool" if is_tool else "the name of the function"
+    name = c.name(what, "give it one, or write `const name = (a, b) => …`")
     if c.kinds[c.at] == "<":
         c.report(
             "V0109", "a function has no types of its own here", c.at, "write the types: `number`, or `json` for any"
@@ -180,15 +228,28 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
         while c.kinds[c.at] not in ("(", "{", "end") and c.at not in c.fresh:
             c.at += 1
     if c.kinds[c.at] != "(":
-        c.unexpected("`(` and the parameters")
+        c.unexpected("`(` and the parameters", f"write `function {c.values[name]}() {{ … }}`")
+    wrong = len(c.diagnostics)
     parameters = c.listed(")", _read_parameter)
+    is_broken = any(not each.is_habit for each in c.diagnostics[wrong:])
     returns = None
     arrow = c.kinds[c.at] == "=>" and c.values[c.at] == "->"
-    if arrow or (c.kinds[c.at] == ":" and not _ends_line(c)):
+    if _read_type_behind(c, c.at - 1):
+        returns = read_type(c)
+    elif arrow or (c.kinds[c.at] == ":" and not _ends_line(c)):
         c.at += 1
         returns = read_type(c)
+        _leave_question(c)
+        if c.kinds[c.at] == "is":
+            c.report("V0109", "a function gives no test of a type here", c.at, "write `: boolean`")
+            c.at += 1
+            returns = n.TypeName(returns.start, read_type(c).end, "boolean")
     description = _read_description_lines(c, is_tool, parameters)
     body = read_function_body(c)
+    if is_broken:
+        # How it is called is not known, so nothing is said of its calls.
+        c.lost.add(c.values[name])
+        return n.BadStatement(start, body.end)
     node = n.Function(start, body.end, c.values[name], parameters, returns, body, is_tool, description, exported)
     node.doc = _comment_above(c, start) if c.tokens.comments else ""
     node.name_start = c.starts[name]
@@ -204,20 +265,44 @@ def _read_parameter(c: Cursor) -> n.Parameter:
     if c.kinds[c.at] in ("...", "*", "**"):
         c.report("V0109", "a function takes no rest of arguments here", c.at, "take an array: `xs: number[]`")
         c.at += 1
+    if c.kinds[c.at] in ("{", "["):
+        return _read_parameter_pattern(c)
     private = _takes_private(c)
     c.at += private
-    name = c.name("the name of a parameter")
+    name = _read_own_name(c, "the name of a parameter")
     _leave_question(c)
     declared = default = None
-    if c.kinds[c.at] == ":":
+    if _read_type_behind(c, name):
+        declared = read_type(c)
+    elif c.kinds[c.at] == ":":
         c.at += 1
         declared = read_type(c)
+        _leave_question(c)
     description = read_description(c)
     if c.kinds[c.at] == "=":
         c.at += 1
         default = read_expression(c)
+        description = _read_late_description(c, "a parameter", c.values[name]) or description
     end = c.ends[c.at - 1]
     return n.Parameter(c.starts[name], end, c.values[name], declared, description, default, private)
+
+
+def _read_parameter_pattern(c: Cursor) -> n.Parameter:
+    """`{ name, age }`, as JavaScript takes a parameter apart."""
+    at, closer = c.at, c.partner(c.at)
+    if closer < 0 or c.kinds[closer + 1] not in (",", ")", ":", "="):
+        c.unexpected("the name of a parameter", "the parameters end with `)`")
+    hint = "write `x: { name: text }`, and in the body `x.name`, or `const { name: text } = x`"
+    c.report("V0109", "a parameter is a name, and no pattern", at, hint)
+    c.at = closer + 1
+    c.lose(at)
+    if c.kinds[c.at] == ":":
+        c.at += 1
+        read_type(c)
+    if c.kinds[c.at] == "=":
+        c.at += 1
+        read_expression(c)
+    return n.Parameter(c.starts[at], c.ends[c.at - 1], "_")
 
 
 def _read_description_lines(c: Cursor, is_tool: bool, parameters: list[n.Parameter]) -> str | None:
@@ -229,6 +314,10 @@ def _read_description_lines(c: Cursor, is_tool: bool, parameters: list[n.Paramet
         if word == "param":
             _describe_parameter(c, at, is_tool, parameters)
             continue
+        if c.kinds[c.at] not in ("text", "quote"):
+            _skip_description(c, word)
+            description = description or word
+            continue
         text = read_plain_text(c, "a description")
         description = text if is_tool and (description is None or word == "description") else description
         if word == "description" and is_tool:
@@ -238,6 +327,13 @@ def _read_description_lines(c: Cursor, is_tool: bool, parameters: list[n.Paramet
         else:
             c.report("V0121", f"a tool has no `@{word}`", at, _other_marker(word))
     return description
+
+
+def _skip_description(c: Cursor, word: str) -> None:
+    """The rest of a line that says something without quotes."""
+    c.report("V0121", f"what `@{word}` says stands in quotes", c.at, f'write `@{word} "…"`')
+    while c.at not in c.fresh and c.kinds[c.at] not in ("{", "end"):
+        c.at += 1
 
 
 def _describe_parameter(c: Cursor, at: int, is_tool: bool, parameters: list[n.Parameter]) -> None:
@@ -305,10 +401,14 @@ def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.Ty
     """`type Name { … }` or `type Name = …`; the word stands here."""
     c.at += 1
     name = c.name("the name of the type")
+    if c.values[c.at] in ("struct", "interface") and c.kinds[c.at + 1] == "{":
+        c.report("V0109", f"there is no `{c.values[c.at]}` here", c.at, "write `type Name { field: text }`")
+        c.at += 1
     if c.kinds[c.at] == "=":
         c.at += 1
     elif c.kinds[c.at] != "{":
-        c.unexpected("`{` and the fields, or `=` and a type")
+        hint = "write out all fields: what has them fits" if c.values[c.at] in ("extends", "implements") else ""
+        c.unexpected("`{` and the fields, or `=` and a type", hint)
     declared = read_type(c)
     return n.TypeDecl(start, declared.end, c.values[name], declared, exported, c.starts[name])
 
@@ -332,18 +432,16 @@ def _read_foreign_import(c: Cursor) -> n.BadStatement:
     """`import os`, `import x from "y"`: the names in it are known from here on."""
     at = c.at
     after = c.kinds[at + 1] if at + 1 not in c.fresh else ""
-    if c.kinds[at] == "name" and (after != "name" or c.values[at + 1] == "as"):
+    if c.values[at] == "type" and after == "{":
+        hint = "leave out `type`: types are imported as all other names"
+    elif c.kinds[at] == "name" and (after != "name" or c.values[at + 1] == "as"):
         hint = f'names of Python are imported one by one: `import {{ name }} from "py:{c.values[at]}"`'
     else:
         hint = 'write `import { name } from "./file.vibe"`'
     c.report("V0101", f"expected `{{` and the names to import, found {c.found()}", at, hint)
-    names: list[str] = []
-    while at not in c.fresh and c.kinds[at] not in (";", "end", "}"):
-        if c.kinds[at] == "name" and c.kinds[at - 1] != "." and c.values[at] not in ("as", "from"):
-            names.append(c.values[at])
-        at = c.partner(at) + 1 if c.kinds[at] == "{" and c.partner(at) > 0 else at + 1
-    start, c.at = c.starts[c.at - 1], at
-    return n.BadStatement(start, max(start, c.ends[at - 1]), names)
+    first = c.at - 1
+    c.recover(first)
+    return n.BadStatement(c.starts[first], max(c.starts[first], c.ends[c.at - 1]))
 
 
 def _read_import_name(c: Cursor) -> n.ImportName:

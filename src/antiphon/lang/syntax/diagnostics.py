@@ -40,6 +40,8 @@ class Diagnostic:
     hint: str = ""
     labels: tuple[Label, ...] = ()
     severity: Severity = "error"
+    #: Whether it tells of a habit from another language, with what to write.
+    is_habit: bool = False
 
     def to_json(self, source: Source) -> dict[str, Any]:
         """As data; lines and columns count from 1."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import cast
+from typing import NoReturn, cast
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_loop_body
@@ -16,7 +16,18 @@ from antiphon.lang.syntax.habit_expressions import (
     read_function_value,
     read_prefixed,
 )
-from antiphon.lang.syntax.habits import PAIRS_OF_SIGNS, PREFIXES, SIGNS_ALONE, STRING_PREFIXES, VALUES
+from antiphon.lang.syntax.habits import (
+    ARGUMENTS,
+    ENTRIES,
+    FOLLOWING,
+    NAMES,
+    PAIRS_OF_SIGNS,
+    PREFIXES,
+    SIGNS_ALONE,
+    SIGNS_BEHIND,
+    STRING_PREFIXES,
+    VALUES,
+)
 from antiphon.lang.syntax.lambda_parser import begins_lambda, read_arrow, read_lambda
 from antiphon.lang.syntax.match_parser import begins_match, read_match
 from antiphon.lang.syntax.tokens import RESERVED, WORDS
@@ -45,6 +56,8 @@ _POSTFIX = frozenset((".", "?.", "(", "["))
 _GOING_ON = frozenset(("??", "?", "and", "or"))
 _AFTER = frozenset(("{", *_POWERS))
 _CONTEXTS = frozenset(("default", "local", "none"))
+#: What no value begins with, and others end before.
+_ENDS = frozenset((")", "]", "}", ",", ";", "end", "}hole", "."))
 _FOREIGN_WORDS = PREFIXES.keys() | STRING_PREFIXES.keys()
 _WORDS = _FOREIGN_WORDS | {"async", "match"}
 #: What words of other languages are that follow on a value.
@@ -110,7 +123,7 @@ def read_operand(c: Cursor) -> n.Expr:
         node = _PREFIX[kind](c)
     else:
         return _no_operand(c)
-    if c.kinds[c.at] in _POSTFIX:
+    if c.kinds[c.at] in _POSTFIX or c.kinds[c.at] == "!":
         return _read_postfix(c, node, c.starts[at])
     return node
 
@@ -140,6 +153,8 @@ def _read_postfix(c: Cursor, node: n.Expr, start: int) -> n.Expr:
             node = _read_member(c, node, start)
         elif kind == "?.":
             node = _read_optional(c, node, start)
+        elif kind == "!" and at not in c.fresh:
+            node = _read_behind(c, node, start)
         elif kind not in _POSTFIX or (at in c.fresh and not c.nested):
             return node
         elif kind == "(":
@@ -153,6 +168,10 @@ def _read_member(c: Cursor, node: n.Expr, start: int, optional: bool = False) ->
     c.at = sign + 1
     if c.kinds[sign + 1] != "name" and sign + 1 in c.fresh:
         c.unexpected(f"a member name after `{c.kinds[sign]}`")
+    if c.kinds[sign + 1] in ("text", "quote"):
+        c.unexpected(f"a member name after `{c.kinds[sign]}`", "write `+` to join texts")
+    if c.kinds[sign + 1] == "number":
+        c.unexpected(f"a member name after `{c.kinds[sign]}`", f"write `[{c.values[sign + 1]}]`")
     name = c.word(f"a member name after `{c.kinds[sign]}`")
     return n.Member(start, c.ends[name], node, c.values[name], c.starts[name], optional)
 
@@ -166,6 +185,16 @@ def _read_optional(c: Cursor, node: n.Expr, start: int) -> n.Expr:
     if after == "(":
         c.unexpected("a member name or `[` after `?.`", "only members and items are reached so; compare with `null`")
     return _read_member(c, node, start, True)
+
+
+def _read_behind(c: Cursor, node: n.Expr, start: int) -> n.Expr:
+    """`x!`, which is null nowhere, and `println!(…)`, as they are written elsewhere."""
+    at = c.at
+    c.at = at + 1
+    is_called = isinstance(node, n.Name) and c.kinds[c.at] == "(" and c.at not in c.fresh
+    hint = NAMES.get(c.values[at - 1], "leave it out") if is_called else SIGNS_BEHIND["!"]
+    c.report("V0109", "there is no `!` after a value here", at, hint)
+    return n.BadExpr(start, c.ends[at])
 
 
 def _read_call(c: Cursor, node: n.Expr, start: int) -> n.Call:
@@ -185,7 +214,14 @@ def _read_call(c: Cursor, node: n.Expr, start: int) -> n.Call:
 
 def _read_argument(c: Cursor) -> n.Expr | n.Argument:
     at = c.at
-    if c.kinds[at + 1] != ":" or c.kinds[at] not in WORDS:
+    if c.kinds[at + 1] == "=" and c.kinds[at] == "name":
+        c.report(
+            "V0109",
+            "an argument has its name before a `:`",
+            at + 1,
+            ARGUMENTS.get(c.values[at]) or f"write `{c.values[at]}: …`",
+        )
+    elif c.kinds[at + 1] != ":" or c.kinds[at] not in WORDS:
         if c.kinds[at] == "...":
             hint = "a function takes so many arguments as it has parameters; give it an array"
             c.report("V0151", "`...` puts the items of one array into another, not into a call", at, hint)
@@ -258,12 +294,15 @@ def _read_chain(c: Cursor, node: n.Expr, middle: n.Expr, start: int, power: int)
     hint = "write `a < b and b < c`" if power == _COMPARISON else "a range has two ends"
     c.report("V0113", f"`{kind}` cannot follow another in one chain", at, hint)
     c.at = at + 1
+    # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
+    again = n.BadExpr(middle.start, middle.end)
+    if kind in ("is", "not"):
+        other = (_read_is if kind == "is" else _read_not_in)(c, again, middle.start, at)
+        return n.Binary(start, c.ends[c.at - 1], "and", node, other)
     right = read_expression(c, power + 1)
     end = c.ends[c.at - 1]
     if power == _RANGE:
         return n.BadExpr(start, end)
-    # The middle stands in the tree once: twice in each of many such would take those who walk it for ever.
-    again = n.BadExpr(middle.start, middle.end)
     return n.Binary(start, end, "and", node, n.Binary(middle.start, end, kind, again, right, c.starts[at]))
 
 
@@ -271,13 +310,29 @@ def _read_choice(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
     """`c ? a : b`. What follows either sign is a whole expression, so the last of several belongs to the nearest."""
     if c.kinds[at] == "=>":
         return read_arrow(c, left, start, at)
+    if c.kinds[at + 1] == ":" or c.kinds[at + 1] in _ENDS:
+        return _read_question(c, left, start, at)
     then = _read_deeper(c, at, 0)
+    if c.kinds[c.at] != ":" and at + 1 in c.fresh:
+        c.at = at + 1
+        return _read_question(c, left, start, at)
     if c.kinds[c.at] != ":":
         c.unexpected("`:` and the other value", "write `condition ? a : b`")
     colon = c.at
     c.at += 1
     otherwise = _read_deeper(c, colon, 0)
     return n.Conditional(start, c.ends[c.at - 1], left, then, otherwise, c.starts[at], c.starts[colon])
+
+
+def _read_question(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
+    """`x ?: y` and `x?`, as they are written elsewhere."""
+    sign = "?:" if c.kinds[at + 1] == ":" else "?"
+    c.report("V0109", f"there is no `{sign}` here", at, SIGNS_BEHIND[sign])
+    if sign == "?":
+        return left
+    c.at += 1
+    right = _read_deeper(c, at, 0)
+    return n.Binary(start, c.ends[c.at - 1], "??", left, right, c.starts[at])
 
 
 def _read_is(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
@@ -324,6 +379,11 @@ def _read_deeper(c: Cursor, at: int, level: int) -> n.Expr:
 def _read_negative(c: Cursor) -> n.Expr:
     at = c.at
     c.at = at + 1
+    if (at in c.fresh or not at) and c.kinds[at + 1] == "-" and c.text[c.starts[at] : c.starts[at] + 3] == "-- ":
+        c.report("V0111", "a comment does not begin with `--`", at, "write `//`")
+        raise Unreadable
+    if c.kinds[at + 1] == "{" and (pair := _pair_of_signs(c, at)) >= 0:
+        _refuse_pair(c, pair)
     operand = _read_deeper(c, at, _UNARY)
     return n.Unary(c.starts[at], c.ends[c.at - 1], "-", operand)
 
@@ -376,6 +436,9 @@ def _read_parenthesis(c: Cursor) -> n.Expr:
         node = read_expression(c)
         if c.kinds[c.at] == ")":
             c.at += 1
+        elif c.kinds[c.at] == "," and c.partner(opener) > 0:
+            c.report("V0109", "there are no tuples here", opener, "write an array: `[a, b]`")
+            raise Unreadable
         else:
             c.unclosed(opener, ")")
     except Unreadable:
@@ -419,14 +482,23 @@ def _read_entry(c: Cursor) -> n.Entry | n.Spread:
         c.at = at + 1
     elif kind == "quote":
         key = read_plain_text(c, "a key")
+    elif kind == "number":
+        hint = f'write `"{key}"`: the keys of an object are texts' if c.kinds[at + 1] == ":" else ENTRIES[","]
+        c.report("V0109", "a number is no key here", at, hint)
+        c.at = at + 1
+    elif kind in ENTRIES and kind != "name":
+        c.unexpected("a key", ENTRIES[kind])
     else:
         c.word("a key")
-    if c.kinds[c.at] == ":":
+    after = c.kinds[c.at]
+    if after == ":":
         c.at += 1
         value = read_expression(c)
         return n.Entry(start, c.ends[c.at - 1], key, value, kind == "text")
-    if kind != "name":
-        c.unexpected("`:` and a value")
+    if after == "(" and c.kinds[c.partner(c.at) + 1] != "{":
+        c.unexpected("`,` or `}`", "add the `}` that is missing before it")
+    if kind != "name" or (after in ENTRIES and after != "," and c.at not in c.fresh):
+        c.unexpected("`:` and a value", ENTRIES.get(after, "" if after != "}" else ENTRIES[","]))
     end = c.ends[at]
     return n.Entry(start, end, key, n.Name(start, end, key), False, True)
 
@@ -487,7 +559,7 @@ def _read_ask_model(c: Cursor) -> n.Expr:
     c.at = at + 1
     prompt = _read_deeper(c, at, _ADDITIVE)
     node = n.Ask(c.starts[at], c.ends[c.at - 1], "do" if c.kinds[at] == "do" else "vibe", prompt)
-    if _is_name_here(c) and c.values[c.at] not in _CONTEXTS:
+    if _is_name_here(c) and c.values[c.at] not in _CONTEXTS and c.values[c.at] not in FOLLOWING:
         _take_model(c, node)
     if _is_name_here(c) and c.values[c.at] in _CONTEXTS:
         node.context = cast(n.Context, c.values[c.at])
@@ -514,7 +586,12 @@ def _read_ask_human(c: Cursor) -> n.Expr:
     at = c.at
     c.at = at + 1
     prompt = _read_deeper(c, at, _ADDITIVE)
-    return n.AskHuman(c.starts[at], c.ends[c.at - 1], prompt)
+    end = c.ends[c.at - 1]
+    if _is_name_here(c) and (c.kinds[c.at + 1] == "name" or c.at + 1 in c.fresh) and c.values[c.at] not in FOLLOWING:
+        c.report("V0109", "a human is asked without a model", c.at, 'write `ask "…"` alone')
+        while _is_name_here(c):
+            c.at += 1
+    return n.AskHuman(c.starts[at], end, prompt)
 
 
 def _read_python(c: Cursor) -> n.Expr:
@@ -554,12 +631,19 @@ def _no_operand(c: Cursor) -> n.Expr:
         c.at = at + 2
         return n.NumberLit(c.starts[at], c.ends[at + 1], 0)
     if (pair := _pair_of_signs(c, at)) >= 0:
-        sign = c.values[pair] + c.values[pair + 1]
-        c.report("V0109", f"there is no `{sign}` here", pair, PAIRS_OF_SIGNS[sign])
-        raise Unreadable
+        _refuse_pair(c, pair)
     if kinds[at] == "function":
         return read_function_value(c)
-    return c.unexpected("an expression", SIGNS_ALONE.get(kinds[at], ""))
+    hint = SIGNS_ALONE.get(kinds[at], "")
+    if kinds[at - 1] == "..":
+        hint = "both ends belong to a range: `for i in 3 { … }` is 0, 1, 2, and `1..3` is 1, 2, 3"
+    return c.unexpected("an expression", hint)
+
+
+def _refuse_pair(c: Cursor, pair: int) -> NoReturn:
+    sign = c.values[pair] + c.values[pair + 1]
+    c.report("V0109", f"there is no `{sign}` here", pair, PAIRS_OF_SIGNS[sign])
+    raise Unreadable
 
 
 def _pair_of_signs(c: Cursor, at: int) -> int:

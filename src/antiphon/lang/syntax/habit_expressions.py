@@ -14,6 +14,10 @@ from antiphon.lang.syntax.type_parser import read_type
 OPERANDS = frozenset(
     ("name", "text", "quote", "number", "true", "false", "null", "do", "vibe", "ask", "py", "function")
 )
+#: Kinds of token that such a word or sign can be.
+_BEHIND = frozenset(("name", "if", "for", "|"))
+#: Words that stand before parentheses, and what follows those then.
+_BEFORE_BRACKET = {"ts": "{", "switch": "{", "when": "{", "async": "=>"}
 _Read = Callable[[Cursor], n.Expr]
 
 
@@ -26,8 +30,12 @@ def begins_prefix(c: Cursor, at: int) -> bool:
         return after in ("text", "quote") and c.ends[at] == c.starts[at + 1]
     if word == "lambda":
         return after == "name"
+    if word in _BEFORE_BRACKET and after == "(":
+        return c.kinds[c.partner(at + 1) + 1] == _BEFORE_BRACKET[word]
+    if word == "async":
+        return after in ("do", "vibe") or (after == "name" and c.kinds[at + 2] == "=>")
     if word == "ts":
-        return after == "(" and c.kinds[c.partner(at + 1) + 1] == "{"
+        return False
     return word in PREFIXES and after in OPERANDS
 
 
@@ -39,7 +47,7 @@ def read_prefixed(c: Cursor, read: _Read) -> n.Expr:
     if word in STRING_PREFIXES:
         _tell(c, at, f"`{word}` before a string", STRING_PREFIXES[word])
         return read(c)
-    both = f"{word} {c.values[at + 1]}" if c.kinds[at + 1] == "name" else ""
+    both = f"{word} {c.values[at + 1]}" if c.kinds[at + 1] in ("name", "do", "vibe") else ""
     if word == "new" and c.values[at + 1].endswith(("Error", "Exception")):
         both = "new Error"
     _tell(c, at, f"`{word}`", PREFIXES.get(both) or PREFIXES[word])
@@ -53,7 +61,9 @@ def read_prefixed(c: Cursor, read: _Read) -> n.Expr:
     c.depth -= 1
     if word == "new" and c.kinds[c.at] == "<":
         _skip_to_call(c)
-    return value if word == "await" else _unread(c, at)
+    if word in ("switch", "when") and c.kinds[c.at] == "{":
+        c.at = c.partner(c.at) + 1 or c.at + 1
+    return value if word in ("await", "async") else _unread(c, at)
 
 
 def read_function_value(c: Cursor) -> n.Expr:
@@ -72,7 +82,7 @@ def read_function_value(c: Cursor) -> n.Expr:
 
 def follows_habit(c: Cursor, kind: str) -> bool:
     """Whether after a value there is a word that other languages write there."""
-    return (kind == "name" or kind == "if" or kind == "for") and c.values[c.at] in FOLLOWING and c.at not in c.fresh
+    return kind in _BEHIND and c.values[c.at] in FOLLOWING and c.at not in c.fresh
 
 
 def read_following(c: Cursor, left: n.Expr, start: int, read: _Read) -> n.Expr:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.block_parser import STARTS, indentation, read_statement
+from antiphon.lang.syntax.block_parser import STARTS, read_statement, skip_indented
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.declaration_parser import read_function, read_type_declaration, read_variable
 from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.habit_expressions import OPERANDS
-from antiphon.lang.syntax.habits import STATEMENTS
+from antiphon.lang.syntax.habits import STATEMENTS, TYPES
 from antiphon.lang.syntax.tokens import RESERVED
 
 _CALLED = frozenset(("print", "assert", "len", "note", "sleep"))
@@ -56,6 +56,28 @@ def read_foreign_statement(c: Cursor, exported: bool = False, begin: int = -1) -
     return statement
 
 
+def begins_typed(c: Cursor, at: int) -> bool:
+    """Whether `String s = …` or `List<int> xs = …` begins there: a type, and then the name of a variable."""
+    if c.values[at].lower() not in TYPES or c.values[at].islower() or at + 1 in c.fresh:
+        return False
+    name = at + 1
+    if c.kinds[name] == "<":
+        while c.kinds[name] not in (">", "end", "=", ";") and name not in c.fresh:
+            name += 1
+        name += 1
+    return c.kinds[name] == "name" and c.kinds[name + 1] == "=" and name not in c.fresh
+
+
+def read_typed(c: Cursor) -> n.Statement:
+    """A variable whose type stands before its name."""
+    at = c.at
+    while c.kinds[c.at + 2] != "=" or c.kinds[c.at + 1] != "name":
+        c.at += 1
+    name = c.values[c.at + 1]
+    c.report("V0109", f"there is no `{c.values[at]}` before a name here", at, f"write `let {name} = …`")
+    return read_variable(c, c.starts[at])
+
+
 def _fits(c: Cursor, way: str) -> bool:
     at = c.at
     if way == "type":
@@ -78,27 +100,9 @@ def _read_call(c: Cursor, word: str) -> n.Statement:
 
 
 def _skip(c: Cursor, first: int) -> n.BadStatement:
-    """Go over a statement, its block, and the lines further in that follow a `:`; its name is known from here on."""
     c.at = first + 1
-    c.recover(first)
-    is_indented = c.kinds[c.at - 1] == ":"
-    while is_indented and c.kinds[c.at] not in ("end", "}") and indentation(c, c.at) > indentation(c, first):
-        line = c.at
-        c.at = line + 1
-        c.recover(line)
-    end = c.at
-    named = c.kinds[first + 1] == "name" and c.values[first] in ("class", "enum", "interface", "struct", "record")
-    names = _imported(c, first, end) if c.values[first] in ("from", "with") else [c.values[first + 1]] if named else []
-    return n.BadStatement(c.starts[first], max(c.ends[end - 1], c.starts[first]), names)
-
-
-def _imported(c: Cursor, first: int, end: int) -> list[str]:
-    """The names on a line of an import that may be meant to be known after it."""
-    return [
-        c.values[i]
-        for i in range(first + 1, end)
-        if c.kinds[i] == "name" and c.kinds[i - 1] != "." and c.values[i] not in ("as", "from", "import")
-    ]
+    skip_indented(c, first)
+    return n.BadStatement(c.starts[first], max(c.ends[c.at - 1], c.starts[first]))
 
 
 def read_for_head(c: Cursor) -> tuple[n.Name, n.Name | None, n.Expr | None, bool]:

@@ -27,7 +27,7 @@ def _all(names: str, hint: str, way: Way) -> dict[str, Foreign]:
     return dict.fromkeys(names.split(), Foreign(hint, way))
 
 
-_BITS = "there are no operators on bits; use `py(a, b) { return a & b }`"
+_BITS = "there are no operators on bits: use `py(a, b) { return a & b }`; texts are joined with `+`"
 _FLOOR = "write `(a / b).floor()`; `//` begins a comment"
 
 #: Signs, as what they are read, and what to write.
@@ -36,8 +36,8 @@ SIGNS = {
     "||": ("or", "write `or`"),
     "===": ("==", "write `==`, which never converts"),
     "!==": ("!=", "write `!=`, which never converts"),
-    "->": ("=>", "write `=>` for a function or an arm of `match`, and `:` before the type of a result"),
-    ":=": ("=", "write `let x = …` to declare, and `x = …` to assign; neither is an expression"),
+    "->": ("=>", "write `=>` for a function or an arm of `match`, `:` before a type, and `.` before a member"),
+    ":=": ("=", "write `let x = …` to declare, `x = …` to assign, on a line of its own; `for x in xs` in a loop"),
     "^": ("**", "write `**` for a power; there are no operators on bits"),
     "&": ("+", _BITS),
     "~": ("-", _BITS),
@@ -54,6 +54,67 @@ PAIRS_OF_SIGNS = {
     "<>": "write `!=`",
     "<<": "write `x * 2 ** n`",
     ">>": "write `(x / 2 ** n).floor()`",
+    "=<": "write `<=`",
+    "<=>": "compare with `<`, `==` and `>`; `xs.sortBy(x => …)` sorts",
+    "=+": "write `+=`",
+    "=!": "write `!=`",
+    "::": "write `.`",
+}
+#: What stands behind a statement elsewhere, on its line.
+BEHIND = {
+    "if": "write `if condition { … }`, with the statement in the braces",
+    "unless": "write `if not … { … }`",
+    "while": "write `while condition { … }`, with the statement in the braces",
+    "until": "write `while not … { … }`",
+    "for": "write `for x in xs { … }`, with the statement in the braces",
+    "do": "a block stands in `{` and `}`: `for x in xs { … }`",
+    ",": "each has its own statement; several at once are `const [a, b] = [1, 2]`",
+    ":": "a `{` that begins a statement begins a block; an object stands in parentheses there",
+    "=": "`=` assigns, and is a statement; `==` compares",
+    "==": "write `=` to give it a value",
+    "+=": "write `=` to give it a value",
+    "-": "a name has letters, digits and `_`: `my_name`",
+    "(": "write `const name = x => …`, or `function name(x) { … }`",
+    "=>": "write `const name = x => …`, or `function name(x) { … }`",
+    "{": "an object has no name before it: `{ x: 1 }`; nor has a block without `if`, `for`, `while` or `function`",
+}
+#: What stands where a block should begin.
+BEFORE_BLOCKS = {
+    "...": "write `1..3`: both ends belong to a range",
+    "do": "a block stands in `{` and `}`",
+    "then": "a block stands in `{` and `}`",
+    "=>": "write `{ return … }`, or `const name = x => …`",
+    "=": "write `{ return … }`, or `const name = x => …`",
+}
+#: Arguments that have names in Python.
+ARGUMENTS = {
+    **_each("end", "each `print` is a line: put what belongs on it into one text"),
+    **_each("sep", 'write `print(xs.join(", "))`'),
+    **_each("key", "write `xs.sortBy(x => …)`"),
+    **_each("reverse", "write `xs.sortBy(x => -x)`, or turn it around: `xs[::-1]`"),
+}
+#: What stands between two values in a bracket elsewhere.
+BETWEEN = {
+    "=": "`=` assigns, and is a statement; `==` compares",
+    ":": "a name and its value stand in an object: `{ name: value }`",
+    "=>": "before `=>` stand the names of parameters: `(a, b) => …`",
+    "do": "a block stands in `{` and `}`",
+    "|": _BITS,
+    ";": "write `,`",
+    **_each("name number text quote true false null { [", "write `,` between them"),
+}
+
+_LINES = "a text over several lines stands in backticks, and a comment behind `//`"
+#: Strings between three quotes.
+TRIPLE = {'"""': _LINES, "'''": _LINES, "```": "leave it out: a program is the lines themselves"}
+#: Blocks that begin with `:` elsewhere, by the word that begins their line.
+BLOCKS = {
+    "if": "write `if … { … } else if … { … } else { … }`",
+    "else": "write `} else { … }`",
+    "for": "write `for x in xs { … }`, or `for i in 3 { … }` (0, 1, 2)",
+    "while": "write `while … { … }`",
+    "try": "write `try { … } catch error { … } finally { … }`",
+    "function": "write `function name(x) { … }`",
 }
 
 #: Signs with which no value begins, where one does elsewhere.
@@ -65,6 +126,40 @@ SIGNS_ALONE = {
     "@": "there are no decorators: a tool is declared with `tool`",
     "+": "leave it out, or write `toNumber()`",
     ".": "write what stands before the point",
+    "if": "write `condition ? a : b`, or `match`",
+    "for": "write `xs.map(x => …)`, or a loop that pushes",
+    "while": "a loop is no value: let it push into an array",
+    "try": "`try` is no value: assign in it to a variable that is declared before",
+    "throw": "`throw` is a statement: write `if x == null { throw … }` before",
+    "return": "`return` is a statement: write it in an `if`",
+    "let": "a variable is declared before: `let x = …`, on its own line",
+    "const": "a variable is declared before: `const x = …`, on its own line",
+    "import": 'a module is imported at the top: `import { name } from "./file.vibe"`',
+    "=": "`=` assigns, and is a statement; `==` compares",
+    "=>": "before `=>` stand the names of parameters: `x => …`, `() => …`",
+    ")": "a value is missing before it",
+    "]": "a value is missing before it",
+    ",": "a value is missing before it",
+    "|": "a function without a name is `x => …`",
+}
+_NOT_NULL = "compare it with `null` before, or give a default: `x ?? …`"
+#: Signs that stand behind a value elsewhere.
+SIGNS_BEHIND = {
+    "!": _NOT_NULL,
+    "?:": "write `x ?? …` for what may be null, or `condition ? a : b`",
+    "?": "leave it out: what goes wrong is thrown by itself, and caught with `try`",
+}
+#: What an object cannot have for a field, by how it begins.
+ENTRIES = {
+    **_each("number text quote", "write `name: value`"),
+    "[": "the keys of an object are written out; with other ones it is a map: `m[key] = value`",
+    "(": "a field that is a function is `name: (a, b) => { … }`",
+    "=": "write `name: value`",
+    "**": "write `...object`",
+    ",": "an object has `name: value`; several values are an array, `[a, b]`, and `unique()` gives each once",
+    "name": "a field is `name: value`; there are no others",
+    ":": "write `name: value`",
+    "=>": "write `name: value`",
 }
 
 #: Values of other languages that are words of their own, and are read as what they mean.
@@ -72,6 +167,10 @@ VALUES = {"None": "null", "undefined": "null", "True": "true", "False": "false"}
 
 _CLASS = "there are no classes: declare a `type`, and write functions that take it"
 _NO_NEED = "leave it out"
+#: Words before a declaration that say nothing here.
+MODIFIERS = (
+    *("static", "public", "protected", "final", "readonly", "declare", "abstract", "override", "extern", "pub", "mut"),
+)
 #: Words that begin a statement elsewhere.
 STATEMENTS = {
     **_all("var val auto my dim local", "write `let`, or `const` for what never changes", "let"),
@@ -80,11 +179,11 @@ STATEMENTS = {
         "write `let x = …`; the type is found, or `let x: number`",
         "let",
     ),
-    **_all("def fn func fun sub proc defun method", "write `function`", "function"),
+    **_all("def fn func fun sub proc defun method", "write `function name(x) { … }`", "function"),
     **_all("raise", 'write `throw "what is wrong"`', "throw"),
     **_all("interface struct record dataclass", "write `type Name { field: text }`", "type"),
     **_all("foreach", "write `for x in xs { … }`", "for"),
-    **_all("static public protected final readonly declare abstract override extern pub mut", _NO_NEED, "drop"),
+    **_all(" ".join(MODIFIERS), _NO_NEED, "drop"),
     **_all("await", "leave it out: a program waits for each answer by itself", "drop"),
     **_all("print echo puts println printf say write log", "call it: `print(…)`", "call"),
     **_all("assert", "call it: `assert(a == b)`", "call"),
@@ -98,7 +197,8 @@ STATEMENTS = {
     **_all("include using use require", 'write `import { name } from "./file.vibe"`', "skip"),
     **_all(
         "with",
-        "a value needs no closing: write `const x = …`; what must be done at the end stands in `finally`",
+        "write `const text = readText(path)` of `system/files`: nothing needs closing; what must be done "
+        "at the end stands in `finally`",
         "skip",
     ),
     **_all("delete del", "write `xs.remove(i)` or `m.remove(key)`; what may be absent is `null`", "skip"),
@@ -111,7 +211,7 @@ STATEMENTS = {
     **_all("except rescue", "write `try { … } catch error { … }`", "skip"),
     **_all("ensure", "write `finally { … }`", "skip"),
     **_all("new", "there are no classes: write the object itself, `{ … }`", "skip"),
-    **_all("extends implements", _CLASS, "skip"),
+    **_all("extends implements impl trait protocol mixin", _CLASS, "skip"),
     **_all("elif elseif elsif", "write `else if`, after the `}` of an `if`", "skip"),
     **_all("ts typescript js", "write `py(x) { return … }`: the code in it is Python", "skip"),
 }
@@ -137,6 +237,11 @@ PREFIXES = {
     "str": "call it: `x.toString()`",
     "print": "call it: `print(…)`",
     "ts": "write `py(x) { return … }`: the code in it is Python",
+    "switch": 'write `match value { "a" => …, else => … }`',
+    "when": 'write `match value { "a" => …, else => … }`',
+    "async": "leave it out: a program waits for each answer by itself",
+    "async do": "write it before the declaration: `async let x = do …`",
+    "async vibe": "write it before the declaration: `async let x = vibe …`",
 }
 #: Letters before a string.
 STRING_PREFIXES = {
@@ -153,6 +258,7 @@ FOLLOWING = {
     "as": "leave it out: declare the type, `const x: number = …`; json is checked where it gets a type",
     "satisfies": "declare the type: `const x: number = …`",
     "of": "write `in`: `for x in xs { … }`",
+    "|": _BITS,
     "then": "a block stands in `{` and `}`",
     "mod": "write `%`",
     "div": "write `(a / b).floor()`",
@@ -162,12 +268,15 @@ FOLLOWING = {
 #: Operators between values of types they do not take, by the type on the left.
 OPERATORS = {
     ("%", "text"): 'write `"{name} is ${age + 1}"`: what is in braces is put in',
+    ("/", "text"): "write `s.toNumber()`; a time is a text, and `unix(now())` of `system/time` gives its seconds",
     ("*", "text"): "write `s.repeat(3)`",
     ("*", "array"): "push in a loop: `for i in 3 { xs.push(0) }`",
     ("-", "array"): "write `xs.filter(x => not x in ys)`",
-    ("-", "text"): 'write `s.replace(part, "")`',
+    ("-", "text"): 'write `s.toNumber()` to calculate with it, `s.replace(part, "")` to take a part out',
 }
 
+#: Words that end a block elsewhere.
+ENDS = ("end", "fi", "done", "esac")
 _SUM = "write `xs.{0}()`: it is a method of arrays"
 _ON_NUMBER = "write `x.{0}()`: it is a method of numbers"
 _PY = 'import it from Python: `import {{ {0} }} from "py:{1}"`'
@@ -178,6 +287,8 @@ _ERROR = 'an error is a text: `throw "what is wrong"`'
 NAMES = {
     **_each("console console.log console.info console.debug", "write `print(…)`"),
     **_each("console.error console.warn System System.out std logging logger", "write `print(…)`"),
+    **_each("fmt fmt.Println print_r var_dump Debug", "write `print(…)`"),
+    **_each("raise", "write `throw error`"),
     **_each("echo puts println printf alert fprintf cout", "write `print(…)`"),
     **_each("JSON.parse json.loads jsonParse", "write `parseJson(…)`"),
     **_each("JSON.stringify json.dumps jsonStringify", "write `toJson(…)`"),
@@ -197,7 +308,8 @@ NAMES = {
     **_each("any", "write `xs.some(x => …)`"),
     **_each("all", "write `xs.every(x => …)`"),
     **_each("reduce", "write `xs.reduce((all, x) => …, start)`"),
-    **{each: _ON_NUMBER.format(each) for each in ("abs", "round", "floor", "ceil")},
+    **{each: _ON_NUMBER.format(each) for each in ("abs", "floor", "ceil")},
+    **_each("round", "write `x.round()`, or `x.round(2)`: it is a method of numbers"),
     **_each("pow", "write `a ** b`"),
     **_each("divmod", "write `(a / b).floor()` and `a % b`"),
     **_each("Math math", 'numbers have `round floor ceil abs`; for more, `import { sqrt } from "py:math"`'),
@@ -209,7 +321,7 @@ NAMES = {
     **_each("Math.sqrt math.sqrt sqrt", "write `x ** 0.5`"),
     **_each("Math.PI math.pi", _PY.format("pi", "math")),
     **_each("Math.random random random.random", 'write `import { random } from "system/random"`'),
-    **_each("list tuple Array Array.from", "write `[…]`; `xs.copy()` copies"),
+    **_each("list tuple array Array Array.from", "write `[…]`; `xs.copy()` copies"),
     **_each("Array.isArray", "declare the type, or test it: `x is json[]`"),
     **_each("dict Map Object", "write `{ … }`, declared as a map: `let m: { [text]: number } = {}`"),
     **_each("set Set frozenset", "write an array; `unique()` gives each item once"),
@@ -235,7 +347,8 @@ NAMES = {
         'write `ask "…"`; what is given from outside is declared: `input city: text`',
     ),
     **_each("type typeof isinstance instanceof", "write `x is text`, `x is number`; such a test tells which it is"),
-    **_each("hasArg getArg", "declare it: `input verbose: boolean = false`, given as `--verbose`"),
+    **_each("hasArg", "declare it: `input verbose: boolean = false`, given as `--verbose`"),
+    **_each("getArg", "declare it: `input city: text`, given as `--city Oslo`; `args` has all others"),
     **_each("uuid", 'write `import { uuid } from "system/random"`'),
     **_each("hasattr getattr", 'write `o.has("name")`, `o.get("name")`'),
     **_each("setattr", 'write `o["name"] = value`'),
@@ -247,16 +360,58 @@ NAMES = {
     **_each("yes on YES", "write `true`"),
     **_each("no off NO", "write `false`"),
     **_each("pass noop", "leave it out: a block may be empty"),
-    **_each("end fi done esac", "a block ends with `}`"),
+    **_each(" ".join(ENDS), "a block ends with `}`"),
     **_each("begin", "a block begins with `{`"),
     **_each("Error Exception ValueError TypeError RuntimeError KeyError RangeError", _ERROR),
+    **_each("module exports", "write `export` before the declaration: `export function name() { … }`"),
     **_each("require", 'write `import { name } from "./file.vibe"`; for Python, `"py:module"`'),
     **_each("__name__ __main__ main", "a program begins at its first line"),
-    **_each("describe it expect", 'write `test "name" { assert(…) }`'),
+    **_each("describe it expect test", 'write `test "name" { assert(…) }`'),
+    **_each("assertEqual assertEquals assert_eq assertTrue assertThat", "write `assert(a == b)`"),
     **_each("structuredClone deepcopy copy", "write `x.copy()`"),
     **_each("encodeURIComponent", _PY.format("quote", "urllib.parse")),
     **_each("undefined", "write `null`"),
     **_each("string boolean number text", "it is the name of a type"),
+}
+
+_ALWAYS = "it is always there: leave it out of the import"
+#: Names that are imported from elsewhere, and what to write.
+EXPORTS = {
+    **_each("bash shell exec", "write `runShell`"),
+    **_each("glob", "write `globFiles`"),
+    **_each("grep search", "write `grepFiles`"),
+    **_each("edit", "write `editFile`"),
+    **_each("listDir ls", "write `listFiles`"),
+    **_each("fileExists dirExists", 'write `import { exists } from "system/files"`'),
+    **_each("appendFile", 'write `import { appendText } from "system/files"`'),
+    **_each("mkdir", "leave it out: the directories of a file are made when it is written"),
+    **_each("runCode", "write `py(x) { return … }`"),
+    **_each("safeTools", "write `readonlyTools`, or name the tools one by one"),
+    **_each("print env sleep now", _ALWAYS),
+    **_each("jsonParse", "`parseJson` is always there: leave it out of the import"),
+    **_each("jsonStringify", "`toJson` is always there: leave it out of the import"),
+    **_each("uuid random", 'write `import { uuid, random } from "system/random"`'),
+}
+#: Settings of models elsewhere.
+SETTINGS = {
+    **_each("thinkingLevel thinking effort reasoningEffort reasoning_effort", 'write `reasoning: "high"`'),
+    **_each("maxRetriesOnError maxRetries retries", "leave it out: what fails for a moment is tried again by itself"),
+    **_each("model id modelName", "write `name`"),
+    **_each("key api_key", "write `apiKey`"),
+    **_each("baseUrl baseURL base_url endpoint host", "write `url`"),
+    **_each("systemPrompt system_prompt instructions", "write `system`"),
+    **_each("max_tokens maxOutputTokens", "write `maxTokens`"),
+    **_each("top_p", "write `topP`"),
+}
+#: Modules of other languages, and which of ours does the same.
+MODULES = {
+    **_each("fs fs/promises node:fs path node:path os node:os glob", "system/files"),
+    **_each("axios node-fetch undici got ky request http https", "system/http"),
+    **_each("child_process node:child_process execa", "system/process"),
+    **_each("csv-parse papaparse js-yaml yaml toml", "system/data"),
+    **_each("moment dayjs date-fns luxon", "system/time"),
+    **_each("crypto node:crypto", "system/hash"),
+    **_each("uuid nanoid system/utils", "system/random"),
 }
 
 #: Methods and members, by what has them: text, array, map, object, number; `` is all of them.
@@ -271,6 +426,9 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("then catch", "leave it out: a program waits for each answer by itself; errors are caught with `try`"),
         **_each("equals isEqual", "write `==`"),
         **_each("clone deepcopy slice_copy", "write `copy()`"),
+        **_each("iter into_iter iterator stream", "leave it out: `for x in xs { … }`"),
+        **_each("print println", "write `print(x)`"),
+        **_each("unwrap expect", "leave it out; what may be null gets a default: `x ?? …`"),
     },
     "text": {
         **_each("strip trimStart trimEnd lstrip rstrip chomp", "write `trim()`"),
@@ -281,6 +439,8 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("startswith begins_with", "write `startsWith(…)`"),
         **_each("endswith", "write `endsWith(…)`"),
         **_each("splitlines", "write `lines()`"),
+        **_each("isEmpty empty is_empty isBlank", 'write `s == ""`'),
+        **_each("chars", 'write `s.split("")`'),
         **_each("replaceAll sub gsub", "write `replace(a, b)`, which replaces all of them"),
         **_each("format", 'write `"{name} is ${age + 1}"`: what is in braces is put in'),
         **_each("concat append push extend", "write `a + b`: a text never changes; or `s += …`"),
@@ -352,8 +512,13 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("set put", "write `o.name = value`"),
         **_each("delete pop", 'write `remove("name")`'),
     },
+    "model": {
+        **_each("usage cost tokens", "an answer says what it took: `r.run.usage`"),
+    },
     "number": {
         **_each("toInt toInteger trunc", "write `floor()`"),
+        **_each("length len size", "write `x.toString().length`"),
+        **_each("add plus", "write `x + 1`"),
         **_each("toPrecision toLocaleString format", "write `toFixed(2)`"),
         **_each("sqrt", "write `x ** 0.5`"),
         **_each("pow", "write `x ** n`"),
@@ -362,6 +527,8 @@ METHODS: dict[str, dict[str, str]] = {
     },
 }
 
+#: The names of our own types.
+NAMED = frozenset(("text", "number", "boolean", "json", "prompt", "model"))
 #: Types, by their names in small letters.
 TYPES = {
     **_each("string str char varchar", "text"),

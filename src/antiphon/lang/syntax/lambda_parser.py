@@ -19,17 +19,21 @@ def begins_lambda(c: Cursor) -> bool:
     return follows in (")", "=") and kinds[c.partner(c.at) + 1] == "=>"
 
 
-def read_lambda(c: Cursor) -> n.Lambda:
+def read_lambda(c: Cursor) -> n.Lambda | n.BadExpr:
     """`(a, b: number) => body`."""
     start = c.starts[c.at]
+    wrong = len(c.diagnostics)
     parameters = c.listed(")", _read_parameter)
     if c.kinds[c.at] == ":":
         hint = "leave it out: what a function without a name gives is found from its body"
         c.report("V0140", "the result of a function without a name has no type of its own", c.at, hint)
         c.at += 1
         read_type(c)
-    arrow = c.expect("=>", "`=>` and what the function gives", "a function without a name is `(a, b) => …`")
-    return _with_body(c, start, parameters, arrow)
+    hint = "a function without a name is `(a, b) => …`, and several values are an array: `[a, b]`"
+    arrow = c.expect("=>", "`=>` and what the function gives", hint)
+    is_read = len(c.diagnostics) == wrong
+    node = _with_body(c, start, parameters, arrow)
+    return node if is_read else n.BadExpr(node.start, node.end)
 
 
 def read_arrow(c: Cursor, left: n.Expr, start: int, arrow: int) -> n.Expr:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from antiphon.lang.syntax.diagnostics import Diagnostic
-from antiphon.lang.syntax.habits import SIGNS, VALUES
+from antiphon.lang.syntax.habits import SIGNS, TRIPLE, VALUES
 from antiphon.lang.syntax.pyblock import PythonReader
 from antiphon.lang.syntax.strings import StringReader
 from antiphon.lang.syntax.tokens import RESERVED, Tokens
@@ -99,6 +99,8 @@ class _Lexer:
                 continue
             elif group == _TEXT:
                 value, kind = match[_TEXT][1:-1], "text"
+                if not value and self._text.startswith(match[_TEXT][0], match.end()):
+                    return self._triple(match.start(_TEXT), match.end() + 1)
             elif group == _NUMBER:
                 value, kind = match[_NUMBER], "number"
             elif group == _BRACE:
@@ -167,10 +169,23 @@ class _Lexer:
         if _LINE_END.search(text, start, end):
             tokens.fresh.add(len(tokens.kinds))
 
+    def _triple(self, start: int, first: int) -> int:
+        """A string between three quotes each, as Python writes one over several lines."""
+        text, quote = self._text, self._text[start:first]
+        stop = text.find(quote, first)
+        end = len(text) if stop < 0 else stop + 3
+        self._tokens.diagnostics.append(
+            Diagnostic("V0109", f"there is no {quote} here", start, first, TRIPLE[quote], is_habit=True)
+        )
+        self._tokens.add("text", text[first : end if stop < 0 else stop], start, end)
+        return end
+
     def _foreign_sign(self, sign: str, start: int, end: int) -> None:
         kind, hint = SIGNS[sign]
         # It is read as what was meant, so what follows is judged as usual.
-        self._tokens.diagnostics.append(Diagnostic("V0109", f"there is no `{sign}` here", start, end, hint))
+        self._tokens.diagnostics.append(
+            Diagnostic("V0109", f"there is no `{sign}` here", start, end, hint, is_habit=True)
+        )
         self._tokens.add(kind, sign, start, end)
 
     def _odd_character(self, at: int) -> int:
@@ -182,6 +197,12 @@ class _Lexer:
             stop = end.start() if end else len(text)
             tokens.report("V0111", "a comment does not begin with `#`", at, at + 1, "write `//`")
             return stop
+        if text[at] == "$" and text[at + 1 : at + 2].isidentifier():
+            hint = "leave it out: a variable is its name alone"
+            tokens.diagnostics.append(
+                Diagnostic("V0109", "there is no `$` before a name here", at, at + 1, hint, is_habit=True)
+            )
+            return at + 1
         quoted = _TYPOGRAPHIC.match(text, at)
         if quoted:
             tokens.report(

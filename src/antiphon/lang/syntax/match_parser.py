@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import cast
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.block_parser import read_block, read_statement
+from antiphon.lang.syntax.block_parser import read_block, read_statement, skip_indented
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.type_parser import read_type
@@ -29,23 +29,28 @@ def begins_match(c: Cursor, at: int) -> bool:
     # It could be a call of something that is named so, before a block.
     brace = c.partner(after) + 1
     first = c.kinds[brace + 1] if brace and c.kinds[brace] == "{" else ""
-    return first in _PATTERNS or first in ("is", "else")
+    is_foreign = bool(first) and c.values[brace + 1] in ("case", "default", "_")
+    return first in _PATTERNS or first in ("is", "else") or is_foreign
 
 
-def read_match(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n.Match:
+def read_match(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n.Match | n.BadExpr:
     """A `match` whose arms are values; the word is taken already."""
     return cast(n.Match, _read(c, read_value, is_statement=False))
 
 
-def read_match_statement(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n.Match | n.MatchStatement:
+def read_match_statement(c: Cursor, read_value: Callable[[Cursor], n.Expr]) -> n.Match | n.MatchStatement | n.BadExpr:
     """A `match` that begins a statement: one of values, if every arm is one. The word is taken already."""
     return _read(c, read_value, is_statement=True)
 
 
-def _read(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> n.Match | n.MatchStatement:
+def _read(
+    c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool
+) -> n.Match | n.MatchStatement | n.BadExpr:
     start, depth, nested = c.starts[c.at - 1], c.depth, c.nested
     value = read_value(c)
     opener = c.at
+    if c.kinds[opener] == ":" and opener + 1 in c.fresh:
+        return _skip_cases(c, start, opener)
     if c.kinds[opener] != "{":
         c.unexpected("`{` and the arms", 'write `match value { "low" => …, else => … }`')
     if depth >= MAX_DEPTH:
@@ -56,6 +61,8 @@ def _read(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool)
         arms = _read_arms(c, opener, read_value, is_statement)
     except Unreadable:
         c.leave(opener)
+        c.depth, c.nested = depth, nested
+        return n.BadExpr(start, c.ends[c.at - 1])
     c.depth, c.nested = depth, nested
     end = c.ends[c.at - 1]
     if not arms or not any(isinstance(each.body, n.Block) for each in arms):
@@ -66,6 +73,15 @@ def _read(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool)
             one = body if isinstance(body, n.Throw) else n.ExprStatement(body.start, body.end, body)
             each.body = n.Block(body.start, body.end, [one])
     return n.MatchStatement(start, end, value, arms, c.starts[opener])
+
+
+def _skip_cases(c: Cursor, start: int, colon: int) -> n.BadExpr:
+    """`match x:` and its lines further in, as Python writes it."""
+    c.report("V0109", "a `match` does not begin with `:` here", colon, 'write `match value { "low" => …, else => … }`')
+    c.told_indented = True
+    c.at = colon + 1
+    skip_indented(c, colon)
+    return n.BadExpr(start, c.ends[c.at - 1])
 
 
 def _read_arms(c: Cursor, opener: int, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> list[n.Arm]:
@@ -116,7 +132,9 @@ def _read_pattern(c: Cursor) -> n.TypeNode:
         c.at += 1
         return _read_tested(c)
     if kind == "name" and c.values[c.at] == "case":
-        c.report("V0110", "there is no `case` here", c.at, 'write `"low" => …`')
+        c.report("V0110", "there is no `case` here", c.at, 'write `"low" => …`, and last `else => …`')
+        if c.kinds[c.at + 2] != "=>":
+            raise Unreadable
         c.at += 1
         kind = c.kinds[c.at]
     if kind not in _PATTERNS:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import (
     STARTS,
+    line_start,
     read_block,
     read_function_body,
     read_loop_body,
@@ -24,8 +25,14 @@ from antiphon.lang.syntax.declaration_parser import (
     read_variable,
 )
 from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
-from antiphon.lang.syntax.habit_statements import begins_foreign, read_for_head, read_foreign_statement
-from antiphon.lang.syntax.habits import FOLLOWING
+from antiphon.lang.syntax.habit_statements import (
+    begins_foreign,
+    begins_typed,
+    read_for_head,
+    read_foreign_statement,
+    read_typed,
+)
+from antiphon.lang.syntax.habits import ENDS, FOLLOWING
 from antiphon.lang.syntax.match_parser import begins_match, read_match_statement
 from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
@@ -47,7 +54,7 @@ def read_program(c: Cursor) -> n.Program:
         if c.kinds[c.at] == "end":
             break
         skip_stray(c)
-    return n.Program(0, len(c.text), statements, c.tokens.comments)
+    return n.Program(0, len(c.text), statements, c.tokens.comments, c.lost)
 
 
 def read_only_type(c: Cursor) -> n.TypeNode:
@@ -64,6 +71,12 @@ def read_only_type(c: Cursor) -> n.TypeNode:
 
 def _read_assign(c: Cursor, target: n.Expr, start: int) -> n.Statement:
     at = c.at
+    if c.values[at] == ":=":
+        # Whether it declares or assigns is not said, so it may be either.
+        c.at = at + 1
+        read_value(c)
+        c.lose(at - 1)
+        return n.BadStatement(start, c.ends[c.at - 1])
     if not isinstance(target, n.Name | n.Member | n.Index) or _is_reached(target):
         message = "this cannot be assigned to"
         hint = "assign to a name, a member or an index"
@@ -73,6 +86,7 @@ def _read_assign(c: Cursor, target: n.Expr, start: int) -> n.Statement:
             c.report_span("V0114", message, target.start, target.end, hint)
         c.at = at + 1
         value = read_value(c)
+        c.lose(line_start(c, at))
         return n.BadStatement(start, value.end)
     c.at = at + 1
     value = read_value(c)
@@ -89,6 +103,9 @@ def _is_reached(target: n.Expr) -> bool:
 
 
 def _read_plain_variable(c: Cursor) -> n.Statement:
+    if c.values[c.at + 1] == "enum" and c.kinds[c.at + 2] == "name":
+        c.at += 1
+        return read_foreign_statement(c)
     return read_variable(c, c.starts[c.at])
 
 
@@ -165,13 +182,19 @@ def _read_export(c: Cursor) -> n.Statement:
         if declared is not None:
             return declared
     if c.values[c.at] == "default":
-        c.report("V0109", "there is no `export default` here", c.at, "give it a name: `export function name() { … }`")
+        hint = "give it a name: `export function name() { … }`, `export const name = …`"
+        c.report("V0109", "there is no `export default` here", c.at, hint)
         c.at += 1
         return _read_export_default(c, start)
     if kind == "name" and begins_foreign(c, c.at):
         return read_foreign_statement(c, True, start)
     expected = "`let`, `const`, `function`, `tool`, `model` or `type`"
-    c.report("V0122", f"expected {expected} after `export`, found {c.found()}", c.at, "export a declaration")
+    c.report(
+        "V0122",
+        f"expected {expected} after `export`, found {c.found()}",
+        c.at,
+        "write it before each declaration: `export const name = …`",
+    )
     raise Unreadable
 
 
@@ -206,16 +229,21 @@ def _skip_to_block(c: Cursor, first: int) -> n.Expr:
     if c.kinds[at] != "{":
         raise Unreadable
     c.at = at
+    c.lose(first)
     return n.BadExpr(c.starts[first], max(c.starts[first], c.ends[at - 1]))
 
 
 def _read_if(c: Cursor) -> n.Statement:
+    was_told = c.told_indented
     root = _read_one_if(c)
+    # Then the whole statement was told already.
+    is_told = c.told_indented and not was_told
     last = root
     for _ in range(MAX_CHAIN):
         kind = c.kinds[c.at]
-        if kind == "name" and c.values[c.at] in ("elif", "elseif"):
-            c.report("V0110", f"there is no `{c.values[c.at]}` here", c.at, "write `else if`")
+        if kind == "name" and c.values[c.at] in ("elif", "elseif", "elsif"):
+            if not is_told:
+                c.report("V0110", f"there is no `{c.values[c.at]}` here", c.at, "write `else if`")
         elif kind != "else":
             break
         else:
@@ -254,6 +282,9 @@ def _read_for(c: Cursor) -> n.Statement:
     elif c.kinds[c.at] in ("{", "["):
         pattern = read_pattern(c)
     else:
+        if c.values[c.at] == "each" and c.kinds[c.at + 1] == "name":
+            c.report("V0109", "there is no `for each` here", c.at, "write `for x in xs { … }`")
+            c.at += 1
         at = c.name("the name of each item", "write `for item in items { … }`")
         name, name_start = c.values[at], c.starts[at]
         value = _read_for_value(c) if c.kinds[c.at] == "," else None
@@ -273,7 +304,8 @@ def _read_in(c: Cursor) -> int:
         c.report("V0109", "there is no `of` here", c.at, FOLLOWING["of"])
         c.at += 1
         return c.at - 1
-    return c.expect("in", "`in` and what to go through", "write `for item in items { … }`")
+    hint = "write `for i in 1..3 { … }` (1, 2, 3)" if c.kinds[c.at] == "=" else "write `for item in items { … }`"
+    return c.expect("in", "`in` and what to go through", hint)
 
 
 def _read_for_value(c: Cursor) -> n.ForValue:
@@ -352,11 +384,12 @@ def _read_yield(c: Cursor) -> n.Statement:
 
 
 def _read_try(c: Cursor) -> n.Statement:
-    start = c.starts[c.at]
+    start, was_told = c.starts[c.at], c.told_indented
     c.at += 1
     node = n.Try(start, start, read_loop_body(c), None, None)
+    is_told = c.told_indented and not was_told
     while c.values[c.at] in ("except", "rescue") and c.kinds[c.at] == "name":
-        _read_except(c, node)
+        _read_except(c, node, is_told)
     if c.kinds[c.at] not in ("catch", "finally") and node.handler is None:
         c.unexpected("`catch` and a block", "write `try { … } catch error { … }`")
     if c.kinds[c.at] == "catch":
@@ -383,10 +416,10 @@ def _read_caught_in_parentheses(c: Cursor, node: n.Try) -> None:
     c.at = c.partner(at) + 1 or at + 1
 
 
-def _read_except(c: Cursor, node: n.Try) -> None:
+def _read_except(c: Cursor, node: n.Try, is_told: bool) -> None:
     """`except Error as e:`, as it is written elsewhere; of several, the first counts."""
     at = c.at
-    if node.handler is None:
+    if node.handler is None and not is_told:
         c.report("V0110", f"there is no `{c.values[at]}` here", at, "write `catch error { … }`")
     while c.kinds[c.at] not in ("{", ":", "end") and (c.at not in c.fresh or c.at == at):
         c.at += 1
@@ -427,6 +460,12 @@ def _read_named(c: Cursor) -> n.Statement:
             return declared
     if begins_foreign(c, c.at):
         return read_foreign_statement(c)
+    if begins_typed(c, c.at):
+        return read_typed(c)
+    if c.values[c.at] in ENDS and c.diagnostics and c.at + 1 in c.fresh:
+        # What it ends was told already.
+        c.at += 1
+        return n.BadStatement(c.starts[c.at - 1], c.ends[c.at - 1])
     return _read_plain(c)
 
 

@@ -26,6 +26,9 @@ _ESCAPES = {
 }
 _UNICODE = re.compile(r"\\u\{([0-9a-fA-F]{1,8})\}")
 _PATH_TOKEN = re.compile(rf"({_WORD})|([0-9]++)|(['\"`][^'\"`]*+['\"`])|([-.:\[\]])")
+#: How far a string over several lines is looked for, and what may follow it on its last one.
+_LONGEST = 2000
+_LINE_OVER = re.compile(r"[ \t)\],;}]*+(?://.*)?(?:[\r\n]|\Z)")
 _RUN, _ESCAPE, _DOLLAR, _PATH, _SIGN, _END = range(1, 7)
 
 
@@ -140,8 +143,18 @@ class StringReader:
                 self._path(match.start(), at)
                 first = at
         self._unclosed(quote, start, at)
+        if (end := self._end_below(quote, at)) >= 0:
+            buffer.append(self._text[at : end - 1])
+            at = end
         self._finish(buffer, quote, (start, first, at, at), opened)
         return at
+
+    def _end_below(self, quote: str, at: int) -> int:
+        """Where a string that goes over line ends seems to be closed: by a quote after which its line is over."""
+        if quote == "`" or self._one_line:
+            return -1
+        found = self._text.find(quote, at, at + _LONGEST)
+        return found + 1 if found >= 0 and _LINE_OVER.match(self._text, found + 1) else -1
 
     def _piece(self, buffer: list[str], start: int, end: int) -> None:
         if buffer:

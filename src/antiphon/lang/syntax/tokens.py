@@ -65,5 +65,5 @@ class Tokens:
 
     def report(self, code: str, message: str, start: int, end: int, hint: str = "") -> None:
         """Note what is wrong, and that the next token is not to be trusted."""
-        self.diagnostics.append(Diagnostic(code, message, start, end, hint))
+        self.diagnostics.append(Diagnostic(code, message, start, end, hint, is_habit=code == "V0111"))
         self.damaged.add(len(self.kinds))

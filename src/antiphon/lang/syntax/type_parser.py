@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
-from antiphon.lang.syntax.habits import VALUES
+from antiphon.lang.syntax.habits import MODIFIERS, TYPES, VALUES
 from antiphon.lang.syntax.numbers import BadNumber, read_number
 
 
@@ -80,6 +80,10 @@ def _no_type(c: Cursor) -> n.TypeNode:
     hint = (
         "types are `text`, `number`, `boolean`, `json`, `prompt`, `model`, `T[]`, `{ … }`, `(T) => T` or a declared one"
     )
+    if c.kinds[c.at] == "?":
+        hint = "write `number | null`"
+    elif c.kinds[c.at] == "[":
+        hint = "the items of an array have one type: `number[]`, `(number | text)[]`"
     c.unexpected("a type", hint)
 
 
@@ -123,8 +127,11 @@ def _read_map_type(c: Cursor, opener: int) -> n.TypeNode:
     if depth >= MAX_DEPTH:
         c.too_deep(opener)
     c.depth, c.nested, c.at = depth + 1, True, opener + 2
-    key = _read_parameter_type(c)
     hint = "a map is `{ [text]: number }`"
+    if c.kinds[c.at] == "name" and c.kinds[c.at + 1] == ":":
+        c.report("V0140", "the keys of a map have no name", c.at, f"write the types alone: {hint}")
+        c.at += 2
+    key = read_type(c)
     c.expect("]", "`]`", hint)
     c.expect(":", "`:` and the type of the values", hint)
     value = read_type(c)
@@ -135,11 +142,18 @@ def _read_map_type(c: Cursor, opener: int) -> n.TypeNode:
 
 
 def _read_type_field(c: Cursor) -> n.TypeField:
+    if c.values[c.at] in MODIFIERS and c.kinds[c.at + 1] == "name" and c.kinds[c.at + 2] in (":", "?"):
+        c.report("V0109", f"there is no `{c.values[c.at]}` here", c.at, "leave it out")
+        c.at += 1
     name = read_key(c, "a field name")
     name_end = c.ends[c.at - 1]
     optional = c.kinds[c.at] == "?"
     c.at += optional
-    c.expect(":", "`:` and the type of the field")
+    if c.kinds[c.at] == "name" and c.at not in c.fresh:
+        right = TYPES.get(c.values[c.at].lower(), c.values[c.at])
+        c.report("V0109", "a type stands behind a `:`", c.at, f"write `{c.values[name]}: {right}`")
+    else:
+        c.expect(":", "`:` and the type of the field", "a field is `name: type`")
     declared = read_type(c)
     description = read_description(c)
     end = c.ends[c.at - 1]
@@ -181,5 +195,8 @@ def number_value(c: Cursor, at: int) -> int | float:
     try:
         return read_number(c.values[at])
     except BadNumber as error:
-        c.report("V0106", str(error), at, error.hint)
+        hint = error.hint
+        if c.kinds[at - 1] == "," and c.kinds[at - 2] == "number" and c.starts[at] - c.ends[at - 2] == 1:
+            hint = f"a number has no `,` in it: `{c.values[at - 2]}_{c.values[at]}`"
+        c.report("V0106", str(error), at, hint)
         return 0

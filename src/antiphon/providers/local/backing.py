@@ -19,8 +19,8 @@ _ENDINGS = (
 )
 #: A file's name, or one that everybody calls by its first name.
 _FILE = re.compile(
-    rf"\b[\w-]+\.(?:{_ENDINGS})\b|(?:^|\s)\.env\b"
-    r"|\b(?:README|LICEN[CS]E|CHANGELOG|CONTRIBUTING|AUTHORS|Makefile|Dockerfile)\b"
+    rf"\b[\w-]+\.(?i:{_ENDINGS})\b|(?:^|\s)\.env\b"
+    r"|\b(?:(?i:readme|changelog|makefile|dockerfile)|LICEN[CS]E|CONTRIBUTING|AUTHORS)\b"
 )
 _PATH = re.compile(r"(?:^|[\s\"'`(<@])(?:~|\.{1,2})?(?:/?[\w.-]+/)+[\w.-]*")
 #: A name that only code has: `free_berths`, `MAX_ITEMS`, `withTax`, `TODO`.
@@ -32,15 +32,38 @@ _MAKING = re.compile(
     r"(?:write|compose|draft|invent|make up|translate|calculate|compute|say)\b",
     re.IGNORECASE,
 )
-
-
+#: What does more than look, by the verb in a tool's name, and requests for that: an order that begins, or goes on.
+_DOING = "write|edit|create|make|delete|remove|move|rename|append|replace|insert|update|patch|run|execute|save|set"
+_DOER = re.compile(rf"(?:^|_)(?:{_DOING})(?:_|$)", re.IGNORECASE)
+_ORDER = re.compile(
+    r"(?:^|[.!?;:,\n]|\b(?:please|and|then|now|you|to|must|should))\W*"
+    rf"(?:{_DOING}|add|put|change|fix|correct|convert|turn|format|sort|build|install|generate)\b",
+    re.IGNORECASE,
+)
 #: Where files are looked for, those that are named need not be the ones to read.
 _SEEKING = re.compile(
     r"\b(?:which|any|all|other) (?:\w+ )?(?:files?|places?)\b|^\W*(?:find|search|where|list)\b", re.IGNORECASE
 )
 _COUNTED = re.compile(r"\b(?:\d+|one|two|three|four|five|ten|first|last|newest|latest|lines?|levels?)\b", re.IGNORECASE)
-#: Results that say that there is nothing: an error, or a remark in brackets alone.
-_EMPTY = re.compile(r"\s*(?:Error: |\[no[^\]]*\]\s*$|$)")
+#: Results that say that there is nothing: an error, or a remark alone, with or without brackets.
+_EMPTY = re.compile(r"\s*(?:Error: |\[no[^\n]*\]\s*$|no (?:lines?|files?|match(?:es)?|commits?)\b[^\n]*\s*$|$)")
+#: Tools that tell names, requests that want names, and those that say where.
+_LISTER = re.compile(r"(?:^|_)(?:list|glob|ls|tree)(?:_|$)", re.IGNORECASE)
+_NAMES = re.compile(
+    r"\b(?:files?|folders?|subfolders?|director(?:y|ies)|modules?|scripts?)\b"
+    r"|\bwhat(?:'s| is| are) in\b|^\W*(?:list|find)\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r"\b(?:folders?|subfolders?|director(?:y|ies))\b|\bwhat(?:'s| is| are) in\b", re.IGNORECASE)
+#: Files that are asked for by their kind, unless by what is in them: their names have a pattern.
+_OF_A_KIND = re.compile(
+    rf"\b(?:python|markdown|text|rust|javascript|typescript|shell|config|image|{_ENDINGS})[- ]files?\b",
+    re.IGNORECASE,
+)
+_BY_CONTENT = re.compile(
+    r"\b(?:contain|mention|use|import|define|declare|say|have|has|with|about)(?:s|ed|ing)?\b", re.IGNORECASE
+)
+_MEANT = re.compile(r"\s*Error: there is no .*; did you mean (.*)\?\s*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +103,9 @@ _SUBJECTS = (
             "files?|folders?|subfolders?|director(?:y|ies)|(?:this|the|our|my) (?:project|package|code|codebase|"
             "program|app|application|server|script|tests?|module|config(?:uration)?|settings|docs|documentation|notes|"
             "data)|"
+            "(?:the|which|what) (?:function|class|method|constant|variable)s?(?! of)|"
             "code ?base|source code|in the (?:code|docs|tests)|repo(?:sitory)?|dependenc(?:y|ies)|licen[cs]e|defined|"
-            "according to|here"
+            "declared|configured|according to|here"
         ),
         _words(
             "the (?:file|folder|director(?:y|ies)|code|project|readme|document|function|script)|(?:this|your) (?:file|"
@@ -96,15 +120,29 @@ _SUBJECTS = (
 def to_look_with(request: str, tools: list[dict[str, Any]], is_first: bool = True) -> list[dict[str, Any]]:
     """The tools of which one must be called, because a request is about what only they can see; none if it is not.
 
-    Whoever names a file wants it read, at first; where that failed, all that see files may find it.
+    Whoever names a file wants it read, at first; where that failed, all that see files may find it. Tools that do more
+    than look are for those who want something done, and files of a kind have names of a pattern.
     """
     said = _FENCED.sub(" ", request)
     about = [subject for subject in _of(tools) if _asks(subject, request, said)]
     fitting = [tool for tool in tools if _subject(tool) in about]
+    if _ORDER.search(said):
+        return fitting
+    fitting = [tool for tool in fitting if not _DOER.search(string(tool.get("name")))]
+    if is_first and _OF_A_KIND.search(said) and not _BY_CONTENT.search(said):
+        return [tool for tool in fitting if is_listing(string(tool.get("name"))) and _needs(tool, "pattern")] or fitting
     if is_first and len(about) == 1 and about[0].names and _FILE.search(said) and not _SEEKING.search(said):
-        readers = [tool for tool in fitting if "path" in arr(obj(tool.get("parameters")).get("required"))]
-        return readers or fitting
+        return [tool for tool in fitting if _needs(tool, "path")] or fitting
     return fitting
+
+
+def _needs(tool: dict[str, Any], argument: str) -> bool:
+    return argument in arr(obj(tool.get("parameters")).get("required"))
+
+
+def without_other_matters(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools but for those of git and the clock: whoever wants what they see says so."""
+    return [tool for tool in tools if (about := _subject(tool)) is None or about.names]
 
 
 def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:
@@ -147,21 +185,74 @@ def _subject(tool: dict[str, Any]) -> _Subject | None:
     return next((subject for text in texts for subject in _SUBJECTS if subject.tools.search(text)), None)
 
 
-def calls_since(messages: list[dict[str, Any]]) -> tuple[int, bool]:
-    """How many calls were made since the user last said something, and whether one of them found something."""
-    results: list[str] = []
-    for message in reversed(messages):
-        if message.get("role") == "user":
-            break
-        if message.get("role") == "tool":
-            results.append(string(message.get("content")))
-    return len(results), any(not _EMPTY.match(each) for each in results)
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that was made, and what it brought."""
+
+    name: str
+    arguments: str
+    result: str
+
+    @property
+    def found_nothing(self) -> bool:
+        return bool(_EMPTY.match(self.result))
+
+    @property
+    def is_astray(self) -> bool:
+        """Whether there was nothing at the path that it named."""
+        return self.result.startswith("Error: there is no ")
+
+    @property
+    def meant(self) -> list[str]:
+        """The paths that may be meant, where there was nothing at the one that was named."""
+        found = _MEANT.search(self.result)
+        return re.findall("`([^`]+)`", found[1]) if found else []
+
+    @property
+    def listed(self) -> list[str]:
+        """The files that were only listed, by a tool that does no more than that."""
+        lines = self.result.splitlines() if _LISTER.search(self.name) else []
+        return [line for line in lines if line and not line.endswith(("/", "]", ")"))]
 
 
-def failed_last(messages: list[dict[str, Any]]) -> list[str]:
-    """The tools of the last calls: where those found nothing, a small model makes them again, word for word."""
-    calls = next((arr(m["tool_calls"]) for m in reversed(messages) if arr(m.get("tool_calls"))), list[Any]())
-    return [string(obj(obj(call).get("function")).get("name")) for call in calls]
+def calls_since(messages: list[dict[str, Any]]) -> list[Made]:
+    """The calls that were made since the user last said something, with their results."""
+    start = max((n for n, message in enumerate(messages) if message.get("role") == "user"), default=-1) + 1
+    results = {string(m.get("tool_call_id")): string(m.get("content")) for m in messages[start:]}
+    calls = [obj(call) for message in messages[start:] for call in arr(message.get("tool_calls"))]
+    told = [(obj(call.get("function")), results.get(string(call.get("id")), "")) for call in calls]
+    return [Made(string(each.get("name")), string(each.get("arguments")), result) for each, result in told]
+
+
+def is_listing(name: str) -> bool:
+    """Whether a tool tells the names of files and nothing that is in them."""
+    return bool(_LISTER.search(name))
+
+
+def wants_names(request: str) -> bool:
+    """Whether a request is about which files there are, so that their names are an answer."""
+    return bool(_NAMES.search(_FENCED.sub(" ", request)))
+
+
+def names_a_place(request: str) -> bool:
+    """Whether a request says where to look."""
+    said = _FENCED.sub(" ", request)
+    return any(pattern.search(said) for pattern in (_PLACE, _PATH, _FILE))
+
+
+def names_unknown_files(answer: str, known: str) -> bool:
+    """Whether an answer names a file of which nobody has spoken."""
+    named = (found[0].strip().casefold() for found in _FILE.finditer(answer))
+    return any(name not in known.casefold() for name in named)
+
+
+def file_tools(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools that look at files, and do no more than look."""
+    return [
+        tool
+        for tool in tools
+        if (about := _subject(tool)) and about.names and not _DOER.search(string(tool.get("name")))
+    ]
 
 
 def last_request(messages: list[dict[str, Any]]) -> str:

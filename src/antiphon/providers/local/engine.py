@@ -37,7 +37,10 @@ _ELSEWHERE = "; or name a model at a provider, such as 'anthropic/claude-sonnet-
 #: Openings of fewer characters are read faster than they are fetched.
 _SHORTEST = 1000
 
+_PIECE = 1 << 20
 _SOCKET, _STATE = "model.sock", "state"
+#: Where Linux says, in the fourth field, how many are running.
+_LOAD = Path("/proc/loadavg")
 
 Take = Callable[[dict[str, Any] | None], object]
 
@@ -255,11 +258,26 @@ def threads() -> tuple[int, int]:
     cores = os.cpu_count() or 2
     wish = os.environ.get("ANTIPHON_LOCAL_THREADS", "").strip()
     if not wish:
-        busy = round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else cores
-        return max(1, cores // 2, cores - busy), cores
+        return max(1, cores // 2, cores - busy(cores)), cores
     if not wish.isdecimal() or int(wish) < 1:
         raise ConfigurationError(f"`ANTIPHON_LOCAL_THREADS` is a number of threads, not {wish!r}")
     return int(wish), int(wish)
+
+
+def busy(cores: int) -> int:
+    """How many cores others use: over the last minute, and now, whichever is less.
+
+    What ended a moment ago still counts for the minute, and what only looks up for a moment counts for now.
+    """
+    if not hasattr(os, "getloadavg"):
+        return cores
+    lately = round(os.getloadavg()[0])
+    try:
+        running = int(_LOAD.read_text().split()[3].partition("/")[0])
+    except (OSError, ValueError, IndexError):
+        return lately
+    # This process is one of those that run.
+    return min(lately, max(0, running - 1))
 
 
 def load_runtime() -> Any:
@@ -284,10 +302,20 @@ def _load(path: Path, header: Header, context: int, room: Path) -> Any:
 
 def _read_ahead(path: Path) -> None:
     """Have the file in memory: the runtime lets nothing else in this process go on while it loads."""
-    buffer = bytearray(1 << 20)
+    buffer = bytearray(_PIECE)
     with path.open("rb", buffering=0) as file:
-        while file.readinto(buffer):
-            pass
+        for at in range(0, path.stat().st_size, _PIECE):
+            if not _is_in_memory(file.fileno(), at):
+                file.seek(at)
+                file.readinto(buffer)
+
+
+def _is_in_memory(file: int, at: int) -> bool:
+    """Whether a place of a file can be read without waiting for the disk, as far as the system tells."""
+    try:
+        return bool(os.preadv(file, [bytearray(1)], at, os.RWF_NOWAIT))
+    except (OSError, AttributeError):
+        return False
 
 
 def _ask_server(room: Path, action: str) -> bool:
@@ -314,6 +342,10 @@ def _settings(runtime: Any, path: Path, context: int, room: Path) -> Any:
     settings.slot_save_path = f"{room}/"
     settings.n_threads_http = 1
     settings.ui = False
+    # How much of a model fits is asked only where something else than this machine's memory could hold it: the answer
+    # takes as long as loading. And what would warm it up is done by the first request.
+    settings.fit_params = len(runtime.get_device_info()) > 1
+    settings.warmup = False
     # Below every level: nothing of the runtime's log reaches the terminal.
     settings.verbosity = -1
     return settings

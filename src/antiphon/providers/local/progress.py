@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -20,6 +21,9 @@ class Report:
     note: str
 
 
+#: The one colour that our terminal has for what moves.
+_ACCENT = "cyan"
+
 #: Told several times a second. What it raises ends the pull; what has come is kept for the next.
 Progress = Callable[[Report], None]
 
@@ -28,7 +32,11 @@ Progress = Callable[[Report], None]
 def shown() -> Generator[Progress]:
     """A callback that tells people on standard error; it says nothing until there is something to fetch."""
     with ExitStack() as stack:
-        yield _Bar(stack) if sys.stderr.isatty() else _Lines()
+        yield _Bar(stack) if _can_move() else _Lines()
+
+
+def _can_move() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
 
 
 def headline(weights: Weights) -> str:
@@ -71,20 +79,23 @@ class _Bar:
 
     def start(self, weights: Weights) -> Callable[[Report], None]:
         from rich.console import Console
-        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+        from rich.progress import BarColumn, Progress, TextColumn
 
         console = Console(stderr=True)
         console.print(headline(weights), markup=False, highlight=False)
         text = TextColumn("{task.description}", markup=False)
-        left = TextColumn("{task.fields[left]}", markup=False)
-        bar = Progress(text, BarColumn(), DownloadColumn(), left, console=console)
+        told = TextColumn("{task.fields[told]}", style="dim", markup=False)
+        line = BarColumn(style="dim", complete_style=_ACCENT, finished_style=_ACCENT, pulse_style=_ACCENT)
+        bar = Progress(text, line, told, console=console)
         self.stack.enter_context(bar)
-        task = bar.add_task(weights.name, total=weights.bytes, left="")
+        task = bar.add_task(weights.name, total=weights.bytes, told="")
         pace = Pace()
 
         def update(report: Report) -> None:
-            told = pace.left(report.done, report.weights.bytes)
-            bar.update(task, completed=report.done, description=f"{report.weights.name}: {report.note}", left=told)
+            here, whole = report.done, report.weights.bytes
+            left = pace.left(here, whole)
+            said = f"{size(here)} of {size(whole)}" + (f", {left}" if left else "")
+            bar.update(task, completed=here, description=f"{report.weights.name}: {report.note}", told=said)
 
         return update
 

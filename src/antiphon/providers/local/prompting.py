@@ -8,28 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Literal
 
 from antiphon._json import dumps, loads
 from antiphon._shape import arr, obj, string
 from antiphon.errors import MalformedJSONError
-from antiphon.providers.local.backing import (
-    calls_since,
-    claims,
-    failed_last,
-    last_request,
-    need_not_look,
-    speaks_of_numbers,
-    to_look_with,
-)
+from antiphon.providers.local.offering import forced_tool, offer
 from antiphon.providers.local.schemas import grammar
 from antiphon.wire.schema import INSTRUCTION
 
 #: How long an answer may get where nobody says.
 MAX_TOKENS = 2048
-#: So many calls that find nothing are asked for; then that is the answer.
-_TRIES = 2
 #: The longest request that is repeated behind the results of its calls.
 _REPEATED = 500
 _SAMPLING = ("temperature", "top_p", "stop", "parallel_tool_calls")
@@ -57,8 +46,6 @@ _EXAMPLES = (
     ("assistant", '{"answer": "I gave the fern 0.5 liters of water. The soil moisture is now 40 %."}'),
     ("user", "Request: Who painted the Mona Lisa?"),
     ("assistant", '{"answer": "Leonardo da Vinci painted the Mona Lisa."}'),
-    ("user", "Request: How many days has a week?"),
-    ("assistant", '{"answer": "A week has seven days."}'),
     ("user", "Request: Write one line about snow."),
     ("assistant", '{"answer": "Snow falls softly, and the whole street holds its breath."}'),
     (
@@ -72,8 +59,10 @@ _EXAMPLES = (
     (
         "user",
         "Tools:\nopen_drawer(drawer: text): What lies in a drawer.\nfind_thing(word: text): The drawers that hold a"
-        " thing.\n\nRequest: Where are my keys?",
+        " thing.\n\nRequest: How many days has a week?",
     ),
+    ("assistant", '{"answer": "A week has seven days."}'),
+    ("user", "Request: Where are my keys?"),
     ("assistant", '{"tool": "find_thing", "arguments": {"word": "keys"}}'),
     ("user", "Result of find_thing: hall: keys, gloves\nkitchen: spare keys\n\nThe request was: Where are my keys?"),
     ("assistant", '{"answer": "Your keys are in the drawer in the hall. There are spare keys in the kitchen."}'),
@@ -105,26 +94,13 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
     tools = [obj(obj(tool).get("function")) for tool in arr(body.get("tools"))]
     messages = [obj(message) for message in arr(body["messages"])]
     schema = obj(obj(obj(body.get("response_format")).get("json_schema")).get("schema"))
-    forced = _forced(body.get("tool_choice"), tools)
+    forced = forced_tool(body.get("tool_choice"), tools)
     was_called = any(message.get("tool_calls") for message in messages)
-    offered = [forced] if forced else [] if body.get("tool_choice") == "none" else tools
-    may_answer = not offered or (not forced and body.get("tool_choice") != "required")
-    calls, is_backed = calls_since(messages)
-    said = last_request(messages)
-    if not calls and not speaks_of_numbers(said):
-        offered = [_without_numbers(tool) for tool in offered]
-    if calls and not is_backed:
-        offered = [tool for tool in offered if tool.get("name") not in failed_last(messages)] or offered
-    is_doubtful = bool(offered) and may_answer and not is_backed and calls < _TRIES
-    if is_doubtful:
-        needed = to_look_with(said, offered, is_first=not calls)
-        offered = needed or ([] if need_not_look(said, offered) else offered)
-        may_answer = not needed
-        is_doubtful = bool(offered) and may_answer and not calls
+    offered = offer(body.get("tool_choice"), messages, tools)
     if native_tools and (tools or was_called) and not schema:
-        request = _native(body, messages, tools, forced, may_answer)
-        again = _native(body, messages, tools, forced, False) if is_doubtful else None
-        return Prompt(request, "native", again=again, is_claim=partial(claims, tools=offered))
+        request = _native(body, messages, tools, forced, offered.may_answer)
+        again = _native(body, messages, tools, forced, False) if offered.instead else None
+        return Prompt(request, "native", again=again, is_claim=offered.is_claim)
     if not tools and not was_called:
         return _plain(body, messages, schema)
     if forced and len(tools) == 1 and not was_called:
@@ -133,21 +109,13 @@ def prompt(body: dict[str, Any], native_tools: bool) -> Prompt:
         return Prompt(request, "call", json=True, name=string(forced["name"]))
     told = _emulated(messages, tools)
     return Prompt(
-        _request(body, told, _choice(offered, schema, may_answer)),
+        _request(body, told, _choice(offered.tools, schema, offered.may_answer)),
         "choice",
         json=True,
         opening=_opening(messages, tools),
-        again=_request(body, told, _choice(offered, schema, False)) if is_doubtful else None,
-        is_claim=partial(claims, tools=offered),
+        again=_request(body, told, _choice(offered.instead, schema, False)) if offered.instead else None,
+        is_claim=offered.is_claim,
     )
-
-
-def _forced(choice: object, tools: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The one tool that must be called, if so it is."""
-    if choice == "required" and len(tools) == 1:
-        return tools[0]
-    name = obj(obj(choice).get("function")).get("name")
-    return next((tool for tool in tools if tool.get("name") == name), None)
 
 
 def _request(body: dict[str, Any], messages: list[dict[str, Any]], schema: dict[str, Any] | None) -> dict[str, Any]:
@@ -228,20 +196,6 @@ def _without_nulls(parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in obj(parameters.get("properties")).items()
     }
     return {**parameters, "properties": fields} if fields else parameters
-
-
-def _without_numbers(tool: dict[str, Any]) -> dict[str, Any]:
-    """A tool without the numbers that may be left out: a small model says some, whether they make sense or not."""
-    parameters = obj(tool.get("parameters"))
-    needed = arr(parameters.get("required"))
-    given = obj(parameters.get("properties"))
-    kept = {name: value for name, value in given.items() if name in needed or not _is_number(obj(value))}
-    return {**tool, "parameters": {**parameters, "properties": kept}} if len(kept) < len(given) else tool
-
-
-def _is_number(schema: dict[str, Any]) -> bool:
-    kinds = [obj(option).get("type") for option in arr(schema.get("anyOf")) or [schema]]
-    return all(kind in ("integer", "number", "null") for kind in kinds)
 
 
 def _given(schema: dict[str, Any]) -> dict[str, Any]:

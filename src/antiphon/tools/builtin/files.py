@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import BinaryIO
@@ -11,10 +12,11 @@ from typing import BinaryIO
 from antiphon.conversation import ToolResult
 from antiphon.results import Location, Result, file_content
 from antiphon.tools.builtin.changes import before_writing, old_text, overwritten, replaced
+from antiphon.tools.builtin.findings import meant
 from antiphon.tools.builtin.search import search_tools
 from antiphon.tools.builtin.texts import Cut, binary_kind, count_lines, edited, lines_from
 from antiphon.tools.faces import counted, shown
-from antiphon.tools.sandbox import Roots, named
+from antiphon.tools.sandbox import Missing, Place, Roots, named
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 _MOST_SHOWN = 38_000
@@ -42,7 +44,7 @@ def _reader(roots: Roots, wary: bool) -> Tool:
         """
         if start_line < 1 or (end_line is not None and end_line < start_line):
             raise ToolFailure("lines are counted from 1, and `end_line` is not before `start_line`")
-        with roots.locate(path) as place, place.open() as stream:
+        with _found(roots, path) as place, place.open() as stream:
             _check_text(stream, path)
             size = os.fstat(stream.fileno()).st_size
             cut = lines_from(stream, start_line, end_line, _MOST_SHOWN)
@@ -59,6 +61,16 @@ def _reader(roots: Roots, wary: bool) -> Tool:
         return text if whole else "".join(text.splitlines(keepends=True)[max(0, start_line - 1) : end_line])
 
     return as_tool(read_file, read_only=True, asks_about=roots.asks_about(wary), data=exact_text)
+
+
+@contextmanager
+def _found(roots: Roots, path: str) -> Generator[Place]:
+    """The place of a file; where there is none, what may be meant is said."""
+    try:
+        with roots.locate(path) as place:
+            yield place
+    except Missing as missing:
+        raise ToolFailure(f"{missing}{meant(roots, path)}") from None
 
 
 def _check_text(stream: BinaryIO, path: str) -> None:
@@ -127,7 +139,7 @@ def _editor(roots: Roots) -> Tool:
             new: The text to put there.
             replace_all: Replace it wherever it is, however often.
         """
-        with roots.locate(path) as found, found.open() as stream:
+        with _found(roots, path) as found, found.open() as stream:
             seen = os.fstat(stream.fileno())
             if seen.st_size > _LARGEST_EDIT:
                 raise ToolFailure(f"{named(path)} is too large to be edited: {seen.st_size:,} bytes")

@@ -8,14 +8,18 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any
 
+from antiphon._suggestions import nearest
 from antiphon.conversation import ToolResult
 from antiphon.results import file_list, table
 from antiphon.tools.faces import counted, shown
-from antiphon.tools.sandbox import Entry, Place
+from antiphon.tools.sandbox import Entry, Place, Roots, named
+from antiphon.tools.tool import ToolFailure
 
 _MOST_LISTED = 1_000
 _MOST_COUNTED = 100_000
 _MOST_NAMED = 5
+#: Further entries are not looked at for a name that may have been meant.
+_MOST_LOOKED_AT = 5_000
 _MARKS = {"directory": "/", "link": " (link)", "other": " (no regular file)", "file": ""}
 #: Pipes, sockets and devices have no type of their own in listings.
 _TYPES = {"directory": "directory", "link": "symlink", "other": "file", "file": "file"}
@@ -35,6 +39,19 @@ def paths_of(place: Place, found: Iterator[Entry]) -> list[str]:
     """All of the entries, as they are called from where the tools work."""
     prefix = prefix_of(place)
     return [prefix + "/".join(entry.parts) for entry in found]
+
+
+def meant(roots: Roots, path: str) -> str:
+    """What to say of a path at which there is nothing: the files of that name elsewhere, or of nearly that name."""
+    name = path.rstrip("/").rpartition("/")[2].casefold()
+    with suppress(ToolFailure), roots.locate(".") as top:
+        files = [entry for entry in islice(top.walk(), _MOST_LOOKED_AT) if entry.kind == "file"]
+        same = [entry for entry in files if name in (leaf := entry.parts[-1].casefold(), leaf.partition(".")[0])]
+        found = paths_of(top, iter(same[:_MOST_NAMED]))
+        if near := None if found else nearest(path, paths_of(top, iter(files))):
+            found = [near]
+        return f"; did you mean {' or '.join(map(named, found))}?" if found else ""
+    return ""
 
 
 def listing(place: Place, found: Iterator[Entry], nothing: str, advice: str) -> ToolResult:

@@ -44,7 +44,11 @@ def shell_tool(
             raise ToolFailure(f"the command could not be started: {getattr(error, 'strerror', error)}") from None
 
     async def finished_record(command: str) -> dict[str, Any]:
-        finished = await finish(command, whole=True)
+        try:
+            finished = await finish(command, whole=True)
+        except UnicodeDecodeError as error:
+            why = f"what the command said is not UTF-8: byte {error.start}"
+            raise ToolFailure(f"{why}; `run` of `system/process` takes an `encoding`") from None
         if finished.timed_out:
             raise ToolFailure(f"the command was ended after {timeout:g} seconds")
         return {"stdout": finished.output, "stderr": finished.errors, "code": finished.code}

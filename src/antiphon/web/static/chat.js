@@ -6,7 +6,7 @@ import { html } from "./html.js";
 import { Waiting } from "./inbox.js";
 import { Markdown, Saying } from "./markdown.js";
 import { clean, Link } from "./plain.js";
-import { Argument, headline, Result } from "./renderers.js";
+import { headline, opened, opensItself, useSeen } from "./renderers.js";
 import { Ago, money } from "./runs.js";
 import { ask, inbox, mayAct, runLink } from "./state.js";
 import { styled } from "./styled.js";
@@ -27,19 +27,17 @@ function Opened({ id, turn, call }) {
   if (failure) return html`<p class="failure">${clean(failure)}</p>`;
   if (!found) return html`<p class="quiet">${texts.loading}</p>`;
   const more = (wanted) => wanted > rows && setRows(wanted);
-  return html`<div class="opened">${found.call.change && html`<${Result} view=${found.call.change} />`}
-    ${found.call.arguments.length > 0 && html`<dl class="arguments">${found.call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>`}
-    ${found.views.map((view) => html`<${Result} view=${view} more=${more} />`)}</div>`;
+  return html`<div class="opened">${opened(found.call, found.views, more)}</div>`;
 }
 
 function Call({ id, turn, call }) {
   const [chosen, setChosen] = useState(null);
-  const open = chosen ?? (call.came?.collapsed === false);
+  const open = chosen ?? opensItself(call.came), [watched, seen] = useSeen(open);
   const toggled = (event) => event.target === event.currentTarget && event.target.open !== open && setChosen(event.target.open);
-  return html`<details class="call" data-call=${call.id} data-state=${call.state} open=${open} onToggle=${toggled}>
+  return html`<details class="call" data-call=${call.id} data-state=${call.state} open=${open} onToggle=${toggled} ref=${watched}>
     <summary><span class=${`dot ${call.state}`} role="img" aria-label=${texts.states[call.state]}></span><span class="what"><strong>${clean(call.name)}</strong>
       ${call.given !== "{}" && html` <code class="given">${clean(call.given)}</code>`} ${call.came && html`<span class="came">${headline(call.came)}</span>`}</span></summary>
-    ${open && html`<${Opened} id=${id} turn=${turn} call=${call} />`}</details>`;
+    ${open && seen && html`<${Opened} id=${id} turn=${turn} call=${call} />`}</details>`;
 }
 
 const Thinking = ({ text, open }) => html`<details class="thinking" open=${open}><summary>${said.thinking}</summary><div class="thought">${clean(text)}</div></details>`;

@@ -5,7 +5,7 @@
 //   ResultRenderers.register("acme.report", ({ view, data, Standard }) => html`<b>${data.name}</b>`);
 import { signal } from "@preact/signals";
 import { Component } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { html, later } from "./html.js";
 import { clean, Piece, visible, words } from "./plain.js";
 import { texts } from "./texts.js";
@@ -54,6 +54,27 @@ export function headline(view) {
   const title = words(view.title), said = words(view.summary) ? view.summary : view.gist ?? "";
   return html`${title && !words(said).startsWith(title) && html`<strong><${Piece} of=${view.title} /></strong> `}<${Piece} of=${said} />`;
 }
+
+// What is open by itself is fetched when it is seen.
+export function useSeen(wanted) {
+  const box = useRef(null), [seen, setSeen] = useState(false);
+  useEffect(() => {
+    if (!wanted || seen || !box.current) return undefined;
+    const watcher = new IntersectionObserver((found) => found.some((each) => each.isIntersecting) && setSeen(true));
+    watcher.observe(box.current);
+    return () => watcher.disconnect();
+  }, [wanted, seen]);
+  return [box, seen];
+}
+
+// What says so is open by itself, and so is what was changed.
+export const opensItself = (came) => came?.collapsed === false || (came?.kind === "diff" && came.collapsed !== true);
+// The change that a call has made comes first; before it is made, as it would be.
+export const opened = (call, views, more) => {
+  const made = views.some((each) => each.kind === "diff"), came = views.map((view) => html`<${Result} view=${view} more=${more} />`);
+  return html`${!made && call?.change && html`<${Result} view=${call.change} />`}${made && came}
+    ${call?.arguments.length ? html`<dl class="arguments">${call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>` : null}${!made && came}`;
+};
 
 const LIMITED = ["table", "image", "status", "question"];
 

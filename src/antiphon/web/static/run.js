@@ -7,7 +7,7 @@ import { Waiting } from "./inbox.js";
 import { Line, stateOf } from "./line.js";
 import { Saying } from "./markdown.js";
 import { clean, visible } from "./plain.js";
-import { Argument, Drawn, Result, ResultRenderers } from "./renderers.js";
+import { Drawn, opened, opensItself, Result, ResultRenderers, useSeen } from "./renderers.js";
 import { Ago, cost, State } from "./runs.js";
 import { ask, at, inbox, innerOf, main, mayAct, order, post, problem, run, runLink, sayingAt, stepLink, steps, teamLink, where } from "./state.js";
 import { texts } from "./texts.js";
@@ -88,9 +88,7 @@ export function Opened({ id, step }) {
   const views = step.isThen ? [] : [...found.views].sort((a, b) => (b.priority ?? 0) - (a.priority ?? 0));
   return html`<div class="opened">
     ${found.damage && html`<p class="failure">${found.damage}</p>`}
-    ${found.call?.change && html`<${Result} view=${found.call.change} />`}
-    ${found.call?.arguments.length ? html`<dl class="arguments">${found.call.arguments.map((each) => html`<${Argument} ...${each} />`)}</dl>` : null}
-    ${views.map((view) => html`<${Result} view=${view} more=${more} />`)}
+    ${opened(found.call, views, more)}
     <p class="ends"><a href=${stepLink(id, step.path)}>${texts.link}</a></p>
     ${!found.damage && step.kind === "request" && html`<${Shown} id=${id} path=${step.path} />`}
     ${!found.damage && !step.isThen && html`<${Raw} id=${id} path=${step.path} />`}
@@ -98,19 +96,7 @@ export function Opened({ id, step }) {
   </div>`;
 }
 
-// What is open by itself is fetched when it is seen.
-function useSeen(wanted) {
-  const box = useRef(null), [seen, setSeen] = useState(false);
-  useEffect(() => {
-    if (!wanted || seen || !box.current) return undefined;
-    const watcher = new IntersectionObserver((found) => found.some((each) => each.isIntersecting) && setSeen(true));
-    watcher.observe(box.current);
-    return () => watcher.disconnect();
-  }, [wanted, seen]);
-  return [box, seen];
-}
-
-const opens = (step) => step.came?.collapsed === false || (stateOf(step) === "failed" && step.came?.collapsed !== true);
+const opens = (step) => opensItself(step.came) || (stateOf(step) === "failed" && step.came?.collapsed !== true);
 
 // What is being said at a step that is not over.
 function Spoken({ store, step }) {

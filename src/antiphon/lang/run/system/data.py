@@ -26,7 +26,6 @@ def _parse_csv(source: str, *rest: Any) -> list[Any]:
     if not rows:
         return []
     (_, names), *records = rows
-    names[0] = names[0].removeprefix("\ufeff")
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise VibeError("V0943", f"the CSV has two columns named {json_text(twice)}")
     return [_record(names, row, row_type, line) for line, row in records]
@@ -39,7 +38,8 @@ def _cells(source: str, separator: str) -> list[tuple[int, list[str]]]:
 
     _check_separator(separator)
     csv.field_size_limit(1 << 31)
-    reader = csv.reader(io.StringIO(source, newline=""), delimiter=separator, strict=True)
+    text = io.StringIO(source.removeprefix("\ufeff"), newline="")
+    reader = csv.reader(text, delimiter=separator, strict=True)
     try:
         return [(reader.line_num, row) for row in reader if row]
     except csv.Error as error:
@@ -143,7 +143,7 @@ def _parse_toml(source: str, _: Type) -> Any:
 def _parse_yaml(source: str, _: Type) -> Any:
     yaml = _yaml("parseYaml")
     try:
-        return from_python(_value(yaml.load(source, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))), "the YAML")
+        return from_python(_value(yaml.load(source, Loader=_yaml_loader(yaml))), "the YAML")
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise VibeError("V0943", f"this is no YAML: {' '.join(str(error).split())}") from None
 
@@ -163,8 +163,31 @@ def _yaml(name: str) -> Any:
     return yaml
 
 
+def _yaml_loader(yaml: Any) -> Any:
+    """The loader that makes plain values only, and takes no key twice."""
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        pass
+
+    def mapping(loader: Any, node: Any) -> Any:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            # What is merged in may be given anew.
+            name = repr(loader.construct_object(key, deep=True)) if key.tag != "tag:yaml.org,2002:merge" else ""
+            if name and name in seen:
+                raise ValueError(f"the key {name} is there twice, in line {key.start_mark.line + 1}")
+            seen.add(name)
+        loader.flatten_mapping(node)
+        return loader.construct_mapping(node, deep=True)
+
+    Loader.add_constructor("tag:yaml.org,2002:map", mapping)
+    return Loader
+
+
 def _value(value: Any) -> Any:
     """What a file of settings says: dates and times are ISO 8601 text."""
+    if isinstance(value, float) and value - value != 0:
+        raise VibeError("V0943", f"`{value}` is no number here")
     if isinstance(value, date | datetime | time):
         return value.isoformat()
     if isinstance(value, Mapping):

@@ -105,7 +105,8 @@ class Confined(Disk):
         except Outside as error:
             raise VibeError("V0923", str(error), "--untrusted allows the directory of the program alone") from None
         except ToolFailure as error:
-            raise VibeError("V0940", str(error)) from None
+            message, is_directory, _ = str(error).partition("; `list_files`")
+            raise VibeError("V0940", message, "`list` gives what is in it" if is_directory else "") from None
 
     def read(self, path: str) -> bytes:
         with self._at(path) as place, place.open() as stream:
@@ -140,11 +141,24 @@ class Confined(Disk):
             return [each.parts[-1] for each in place.walk(1)]
 
     def copy(self, path: str, to: str) -> None:
-        self.write(to, self.read(path))
+        self.write(self._inside(path, to), self.read(path))
 
     def move(self, path: str, to: str) -> None:
         self.copy(path, to)
         self.remove(path)
+
+    def _inside(self, path: str, to: str) -> str:
+        from antiphon.tools.paths import Missing
+
+        try:
+            with self._roots.locate(to) as place:
+                is_directory = place.kind == "directory"
+        except Missing:
+            return to
+        except Exception:
+            # Writing tells why it cannot be used.
+            return to
+        return os.path.join(to, os.path.basename(os.path.normpath(path))) if is_directory else to
 
     def remove(self, path: str) -> None:
         with self._at(path, writing=True) as place:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.check.types import BOOLEAN, NULL, NUMBER, TEXT, Array
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.receivers import lines
 from antiphon.lang.run.system.function import Function
 
 if TYPE_CHECKING:
@@ -26,8 +26,7 @@ def _read_text(execution: Execution, path: str, encoding: str = "utf-8") -> str:
 
 
 def _read_lines(execution: Execution, path: str, encoding: str = "utf-8") -> list[str]:
-    text = _read_text(execution, path, encoding)
-    return [line.removesuffix("\n") for line in io.StringIO(text, newline=None)]
+    return lines(_read_text(execution, path, encoding))
 
 
 def _read_bytes(execution: Execution, path: str) -> bytes:
@@ -62,15 +61,18 @@ def _remove(execution: Execution, path: str) -> None:
     _disk(execution, f"remove the file {path}").remove(path)
 
 
-def decoded(data: bytes, name: str, encoding: str = "utf-8") -> str:
+_NAME_IT = 'name its encoding, as in `readText(path, "latin-1")`'
+
+
+def decoded(data: bytes, name: str, encoding: str = "utf-8", hint: str = _NAME_IT) -> str:
     """The text that bytes are in an encoding; nothing of it is changed."""
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         known = "UTF-8" if encoding.lower() in ("utf-8", "utf8") else f"text in {encoding}"
-        hint = 'name its encoding, as in `readText(path, "latin-1")`' if known == "UTF-8" else ""
-        raise VibeError("V0941", f"{name} is not {known}: byte {error.start}, in line {line}", hint) from None
+        told = hint if known == "UTF-8" else ""
+        raise VibeError("V0941", f"{name} is not {known}: byte {error.start}, in line {line}", told) from None
     except (LookupError, ValueError, TypeError):
         raise _no_encoding(encoding) from None
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.library import parse_json
+from antiphon.lang.run.system.files import decoded
 from antiphon.lang.run.system.function import Function
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ _OPTIONS = Object(
         "query": Field(Map(TEXT), True),
         "body": Field(JSON, True),
         "timeout": Field(NUMBER, True),
+        "encoding": Field(TEXT, True),
     },
     "RequestOptions",
 )
@@ -60,20 +63,23 @@ def _request(execution: Execution, method: str, url: str, options: dict[str, Any
         why = " ".join(str(error).split()) or type(error).__name__
         hint = "" if "://" in url else f"write it with its protocol: `https://{url[:100]}`"
         raise VibeError("V0946", f"`{url[:200]}` could not be reached: {why}", hint) from None
-    return _told(response)
+    return _told(response, given.get("encoding"))
 
 
-def _told(response: Any) -> dict[str, Any]:
+def _told(response: Any, encoding: str | None) -> dict[str, Any]:
     """What was answered; `json` is null where the answer is none."""
+    hint = 'name its encoding, as in `get(url, { encoding: "latin-1" })`'
+    known = encoding or response.charset_encoding or "utf-8"
+    text = decoded(response.content, f"the answer of `{str(response.url)[:200]}`", known, hint)
     try:
-        value = response.json()
-    except ValueError:
+        value = parse_json(text)
+    except VibeError:
         value = None
     return {
         "status": response.status_code,
         "ok": response.is_success,
         "headers": dict(response.headers),
-        "text": response.text,
+        "text": text,
         "json": value,
         "url": str(response.url),
     }
@@ -99,7 +105,7 @@ def _expect_ok(response: dict[str, Any]) -> dict[str, Any]:
 _URL = {"url": TEXT}
 _LAST = {"options": _OPTIONS}
 FUNCTIONS = {
-    "get": Function("Get what is at an address. Options: `headers`, `query`, `timeout` in seconds.",
+    "get": Function("Get what is at an address. Options: `headers`, `query`, `timeout` in seconds, `encoding`.",
                     _get, {**_URL, **_LAST}, RESPONSE, 1, "harmless"),
     "post": Function("Send a body: a text as it is, any other value as JSON.",
                      _post, {**_URL, "body": JSON, **_LAST}, RESPONSE, 2, "unsure"),

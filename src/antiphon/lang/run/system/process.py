@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.check.types import NUMBER, TEXT, Array, Field, Map, Object, Union
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.system.files import decoded
+from antiphon.lang.run.system.files import decoded, encoded
 from antiphon.lang.run.system.function import Function
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ _OPTIONS = Object(
 
 
 def _run(execution: Execution, command: str | list[str], options: dict[str, Any] | None = None) -> dict[str, Any]:
-    import os
     import subprocess
 
     given = options or {}
@@ -36,16 +36,7 @@ def _run(execution: Execution, command: str | list[str], options: dict[str, Any]
         raise VibeError("V0942", "the command is empty")
     encoding = given.get("encoding") or "utf-8"
     try:
-        done = subprocess.run(
-            command,
-            shell=isinstance(command, str),
-            input=(given.get("input") or "").encode(encoding),
-            capture_output=True,
-            cwd=given.get("cwd"),
-            env={**os.environ, **(given.get("env") or {})},
-            timeout=given.get("timeout"),
-            check=False,
-        )
+        done = _finished(command, given, encoded(given.get("input") or "", encoding))
     except subprocess.TimeoutExpired:
         raise VibeError("V0942", f"{_named(command)} was ended after {given['timeout']:g} seconds") from None
     except FileNotFoundError as error:
@@ -57,9 +48,39 @@ def _run(execution: Execution, command: str | list[str], options: dict[str, Any]
         raise VibeError(
             "V0942", f"{_named(command)} could not be started: {getattr(error, 'strerror', error)}"
         ) from None
-    said = {name: decoded(data, f"{name} of {_named(command)}", encoding)
-            for name, data in (("stdout", done.stdout), ("stderr", done.stderr))}  # fmt: skip
-    return {**said, "code": done.returncode}
+    code, *said = done
+    hint = 'name its encoding, as in `run(command, { encoding: "latin-1" })`'
+    texts = {
+        name: decoded(data, f"{name} of {_named(command)}", encoding, hint)
+        for name, data in zip(("stdout", "stderr"), said, strict=True)
+    }
+    return {**texts, "code": code}
+
+
+def _finished(command: str | list[str], given: dict[str, Any], text: bytes) -> tuple[int, bytes, bytes]:
+    """How a program ended, and what it said. It has a process group of its own: too late, all of that is ended."""
+    import os
+    import signal
+    from subprocess import PIPE, Popen
+
+    started = Popen(
+        command,
+        shell=isinstance(command, str),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=PIPE,
+        cwd=given.get("cwd"),
+        env={**os.environ, **(given.get("env") or {})},
+        start_new_session=True,
+    )
+    with started:
+        try:
+            output, errors = started.communicate(text, given.get("timeout"))
+        except BaseException:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(started.pid, signal.SIGKILL)
+            raise
+    return started.returncode, output, errors
 
 
 def _named(command: str | list[str]) -> str:

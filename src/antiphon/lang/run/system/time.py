@@ -33,7 +33,15 @@ def _parse_time(text: str, format: str | None = None, zone: str = "UTC") -> str:
         how = f"in the format {format!r}" if format else "of ISO 8601"
         hint = "" if format else 'name its format: `parseTime("31.01.2026", "%d.%m.%Y")`'
         raise VibeError("V0945", f"{text!r:.60} is no time {how}", hint) from None
-    return (found if found.tzinfo else found.replace(tzinfo=_zone(zone))).isoformat()
+    return (found if found.tzinfo else _there(found, zone)).isoformat()
+
+
+def _there(time: datetime, zone: str) -> datetime:
+    """A time of a clock in a zone: the first of two, where the clock is put back; what it leaves out is none."""
+    at = time.replace(tzinfo=_zone(zone))
+    if at.astimezone(UTC).astimezone(at.tzinfo).replace(tzinfo=None) != time:
+        raise VibeError("V0945", f"there is no {time.isoformat(' ')} in {zone}: clocks are put forward then")
+    return at
 
 
 def _format_time(time: str, format: str, zone: str = "") -> str:

@@ -137,12 +137,7 @@ class Started(Node):
 
 
 class BadStatement(Node):
-    """Stands where no statement could be read; there is a diagnostic of it already.
-
-    `names` are those it would have declared: nothing is told of their uses.
-    """
-
-    names: list[str] = field(default_factory=list[str])
+    """Stands where no statement could be read; there is a diagnostic of it already."""
 
 
 Statement = (
@@ -174,7 +169,8 @@ Statement = (
 
 
 class Program(Node):
-    """A whole file. `comments` are the spans of its comments, in order."""
+    """A whole file. `comments` are the spans of its comments, in order; `lost`, the names in what could not be read."""
 
     statements: list[Statement]
     comments: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]], compare=False, repr=False)
+    lost: set[str] = field(default_factory=set[str], compare=False, repr=False)

@@ -1,0 +1,46 @@
+"""What only computes: it asks nobody, and nothing that it calls does."""
+
+from __future__ import annotations
+
+from antiphon.lang.check.members import field_function
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.syntax import nodes as n
+
+_ASKING = (n.Ask, n.AskHuman, n.AsyncFor, n.PyBlock, n.Started)
+
+
+def only_computes(c: Compiler, root: n.Node) -> bool:
+    """Whether neither a node nor any function that it names asks somebody, or changes what models are shown."""
+    seen: set[Symbol] = set()
+    todo: list[n.Node] = [root]
+    reached: list[Symbol] = []
+    while todo:
+        for node in n.walk(todo.pop()):
+            if not _computes(node):
+                return False
+            if isinstance(node, n.Name) and node.symbol is not None and isinstance(node.symbol.type, Signature):
+                reached.append(node.symbol)
+        for symbol in reached:
+            if symbol in seen or symbol in c.computing or symbol.kind == "builtin":
+                continue
+            if symbol.kind != "function" or not isinstance(symbol.node, n.Function):
+                return False
+            seen.add(symbol)
+            todo.append(symbol.node)
+        reached.clear()
+    c.computing |= seen
+    return True
+
+
+def _computes(node: n.Node) -> bool:
+    if isinstance(node, _ASKING) or getattr(node, "is_async", False) or getattr(node, "mode", None) is not None:
+        return False
+    if isinstance(node, n.Name):
+        return node.symbol is None or node.symbol.kind != "builtin" or node.symbol.name != "note"
+    if not isinstance(node, n.Call):
+        return True
+    if isinstance(node.callee, n.Name):
+        return node.callee.symbol is not None and node.callee.symbol.kind in ("function", "builtin")
+    return isinstance(node.callee, n.Member) and field_function(type_of(node.callee.object), node.callee.name) is None

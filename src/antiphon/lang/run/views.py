@@ -1,0 +1,48 @@
+"""What a running program sees of objects that have more fields than their types say."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from antiphon.lang.check.types import Array, Map, Object, Type, Union, assignable
+from antiphon.lang.check.types import plain as plain_type
+from antiphon.lang.check.views import hides
+from antiphon.lang.run.library import misfit, no_field
+from antiphon.lang.run.values import unwrap
+
+
+def pick(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """An object with those of its fields that its type has."""
+    fields = cast(dict[str, Any], unwrap(value))
+    return {name: each for name, each in fields.items() if name in names}
+
+
+def named(key: Any, names: tuple[str, ...]) -> Any:
+    """The name of a field, which the type of the object must have."""
+    key = unwrap(key)
+    if isinstance(key, str) and key not in names:
+        raise no_field(key, names)
+    return key
+
+
+def seen(value: Any, given: Type, wanted: Type) -> Any:
+    """A value of one type where the other may look for fields that the first does not know of: it has none of these."""
+    value, given, wanted = unwrap(value), plain_type(given), plain_type(wanted)
+    if not hides(given, wanted):
+        return value
+    if isinstance(given, Union):
+        given = next((each for each in given.options if not misfit(value, each, "")), given)
+    if isinstance(wanted, Union):
+        wanted = next((each for each in wanted.options if assignable(given, each)), wanted)
+    match given, wanted:
+        case (Array(), Array()):
+            return [seen(each, given.item, wanted.item) for each in value]
+        case (Map(), Map()):
+            return {key: seen(each, given.value, wanted.value) for key, each in value.items()}
+        case (Object(), Object()):
+            types = {name: wanted.fields.get(name, each).type for name, each in given.fields.items()}
+            return {
+                name: seen(value[name], each.type, types[name]) for name, each in given.fields.items() if name in value
+            }
+        case _:
+            return value
