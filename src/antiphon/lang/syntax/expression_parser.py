@@ -582,12 +582,18 @@ def _take_model(c: Cursor, node: n.Ask) -> None:
     c.at = at + 1
 
 
+_BEFORE_ASK = frozenset(("=", "(", "[", ",", ":", "=>", "return", "{"))
+
+
 def _read_ask_human(c: Cursor) -> n.Expr:
     at = c.at
     c.at = at + 1
     prompt = _read_deeper(c, at, _ADDITIVE)
     end = c.ends[c.at - 1]
-    if _is_name_here(c) and (c.kinds[c.at + 1] == "name" or c.at + 1 in c.fresh) and c.values[c.at] not in FOLLOWING:
+    # In a prompt of a model, what follows is the model's.
+    is_alone = at in c.fresh or c.kinds[at - 1] in _BEFORE_ASK
+    follows = c.kinds[c.at + 1] == "name" or c.at + 1 in c.fresh
+    if is_alone and follows and _is_name_here(c) and c.values[c.at] not in FOLLOWING:
         c.report("V0109", "a human is asked without a model", c.at, 'write `ask "…"` alone')
         while _is_name_here(c):
             c.at += 1
