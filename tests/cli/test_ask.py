@@ -51,7 +51,6 @@ def test_the_answer_alone_is_on_standard_output(fake: Fake) -> None:
         (["Why?"], "line one\nline two\n", "Why?\n\nline one\nline two"),
         ([], "A question.\n", "A question."),
         ([], "\ufeffcaf\u00e9\n", "caf\u00e9"),
-        (["Why?"], b"\xff\n", "Why?\n\n\ufffd"),
     ],
 )
 def test_standard_input_is_put_behind_the_prompt(
@@ -60,6 +59,13 @@ def test_standard_input_is_put_behind_the_prompt(
     fake.play("Because.")
     assert ask(*words, input=input).exit_code == 0
     assert sent(fake) == expected
+
+
+def test_standard_input_in_another_encoding_is_told_of(fake: Fake) -> None:
+    fake.play("Because.")
+    result = ask("Why?", input="a\ncaf\u00e9\n".encode("latin-1"))
+    assert sent(fake) == "Why?\n\na\ncaf\ufffd"
+    assert "not all UTF-8 (line 2)" in result.stderr
 
 
 def test_without_a_question_nothing_is_asked(fake: Fake) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from antiphon.lang.analysis import analyse
+from antiphon.lang.check import check
 from antiphon.lang.check.methods import (
     ARRAY_METHODS,
     BUILTINS,
@@ -16,6 +19,7 @@ from antiphon.lang.check.methods import (
 from antiphon.lang.check.types import NAMED
 from antiphon.lang.formatter import format_source
 from antiphon.lang.syntax.habits import METHODS, NAMES, STATEMENTS, TYPES
+from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import RESERVED
 from tests.lang_unit.checking import codes, messages
@@ -165,3 +169,21 @@ def test_fmt_writes_private_before_the_binder():
 def test_habits_inside_each_other_end_in_a_diagnostic(part: str):
     assert codes(f"{part * 3000}x\n")
     assert codes(f"const a: {'Array<' * 3000}number{'>' * 3000} = []\n")
+
+
+SNIPPETS = Path(__file__).parent.parent / "lang" / "habits" / "snippets.txt"
+
+
+def test_no_program_is_sound_because_several_mistakes_are_told_as_one():
+    lines = [each for each in SNIPPETS.read_text("utf-8").splitlines() if not each.startswith(("----", "===="))]
+    for first in range(0, len(lines) - 7, 7):
+        source = Source("a.vibe", "\n".join(lines[first : first + 7]) + "\n")
+        program, unread = parse(source)
+        found = [*unread, *check(program, source).diagnostics]
+        assert analyse(source).is_sound == all(each.severity != "error" for each in found)
+
+
+@pytest.mark.parametrize("pattern", ["/ab+c/gi", r"/^\d+$/", '/[/"]/', "/a|b/u"])
+def test_a_regular_expression_is_told_of_as_a_whole(pattern: str):
+    assert codes(f'const found = {pattern}.test("x")\nprint(found)\n') == ["V0109"]
+    assert codes("const a = 6\nconst b = 3\nprint(a / b / 2)\n") == []

@@ -46,7 +46,7 @@ TREES = {
     "type Tree = { [text]: Tree }\nconst t: Tree = do 'Draw a tree'\nprint(t['a'].keys(), t)": '["b"] {"a":{"b":{}}}',
     "type Nest = Nest[]\nconst n: Nest = do 'Nest'\nprint(n.length, n)": "2 [[],[[]]]",
     "type Value = number | Value[]\nconst v: Value = do 'Say'\nprint(v is number, v)": "false [1,[2]]",
-    "type File { size: number }\ntype Dir = { [text]: Dir | File }\nconst d: Dir = do 'x'\nprint(d.keys())": '["a","b"]',
+    "type F { size: number }\ntype Dir = { [text]: Dir | F }\nconst d: Dir = do 'x'\nprint(d.keys())": '["a","b"]',
 }
 GIVEN = ({"a": {"b": {}}}, [[], [[]]], [1, [2]], {"a": {"size": 1}, "b": {"c": {"size": 2}}})
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 @cache
-def _tls() -> SSLContext:
+def tls() -> SSLContext:
+    """What every client of the process shares: making one takes tens of milliseconds."""
     import httpx2
 
-    # Making one takes tens of milliseconds; every client of the process shares it.
     return httpx2.create_ssl_context()
 
 
@@ -146,7 +146,7 @@ class Client:
 
         connecting = 20.0 if self.timeout is None else min(self.timeout, 20.0)
         options: dict[str, Any] = {
-            "verify": _tls() if self.url.startswith("https:") else False,
+            "verify": tls() if self.url.startswith("https:") else False,
             "timeout": httpx2.Timeout(self.timeout, connect=connecting, pool=None),
             "limits": httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             "proxy": self.proxy,

@@ -131,7 +131,14 @@ def _piped_text() -> str:
 
     if kind := binary_kind(data):
         raise ContentError(f"standard input is {kind}, not text in UTF-8; `-a -` sends images and PDFs along")
-    return data.decode("utf-8-sig", "replace").strip("\n")
+    try:
+        return data.decode("utf-8-sig").strip("\n")
+    except UnicodeDecodeError as error:
+        from antiphon.cli.talk.printing import tell
+
+        line = data.count(b"\n", 0, error.start) + 1
+        tell(f"standard input is not all UTF-8 (line {line}): `\ufffd` stands for the rest; `iconv` makes it UTF-8")
+        return data.decode("utf-8-sig", "replace").strip("\n")
 
 
 def _is_piped() -> bool:

@@ -87,6 +87,10 @@ def _warn_divisions(c: Checker, program: nodes.Program) -> None:
     text = c.source.text
     for start, end in program.comments:
         if _DIVISOR.fullmatch(text, start, end) and _DIVIDED.search(text, text.rfind("\n", 0, start) + 1, start):
+            line = text.rfind("\n", 0, start) + 1
+            c.diagnostics[:] = [
+                each for each in c.diagnostics if each.code != "V0704" or not line <= each.start < start
+            ]
             c.warn("V0708", "`//` begins a comment, and divides nothing", (start, end), SIGNS["//"][1])
 
 

@@ -217,7 +217,7 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
         if method.mutates:
             changed(c, _changed_by_call(call, operand(receiver)))
         return found
-    is_known = not (isinstance(node.object, Name) and node.object.symbol is None)
+    is_known = not (isinstance(node.object, Name) and (node.object.symbol is None or node.object.symbol.is_lost))
     if operand(receiver) is JSON and is_known and node.name in WITH_FUNCTION and is_generic(node.name, call):
         generic_method(c, call, node, Array(JSON), None)
         return JSON

@@ -29,6 +29,7 @@ from antiphon.lang.check.types import (
     may_be_null,
     plain,
     show,
+    without_null,
 )
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label, Severity
@@ -333,8 +334,8 @@ class Checker:
             return "there is a function in it, and that is no data"
         if not is_data(found) and (isinstance(found, Signature) or isinstance(wanted, Signature)):
             return function_hint(found, wanted)
-        if isinstance(plain(found), Object | Map) and isinstance(plain(wanted), Object | Map):
-            return _map_hint(found, wanted)
+        if isinstance(plain(found), Object | Map) and isinstance(aim := without_null(plain(wanted)), Object | Map):
+            return _map_hint(self.text_of(node), found, aim)
         if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
             return f"there is no truthiness: write `{self.object_text_of(node)} {test}`"
         name = _CONVERSIONS.get((base(found), base(wanted)))
@@ -393,10 +394,10 @@ def function_hint(found: Type, wanted: Type) -> str:
     return f"it is called with {len(wanted.parameters)}: `({names}) => …`"
 
 
-def _map_hint(found: Type, wanted: Type) -> str:
-    if isinstance(plain(wanted), Map) and isinstance(plain(found), Object):
-        return "an object has the fields it has; write it where the map is declared, or put each value in by its key"
-    if isinstance(plain(wanted), Map):
+def _map_hint(text: str, found: Type, wanted: Type) -> str:
+    if isinstance(wanted, Map) and isinstance(plain(found), Object):
+        return f"an object has the fields it has; put them into a map: `{{ ...{text} }}`"
+    if isinstance(wanted, Map):
         return "a map can change, so its values must be of just this type: make another one in a loop"
     return 'a map may have any keys: take out what is wanted, as in `{ name: m["name"] }`'
 

@@ -51,6 +51,11 @@ class Symbol:
     python: str = ""
 
     @property
+    def is_lost(self) -> bool:
+        """Whether it may be declared in what could not be read: nothing is known of it."""
+        return self.kind == "let" and self.end == 0
+
+    @property
     def is_constant(self) -> bool:
         """Whether it may never be assigned."""
         return self.kind not in ("let", "parameter")

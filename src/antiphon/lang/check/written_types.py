@@ -101,7 +101,7 @@ def _meaning(c: Checker, node: TypeNode, name: str) -> Type:
 def _declared(c: Checker, node: TypeName) -> Type:
     symbol = c.scope.find(node.name)
     other = TYPES.get(node.name.lower())
-    if symbol is None or (other and not symbol.end and symbol.kind == "let"):
+    if symbol is None or (other and symbol.is_lost):
         known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
         hint = f"write `{other}`" if other else c.meant(node.name, known)
         c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=other is not None)
@@ -109,7 +109,7 @@ def _declared(c: Checker, node: TypeName) -> Type:
     symbol.used = True
     if symbol.kind == "type":
         return _alias(c, symbol, node)
-    if symbol.type != JSON or (symbol.kind != "import" and symbol.end):
+    if symbol.type != JSON or not (symbol.kind == "import" or symbol.is_lost):
         c.report("V0207", f"`{node.name}` is not a type but a {_KINDS.get(symbol.kind, symbol.kind)}", node)
     return JSON
 

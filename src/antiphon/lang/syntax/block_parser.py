@@ -74,6 +74,8 @@ def _run_on(c: Cursor) -> None:
     hint = BEHIND.get(word) or FOLLOWING.get(word, "put each statement on its own line, or a `;` between them")
     if c.kinds[at] == "name" and c.kinds[at - 1] in ("text", "endquote") and c.ends[at - 1] == c.starts[at]:
         hint = "the string ended before: put other quotes around it, or a `\\` before the quote in it"
+    elif c.kinds[at] == "name" and "ask" in c.kinds[line_start(c, at) : at]:
+        hint = 'a human is asked, and no model: write `ask "…"` alone'
     elif c.kinds[at] == ":" and c.kinds[at - 1] == "name":
         hint = (
             "write `let x: number = …` to declare one; there are no labels: leave loops with `return` from a function"

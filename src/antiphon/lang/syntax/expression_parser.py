@@ -15,6 +15,8 @@ from antiphon.lang.syntax.habit_expressions import (
     read_following,
     read_function_value,
     read_prefixed,
+    read_regex,
+    regex_end,
 )
 from antiphon.lang.syntax.habits import (
     ARGUMENTS,
@@ -61,7 +63,7 @@ _ENDS = frozenset((")", "]", "}", ",", ";", "end", "}hole", "."))
 _FOREIGN_WORDS = PREFIXES.keys() | STRING_PREFIXES.keys()
 _WORDS = _FOREIGN_WORDS | {"async", "match"}
 #: What words of other languages are that follow on a value.
-_MAY_FOLLOW = frozenset(("name", "if", "for"))
+_MAY_FOLLOW = frozenset(("|", "name", "if", "for"))
 _PYTHON_NAMES = re.compile(r"\s*(?:([^\W\d]\w*)\s*(,|\Z)|\Z)")
 
 
@@ -222,7 +224,7 @@ def _read_argument(c: Cursor) -> n.Expr | n.Argument:
             ARGUMENTS.get(c.values[at]) or f"write `{c.values[at]}: …`",
         )
     elif c.kinds[at + 1] != ":" or c.kinds[at] not in WORDS:
-        if c.kinds[at] == "...":
+        if c.kinds[at] in ("...", "*", "**"):
             hint = "a function takes so many arguments as it has parameters; give it an array"
             c.report("V0151", "`...` puts the items of one array into another, not into a call", at, hint)
             c.at += 1
@@ -582,22 +584,11 @@ def _take_model(c: Cursor, node: n.Ask) -> None:
     c.at = at + 1
 
 
-_BEFORE_ASK = frozenset(("=", "(", "[", ",", ":", "=>", "return", "{"))
-
-
 def _read_ask_human(c: Cursor) -> n.Expr:
     at = c.at
     c.at = at + 1
     prompt = _read_deeper(c, at, _ADDITIVE)
-    end = c.ends[c.at - 1]
-    # In a prompt of a model, what follows is the model's.
-    is_alone = at in c.fresh or c.kinds[at - 1] in _BEFORE_ASK
-    follows = c.kinds[c.at + 1] == "name" or c.at + 1 in c.fresh
-    if is_alone and follows and _is_name_here(c) and c.values[c.at] not in FOLLOWING:
-        c.report("V0109", "a human is asked without a model", c.at, 'write `ask "…"` alone')
-        while _is_name_here(c):
-            c.at += 1
-    return n.AskHuman(c.starts[at], end, prompt)
+    return n.AskHuman(c.starts[at], c.ends[c.at - 1], prompt)
 
 
 def _read_python(c: Cursor) -> n.Expr:
@@ -640,6 +631,8 @@ def _no_operand(c: Cursor) -> n.Expr:
         _refuse_pair(c, pair)
     if kinds[at] == "function":
         return read_function_value(c)
+    if kinds[at] == "/" and (end := regex_end(c, at)) > 0:
+        return read_regex(c, end)
     hint = SIGNS_ALONE.get(kinds[at], "")
     if kinds[at - 1] == "..":
         hint = "both ends belong to a range: `for i in 3 { … }` is 0, 1, 2, and `1..3` is 1, 2, 3"

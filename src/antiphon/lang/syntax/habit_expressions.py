@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
-from antiphon.lang.syntax.habits import FOLLOWING, GENERICS, PREFIXES, STRING_PREFIXES, TYPES
+from antiphon.lang.syntax.habits import FOLLOWING, GENERICS, PREFIXES, SIGNS_ALONE, STRING_PREFIXES, TYPES
 from antiphon.lang.syntax.tokens import PAIRS
 from antiphon.lang.syntax.type_parser import read_type
 
@@ -18,6 +19,7 @@ OPERANDS = frozenset(
 _BEHIND = frozenset(("name", "if", "for", "|"))
 #: Words that stand before parentheses, and what follows those then.
 _BEFORE_BRACKET = {"ts": "{", "switch": "{", "when": "{", "async": "=>"}
+_REGEX = re.compile(r"/(?![*/ ])(?:\\.|\[[^\]\r\n]*\]|[^/\\\[\r\n])+/[a-z]*")
 _Read = Callable[[Cursor], n.Expr]
 
 
@@ -77,6 +79,22 @@ def read_function_value(c: Cursor) -> n.Expr:
     if c.kinds[c.at] != "{":
         raise Unreadable
     c.at = c.partner(c.at) + 1 or c.at + 1
+    return _unread(c, at)
+
+
+def regex_end(c: Cursor, at: int) -> int:
+    """Where the regular expression ends that a `/` begins, with its flags; 0 if none does on its line."""
+    found = _REGEX.match(c.text, c.starts[at])
+    return found.end() if found else 0
+
+
+def read_regex(c: Cursor, end: int) -> n.Expr:
+    """`/ab+c/gi`; what was found wrong in it is not."""
+    at, start = c.at, c.starts[c.at]
+    c.diagnostics[:] = [each for each in c.diagnostics if not start <= each.start < end]
+    c.report_span("V0109", "there are no regular expressions of their own here", start, end, SIGNS_ALONE["/"])
+    while c.starts[c.at] < end and c.kinds[c.at] != "end":
+        c.at += 1
     return _unread(c, at)
 
 

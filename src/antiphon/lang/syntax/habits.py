@@ -360,7 +360,7 @@ NAMES = {
     **_each("yes on YES", "write `true`"),
     **_each("no off NO", "write `false`"),
     **_each("pass noop", "leave it out: a block may be empty"),
-    **_each(" ".join(ENDS), "a block ends with `}`"),
+    **_each("end fi esac", "a block ends with `}`"),
     **_each("begin", "a block begins with `{`"),
     **_each("Error Exception ValueError TypeError RuntimeError KeyError RangeError", _ERROR),
     **_each("module exports", "write `export` before the declaration: `export function name() { … }`"),

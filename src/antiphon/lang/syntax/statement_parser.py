@@ -80,6 +80,8 @@ def _read_assign(c: Cursor, target: n.Expr, start: int) -> n.Statement:
     if not isinstance(target, n.Name | n.Member | n.Index) or _is_reached(target):
         message = "this cannot be assigned to"
         hint = "assign to a name, a member or an index"
+        if isinstance(target, n.ArrayLit):
+            hint = "take it apart into new names: `const [a, b] = …`; variables are assigned one by one"
         if _is_reached(target):
             hint = "what `?.` reaches may not be there: compare with `null` before"
         if not isinstance(target, n.BadExpr):
@@ -390,6 +392,11 @@ def _read_try(c: Cursor) -> n.Statement:
     is_told = c.told_indented and not was_told
     while c.values[c.at] in ("except", "rescue") and c.kinds[c.at] == "name":
         _read_except(c, node, is_told)
+    if c.kinds[c.at] == "else" and node.handler is not None:
+        if not is_told:
+            c.report("V0109", "a `try` has no `else` here", c.at, "put it at the end of the block of `try`")
+        c.at += 1
+        read_loop_body(c)
     if c.kinds[c.at] not in ("catch", "finally") and node.handler is None:
         c.unexpected("`catch` and a block", "write `try { … } catch error { … }`")
     if c.kinds[c.at] == "catch":

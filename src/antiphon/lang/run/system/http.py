@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object
+from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object, Union
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.library import parse_json
 from antiphon.lang.run.system.files import decoded
 from antiphon.lang.run.system.function import Function
+from antiphon.lang.run.values import text
+from antiphon.providers.client import tls
 
 if TYPE_CHECKING:
     from antiphon.lang.run.execution import Execution
@@ -27,7 +29,7 @@ RESPONSE = Object(
 _OPTIONS = Object(
     {
         "headers": Field(Map(TEXT), True),
-        "query": Field(Map(TEXT), True),
+        "query": Field(Map(Union((TEXT, NUMBER, BOOLEAN))), True),
         "body": Field(JSON, True),
         "timeout": Field(NUMBER, True),
         "encoding": Field(TEXT, True),
@@ -52,8 +54,9 @@ def _request(execution: Execution, method: str, url: str, options: dict[str, Any
             method.upper(),
             url,
             headers=given.get("headers"),
-            params=given.get("query"),
+            params={name: text(value) for name, value in given["query"].items()} if "query" in given else None,
             timeout=seconds,
+            verify=tls(),
             follow_redirects=True,
             **sent,
         )
@@ -70,16 +73,16 @@ def _told(response: Any, encoding: str | None) -> dict[str, Any]:
     """What was answered; `json` is null where the answer is none."""
     hint = 'name its encoding, as in `get(url, { encoding: "latin-1" })`'
     known = encoding or response.charset_encoding or "utf-8"
-    text = decoded(response.content, f"the answer of `{str(response.url)[:200]}`", known, hint)
+    content = decoded(response.content, f"the answer of `{str(response.url)[:200]}`", known, hint)
     try:
-        value = parse_json(text)
+        value = parse_json(content)
     except VibeError:
         value = None
     return {
         "status": response.status_code,
         "ok": response.is_success,
         "headers": dict(response.headers),
-        "text": text,
+        "text": content,
         "json": value,
         "url": str(response.url),
     }
