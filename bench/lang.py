@@ -146,12 +146,46 @@ print(work{k}(10, "run {k}"))
     return "".join(part.format(k=k) for k in range(functions))
 
 
+def dense(functions: int) -> str:
+    """A program of full lines: types, functions as values, choices, objects over several lines, text with holes."""
+    part = """
+type Order{k} = {{ id: number, customer: text, lines: {{ name: text, price: number, count: number }}[], note?: text }}
+function report{k}(orders: Order{k}[], least: number = {k}, title: text = "Orders of today"): {{ title: text, rows: text[], total: number }} {{
+  const open = orders.filter(o => o.lines.length > 0 and o.customer != "" and (o.note ?? "") != "cancelled")
+  const rows = open.sortBy(o => -o.id).map(o => "{{o.id}}: {{o.customer}} pays ${{o.lines.map(l => l.price * l.count).sum().toFixed(2)}}")
+  let total = 0
+  for {{ lines, customer }} in open {{ total += lines.map(l => l.price * l.count).sum() + (customer.length > {k} ? 1 : 0) }}
+  if total < least and rows.length == 0 {{ return {{ title: "nothing of note", rows: [], total: 0 }} }}
+  const size = match rows.length {{ 0 => "none", 1, 2 => "few", else => "many" }}
+  return {{
+    title: `${{title}} (${{size}})`,
+    rows: [...rows, "total: {{total}}"],
+    total: total * 100 / 100,
+  }}
+}}
+print(report{k}([{{ id: {k}, customer: "Ann", lines: [{{ name: "pen", price: 1.5, count: 2 }}, {{ name: "ink", price: 7, count: 1 }}] }}]).title)
+"""
+    return "".join(part.format(k=k) for k in range(functions))
+
+
 def compiling() -> None:
-    """Lines a second, from text to code object."""
-    text = program(500)
-    best = min(seconds(loads, text, "large.vibe") for _ in range(5))
-    lines = text.count("\n")
-    print(f"compiling: {lines:,} lines in {best:.2f} s CPU: {lines / best:,.0f} lines/s")
+    """Lines a second, from text to all that is wrong with it, and to code; how long a MB takes to be formatted."""
+    from antiphon.lang.formatter import format_source
+    from antiphon.lang.run.modules import Modules
+    from antiphon.lang.syntax.source import Source
+
+    for name, text in (("ordinary", program(500)), ("dense", dense(500))):
+        source, lines = Source("large.vibe", text), text.count("\n")
+        assert not Modules().add(source).diagnostics
+        best = [9.0, 9.0, 9.0]
+        for _ in range(5):
+            best[0] = min(best[0], seconds(lambda source: Modules().add(source), source))
+            best[1] = min(best[1], seconds(loads, text, "large.vibe"))
+            best[2] = min(best[2], seconds(format_source, source))
+        print(
+            f"{name}, {lines:,} lines of {len(text) / lines:.0f} characters: check {lines / best[0]:,.0f} lines/s, "
+            f"compile {lines / best[1]:,.0f} lines/s, fmt {best[2] / len(text) * 1e6:.2f} s/MB"
+        )
 
 
 def context() -> None:

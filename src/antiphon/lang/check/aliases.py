@@ -30,9 +30,10 @@ def fate_of(symbol: Symbol) -> int:
     worst, seen, todo = READ, {symbol}, [symbol]
     while todo and worst < CHANGED:
         each = todo.pop()
-        if not each.traced and isinstance(each.owner, n.Function):
+        owner = each.owner
+        if isinstance(owner, n.Function) and owner.symbol is not None and not owner.symbol.traced:
             # A function of another module.
-            trace((each.owner,))
+            trace((owner,))
         worst = max(worst, each.fate)
         todo += [other for other in each.flows if other not in seen]
         seen.update(each.flows)
@@ -126,7 +127,7 @@ def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
         return node, READ, None
     if len(uses) == 1:
         return node, *uses[0]
-    held = Symbol("", "let", JSON, traced=True)
+    held = Symbol("", "let", JSON)
     held.fate = max((how for how, into in uses if into is None), default=READ)
     held.flows = [into for _, into in uses if into is not None]
     return node, KEPT, held
@@ -187,9 +188,8 @@ def _assign(node: n.Assign, _: int, __: Symbol | None) -> Iterator[_Use]:
 
 
 def _function(node: n.Function, _: int, __: Symbol | None) -> Iterator[_Use]:
-    for each in node.parameters:
-        if each.symbol is not None:
-            each.symbol.traced = True
+    if node.symbol is not None:
+        node.symbol.traced = True
     return ((each, KEPT, None) for each in n.children(node))
 
 

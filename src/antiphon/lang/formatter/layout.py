@@ -126,7 +126,7 @@ def _choice(doc: Group, broken: bool, room: int, rest: list[_Task]) -> tuple[boo
 
 def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
     """Whether there is room for parts without line ends, and for the rest up to its first one."""
-    tasks: list[tuple[bool, Doc]] = [(False, part) for part in reversed(parts)]
+    tasks: list[tuple[bool, Any]] = [(False, part) for part in reversed(parts)]
     behind = len(rest)
     while room >= 0:
         if not tasks:
@@ -135,24 +135,23 @@ def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
             behind -= 1
             tasks.append(rest[behind][1:])
         broken, doc = tasks.pop()
-        match doc:
-            case str():
-                if "\n" in doc:
-                    if room < doc.index("\n"):
-                        return False
-                    # What follows on the last line of a text over several needs room there.
-                    room = WIDTH + doc.rindex("\n") + 1
-                room -= len(doc)
-            case Suffix():
-                pass
-            case IfBroken(text):
-                room -= len(text.strip()) if broken else 0
-            case Line(flat, hard):
-                if hard or broken:
-                    return True
-                room -= len(flat)
-            case Indent(inner):
-                tasks += [(broken, part) for part in reversed(inner)]
-            case Group(inner, hard):
-                tasks += [(hard or broken, part) for part in reversed(inner)]
+        kind = doc.__class__
+        if kind is str:
+            if "\n" in doc:
+                if room < doc.index("\n"):
+                    return False
+                # What follows on the last line of a text over several needs room there.
+                room = WIDTH + doc.rindex("\n") + 1
+            room -= len(doc)
+        elif kind is Line:
+            if doc.hard or broken:
+                return True
+            room -= len(doc.flat)
+        elif kind is Indent:
+            tasks += [(broken, part) for part in reversed(doc.parts)]
+        elif kind is Group:
+            broken = doc.hard or broken
+            tasks += [(broken, part) for part in reversed(doc.parts)]
+        elif kind is IfBroken and broken:
+            room -= len(doc.text.strip())
     return False

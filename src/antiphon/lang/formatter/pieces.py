@@ -108,7 +108,8 @@ class Pieces:
 
     def lines(self, at: int) -> int:
         """How many line ends stand before a piece."""
-        return self.text.count("\n", self.ends[at - 1] if at else 0, self.starts[at]) + self._more.get(at, 0)
+        found = self.text.count("\n", self.ends[at - 1] if at else 0, self.starts[at])
+        return found + self._more.get(at, 0) if self._more else found
 
     def skip(self, at: int) -> None:
         """Leave a piece out: the line ends before it stand before the next."""
