@@ -9,7 +9,7 @@ from antiphon.lang.check.sharing import agree, is_fresh, is_mutable
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, TOOL, Array, Field, Map, Object, Simple, Type, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
-from antiphon.lang.compile.emit import at
+from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import is_a
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.compile.views import picked
@@ -49,12 +49,16 @@ def as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.expr:
         return value
     place = c.place(node)
     if kind == NUMBER and not isinstance(type_, AI):
-        test, value = is_a(c, value, "_vint", place)
-        whole = value if in_hole else emit.call("_vstr", [value], place)
-        if isinstance(node, n.Name) and node.symbol in c.counters:
-            return whole
-        return emit.either(test, whole, emit.call("_vtext", [value], place), place)
+        return number_text(c, node, value, place, in_hole)
     return emit.call("_vtext", [value], place)
+
+
+def number_text(c: Compiler, node: n.Expr, value: ast.expr, place: Place, in_hole: bool = False) -> ast.expr:
+    """A number as text."""
+    test, again = is_a(c, value, "_vint", place)
+    is_counter = isinstance(node, n.Name) and node.symbol in c.counters
+    whole = again if in_hole else emit.call("_vstr", [again], place)
+    return whole if is_counter else emit.either(test, whole, emit.call("_vtext", [again], place), place)
 
 
 def name(c: Compiler, node: n.Name) -> ast.expr:
