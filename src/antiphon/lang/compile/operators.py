@@ -283,8 +283,9 @@ def _is_entry(node: n.Expr) -> bool:
     if not isinstance(node, n.Index) or node.optional:
         return False
     type_, key = type_of(node.object), type_of(node.index)
-    is_got = isinstance(type_, Map) and base(key) == TEXT and not isinstance(key, AI)
-    return is_got and type_.value != JSON and not may_be_null(type_.value)
+    if not isinstance(type_, Map) or base(key) != TEXT or isinstance(key, AI):
+        return False
+    return type_.value != JSON and not may_be_null(type_.value)
 
 
 def _is_sure(node: n.Expr) -> bool:
