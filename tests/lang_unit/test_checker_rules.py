@@ -37,7 +37,7 @@ TOOL = "// Looks.\ntool look(a: text): text { return a }\n"
         "const r = do 'x'\nif r { print(r) }\nif r == '4' and r.ok { print(r + 1, r > 3) }",
         "print(null == 1, 'a' == null)",
         "const level = 'low'\nif level == 'high' { print(1) }",
-        "print('a' + 1 + true + null + [1] + {a: 1})",
+        "print('a' + 1 + true + [1] + {a: 1})",
         "print(-1, - (2 ** 3), 7 % 2)",
         # What may be null
         "function f(a: text | null): text { if a == null { return '' }\n return a }\nprint(f('a'))",
