@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import threading
+from collections.abc import Iterator
+
+import pytest
 
 from antiphon.lang.run.program import Report, loads
 
 SUM = "export function sum(n: number): number { return n == 0 ? 0 : n + sum(n - 1) }\n"
+
+
+@pytest.fixture(autouse=True)
+def as_python_begins() -> Iterator[None]:
+    """Programs that ran before have raised the limit for all threads."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(before)
 
 
 def test_an_exported_function_nests_as_deep_as_the_program():
