@@ -96,7 +96,7 @@ def matchTypes(n: int) -> int:
     total = 0
     for i in range(n):
         one = mixed[i % 3]
-        if isinstance(one, int | float):
+        if isinstance(one, (int, float)):
             total += one
         elif isinstance(one, str):
             total += len(one)
@@ -124,7 +124,7 @@ def isNumber(n: int) -> int:
     total = 0
     for i in range(n):
         one = mixed[i % 2]
-        if isinstance(one, int | float):
+        if isinstance(one, (int, float)):
             total += one
     return total
 

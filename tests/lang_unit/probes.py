@@ -31,6 +31,8 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         (MAYBE + "print(t + 'x')", "V0330"),
         (MAYBE + "print('x' + t)", "V0330"),
         (MAYBE + "let s = 'a'\ns += t\nprint(s)", "V0330"),
+        ("print('a' + null)", "V0302"),
+        ("function g(): null { return null }\nlet s = 'x'\ns += g()\nprint(s)", "V0302"),
         (LISTS + "print(xs + [1])", "V0330"),
         (LISTS + "ns += xs", "V0301"),
         (PERSON + "print(p.age + 1)", "V0330"),
@@ -245,6 +247,10 @@ STOPPED: list[tuple[str, str]] = [
 ]
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
+    "json of a constant, read into a type": [
+        ("const d = parseJson('{\"xs\": [1]}')\nlet xs: number[] = d.xs\nxs.push(2)\nprint(xs, d.xs)", "[1,2] [1]"),
+        ("const d = parseJson('[1]')\nfunction grow(xs: number[]) { xs.push(3); print(xs) }\ngrow(d)\nprint(d)", "[1,3]\n[1]"),
+    ],
     "null that was looked at": [
         (MAYBE + "if n != null { print(n + 1) } else { print('none') }", "none"),
         (MAYBE + "if t { print(t.upper()) }\nprint('end')", "end"),

@@ -12,7 +12,7 @@ def present(c: Checker, node: Expr, type_: Type, member: str = "") -> Type:
     if type(type_) is Simple or not may_be_null(type_):
         return type_
     text = c.text_of(node)
-    what = f"`{text}`" if text != "x" else "this"
+    what = f"`{text}`" if text == c.source.text[node.start : node.end] else "this"
     c.report("V0330", f"{what} may be null", node, _remedy(c.object_text_of(node), member))
     return without_null(type_)
 

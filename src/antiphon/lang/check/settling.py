@@ -38,7 +38,7 @@ def check_function_shared(c: Checker, node: Expr, type_: Callable, wanted: Type)
 
 def check_taken(c: Checker, node: Expr, symbol: Symbol) -> None:
     """What belongs to a constant does not change under the name of a variable either."""
-    if constant_of(node) is not None and is_mutable(symbol.type):
+    if constant_of(node) is not None and is_mutable(symbol.type) and not _is_read_anew(node, symbol.type):
         c.taken.append((node, symbol))
 
 
@@ -79,7 +79,7 @@ def settle(c: Checker) -> None:
 def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol, wanted: Type | None) -> None:
     constant = constant_of(node)
     if constant is not None:
-        if fate_of(parameter) == CHANGED:
+        if fate_of(parameter) == CHANGED and not _is_read_anew(node, parameter.type):
             message = f"`{constant.name}` is a constant, and `{function.name}` would change it"
             hint = f"declare it with `let`, or give it a copy: `{c.object_text_of(node)}.copy()`"
             c.report("V0402", message, node, hint, declared_here(constant))
@@ -105,6 +105,11 @@ def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol
 def _report_function(c: Checker, node: Expr, type_: Callable, wanted: Type) -> None:
     message = f"what this function is called with, or gives, would also be of another type: `{shown(wanted)}`"
     c.report("V0331", message, node, f"declare its parameters so: it is `{shown(type_)}`")
+
+
+def _is_read_anew(node: Expr, wanted: Type) -> bool:
+    """Whether json goes into a type, which makes a copy of it."""
+    return plain(node.type or JSON) == JSON and plain(wanted) != JSON
 
 
 def _is_copied(node: Expr) -> bool:

@@ -21,6 +21,8 @@ from antiphon.lang.compile.rounds import of_this_round
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
+#: Methods that are loops of Python, where their function only computes.
+_AS_LOOPS = frozenset(("map", "filter", "find", "some", "every", "count", "sum"))
 #: What a comprehension may be made of: it asks nobody, and calls nothing of which that is not known.
 _PLAIN = frozenset(
     (
@@ -51,7 +53,7 @@ def function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr:
 def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, item: Type, place: Place) -> ast.expr:
     """A method of an array that takes a function."""
     first = node.arguments[0]
-    if name in ("map", "filter") and isinstance(first, n.Lambda) and _is_plain(c, first) and not _binds(value):
+    if name in _AS_LOOPS and isinstance(first, n.Lambda) and _is_plain(c, first, name) and not _binds(value):
         return _comprehension(c, node, first, name, value, place)
     arguments = method_arguments(c, node, name, item)
     if name == "sortBy" and isinstance(first.type, Signature) and _has_order(first.type.returns):
@@ -136,23 +138,44 @@ def _body(c: Compiler, node: n.Lambda) -> list[ast.stmt]:
 def _comprehension(c: Compiler, call: n.Call, node: n.Lambda, name: str, value: ast.expr, place: Place) -> ast.expr:
     from antiphon.lang.compile.operators import condition, note_counter
 
-    symbol = node.parameters[0].symbol
-    assert symbol is not None
     assert not isinstance(node.body, n.Block)
-    c.declare(symbol, node.start)
-    note_counter(c, symbol, n.reached(call))
-    where = c.place(node.parameters[0])
-    each = ast.comprehension(emit.target(symbol.python, where), value, [], 0)
+    symbols = [each.symbol for each in node.parameters if each.symbol is not None]
+    for symbol, parameter in zip(symbols, node.parameters, strict=True):
+        c.declare(symbol, parameter.start)
+    note_counter(c, symbols[0], n.reached(call))
+    each = _through(c, node, symbols, value, place)
     signature = node.type
     assert isinstance(signature, Signature)
-    if name == "map":
-        return at(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
-    each.ifs.append(condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body))
-    return at(ast.ListComp(emit.name(symbol.python, where), [each]), place)
+    if name in ("map", "sum"):
+        made = at(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
+        return made if name == "map" else emit.call("_vsum", [made], place)
+    test = condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body)
+    if name in ("some", "every"):
+        tests = at(ast.GeneratorExp(test, [each]), place)
+        return emit.call("_vany" if name == "some" else "_vall", [tests], place)
+    each.ifs.append(test)
+    item = emit.name(symbols[0].python, c.place(node.parameters[0]))
+    if name == "find":
+        return emit.call("_vnext", [at(ast.GeneratorExp(item, [each]), place), emit.constant(None, place)], place)
+    made = at(ast.ListComp(item, [each]), place)
+    return made if name == "filter" else emit.call("_vpylen", [made], place)
 
 
-def _is_plain(c: Compiler, node: n.Lambda) -> bool:
-    if isinstance(node.body, n.Block) or len(node.parameters) != 1 or node.parameters[0].declared is not None:
+def _through(c: Compiler, node: n.Lambda, symbols: list[Symbol], value: ast.expr, place: Place) -> ast.comprehension:
+    """`for item in value`, or with its position."""
+    targets = [emit.target(symbol.python, c.place(each)) for symbol, each in zip(symbols, node.parameters, strict=True)]
+    if len(symbols) == 1:
+        return ast.comprehension(targets[0], value, [], 0)
+    c.counters.add(symbols[1])
+    c.naturals.add(symbols[1])
+    pair = at(ast.Tuple(targets[::-1], ast.Store()), place)
+    return ast.comprehension(pair, emit.call("_venumerate", [value], place), [], 0)
+
+
+def _is_plain(c: Compiler, node: n.Lambda, name: str) -> bool:
+    if name == "sum" and not (isinstance(node.type, Signature) and node.type.returns == NUMBER):
+        return False
+    if isinstance(node.body, n.Block) or any(each.declared is not None for each in node.parameters):
         return False
     return all(isinstance(each, n.TypeNode) or type(each) in _PLAIN for each in n.walk(node.body)) and only_computes(
         c, node.body

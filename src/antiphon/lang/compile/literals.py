@@ -9,8 +9,8 @@ from antiphon.lang.check.sharing import agree, is_fresh, is_mutable
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, TOOL, Array, Field, Map, Object, Simple, Type, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
-from antiphon.lang.compile.emit import at
-from antiphon.lang.compile.guards import is_a
+from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.guards import is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.compile.views import picked
 from antiphon.lang.syntax import nodes as n
@@ -49,12 +49,16 @@ def as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.expr:
         return value
     place = c.place(node)
     if kind == NUMBER and not isinstance(type_, AI):
-        test, value = is_a(c, value, "_vint", place)
-        whole = value if in_hole else emit.call("_vstr", [value], place)
-        if isinstance(node, n.Name) and node.symbol in c.counters:
-            return whole
-        return emit.either(test, whole, emit.call("_vtext", [value], place), place)
+        return number_text(c, node, value, place, in_hole)
     return emit.call("_vtext", [value], place)
+
+
+def number_text(c: Compiler, node: n.Expr, value: ast.expr, place: Place, in_hole: bool = False) -> ast.expr:
+    """A number as text."""
+    test, again = is_a(c, value, "_vint", place)
+    is_counter = isinstance(node, n.Name) and node.symbol in c.counters
+    whole = again if in_hole else emit.call("_vstr", [again], place)
+    return whole if is_counter else emit.either(test, whole, emit.call("_vtext", [again], place), place)
 
 
 def name(c: Compiler, node: n.Name) -> ast.expr:
@@ -108,8 +112,9 @@ def object_(c: Compiler, node: n.ObjectLit) -> ast.expr:
         # What is put over another is all that has to fit.
         later = {name for each in node.entries[place + 1 :] for name in _sure_names(each)} if spreads else ()
         if isinstance(entry, n.Spread):
-            keys.append(None)
-            values.append(_spread_fields(c, entry, {name: fields[name] for name in fields if name not in later}))
+            spread = _spread_fields(c, entry, {name: fields[name] for name in fields if name not in later})
+            keys += (key for key, _ in spread)
+            values += (value for _, value in spread)
         else:
             keys.append(emit.constant(entry.key, c.place(entry)))
             known = entry.key in fields and entry.key not in later
@@ -148,18 +153,31 @@ def _sure_names(node: n.Entry | n.Spread) -> Iterable[str]:
     return (name for name, each in given.fields.items() if not each.optional) if isinstance(given, Object) else ()
 
 
-def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> ast.expr:
+def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> list[tuple[ast.expr | None, ast.expr]]:
     """`...value` of an object, with those of its fields looked at that stay."""
     given = base(type_of(node.value))
     own = given.fields if isinstance(given, Object) else {}
     wanted = Object({name: Field(fields[name].type, field.optional) for name, field in own.items() if name in fields})
     value = c.cast(node.value, wanted if own else None)
     place = c.place(node)
-    value = picked(value, given, place)
     if isinstance(type_of(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
         # Nothing in it belongs to a constant.
-        return value
-    return emit.call("_vspreadfields", [value], place)
+        return _one_by_one(c, value, own, place) or [(None, picked(value, given, place))]
+    return [(None, emit.call("_vspreadfields", [picked(value, given, place)], place))]
+
+
+def _one_by_one(
+    c: Compiler, value: ast.expr, fields: dict[str, Field], place: Place
+) -> list[tuple[ast.expr | None, ast.expr]]:
+    """The fields of an object, where it is certain that it has them."""
+    if any(each.optional for each in fields.values()):
+        return []
+    out: list[tuple[ast.expr | None, ast.expr]] = []
+    value, again = once(c, value, place)
+    for name in fields:
+        out.append((emit.constant(name, place), emit.item(value, emit.constant(name, place), place)))
+        value = again
+    return out
 
 
 def bad(_: Compiler, node: n.BadExpr) -> ast.expr:

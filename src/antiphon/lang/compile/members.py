@@ -32,6 +32,7 @@ from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.function_values import array_method, method_arguments
 from antiphon.lang.compile.guards import is_a, may_come_first, once
 from antiphon.lang.compile.iteration import span
+from antiphon.lang.compile.literals import number_text
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.compile.views import named_field, picked
 from antiphon.lang.compile.wholes import is_whole
@@ -275,6 +276,8 @@ def _direct_method(
 ) -> ast.expr | None:
     """The same as Python's own method, where there is one."""
     name = cast(n.Member, node.callee).name
+    if kind == NUMBER and name == "toString":
+        return number_text(c, n.reached(node), value, place)
     if name == "len":
         return emit.call("_vpylen", [value], place)
     if name == "slice" and _is_sequence(kind) and all(map(_is_number, node.arguments)):
@@ -308,10 +311,11 @@ def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: P
         return emit.method(value, _TEXT_DIRECT[name], arguments, place)
     if name == "includes" and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
-    # An empty separator takes a text apart, for which Python has another way.
-    if name == "split" and all(isinstance(each, ast.Constant) and each.value for each in arguments):
-        return emit.method(value, name, arguments, place)
-    return None
+    if name != "split" or not all(isinstance(each, ast.Constant) for each in arguments):
+        return None
+    if any(isinstance(each, ast.Constant) and each.value == "" for each in arguments):
+        return emit.call("_vlist", [value], place)
+    return emit.method(value, name, arguments, place)
 
 
 def _array_method(
@@ -319,6 +323,8 @@ def _array_method(
 ) -> ast.expr | None:
     if name == "push":
         return emit.method(value, "append", arguments, place)
+    if name == "pop":
+        return emit.method(value, name, arguments, place)
     if name == "join" and kind.item == TEXT and len(arguments) == 1 and may_come_first(arguments[0], value):
         return emit.method(arguments[0], "join", [value], place)
     if name == "includes" and kind.item in (TEXT, NUMBER) and may_come_first(arguments[0], value):

@@ -32,6 +32,7 @@ from antiphon.lang.compile.literals import as_text
 from antiphon.lang.compile.members import lenient
 from antiphon.lang.compile.state import Compiler, ExprRule, type_of
 from antiphon.lang.compile.views import picked
+from antiphon.lang.compile.wholes import is_natural
 from antiphon.lang.syntax import nodes as n
 
 _OPERATORS = {"+": ast.Add(), "-": ast.Sub(), "*": ast.Mult()}
@@ -182,22 +183,12 @@ def note_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
             c.naturals.add(symbol)
 
 
-def is_natural(c: Compiler, node: n.Expr) -> bool:
-    """Whether a number is whole and not negative, as far as that can be seen."""
-    match node:
-        case n.NumberLit(value=value):
-            return type(value) is int
-        case n.Name(symbol=symbol):
-            return symbol is not None and symbol in c.naturals
-        case n.Binary(op="+" | "*"):
-            return is_natural(c, node.left) and is_natural(c, node.right)
-        case _:
-            return False
-
-
 def _quotient(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
-    """`/` of numbers: a quotient that is whole is exact."""
-    first, second, left, right = _both(c, left, c.expr(node.right), place)
+    """`/` of numbers: a quotient of whole ones that is whole is exact."""
+    right = c.expr(node.right)
+    if any(isinstance(each, ast.Constant) and isinstance(each.value, float) for each in (left, right)):
+        return emit.binary(left, ast.Div(), right, place)
+    first, second, left, right = _both(c, left, right, place)
     rest = emit.binary(first, _MOD, second, place)
     exact, other = emit.binary(left, ast.FloorDiv(), right, place), emit.binary(left, ast.Div(), right, place)
     return emit.either(rest, other, exact, place)
@@ -292,8 +283,9 @@ def _is_entry(node: n.Expr) -> bool:
     if not isinstance(node, n.Index) or node.optional:
         return False
     type_, key = type_of(node.object), type_of(node.index)
-    is_got = isinstance(type_, Map) and base(key) == TEXT and not isinstance(key, AI)
-    return is_got and type_.value != JSON and not may_be_null(type_.value)
+    if not isinstance(type_, Map) or base(key) != TEXT or isinstance(key, AI):
+        return False
+    return type_.value != JSON and not may_be_null(type_.value)
 
 
 def _is_sure(node: n.Expr) -> bool:

@@ -25,11 +25,12 @@ def boxes(c: Compiler, statements: list[n.Statement], declared: dict[Symbol, int
 
     With each variable it is said where the statement that declares it ends.
     """
+    c.passing |= _passing(c, statements)
     captured = {symbol: end for symbol, end in declared.items() if symbol.is_captured or symbol.assigned_in}
     if not captured:
         return []
     found: set[Symbol] = set()
-    for function in _kept(statements):
+    for function in _kept(c, statements):
         found |= {each for each in _used(function) if each in captured and _needs_box(each, function, captured[each])}
     out: list[ast.stmt] = []
     for symbol in sorted(found, key=lambda each: each.start):
@@ -46,7 +47,7 @@ def boxes(c: Compiler, statements: list[n.Statement], declared: dict[Symbol, int
 
 def of_this_round(c: Compiler, value: ast.expr, node: _Function, place: Place) -> ast.expr:
     """A function that is kept: of the variables of loops it has those of this round."""
-    looped = {name for scope in c.scope.chain() for name in scope.looped}
+    looped = {name for scope in c.scope.chain() for name in scope.looped} if id(node) not in c.passing else ()
     names = sorted({each.python for each in _used(node) if each.python in looped}) if looped else ()
     if not names:
         return value
@@ -62,12 +63,36 @@ def _used(node: n.Node) -> set[Symbol]:
     return {each.symbol for each in n.walk(node) if isinstance(each, n.Name) and each.symbol is not None}
 
 
-def _kept(statements: Iterable[n.Node]) -> Iterable[_Function]:
+def _passing(c: Compiler, statements: list[n.Statement]) -> set[int]:
+    """Functions of a block of which it can be seen that they are only called, in the block itself, and never kept."""
+    named = {symbol: function for each in statements for symbol, function in _named_function(each)}
+    if not named or "async" in c.source.text:
+        return set()
+    todo: list[tuple[n.Node, bool]] = [(each, False) for each in statements]
+    while todo:
+        node, inside = todo.pop()
+        called = node.callee if isinstance(node, n.Call) and not inside else None
+        inside = inside or isinstance(node, n.Function | n.Lambda)
+        for each in n.children(node):
+            if isinstance(each, n.Name) and each is not called and each.symbol is not None:
+                named.pop(each.symbol, None)
+            todo.append((each, inside))
+    return set(map(id, named.values()))
+
+
+def _named_function(node: n.Statement) -> Iterable[tuple[Symbol, n.Node]]:
+    if isinstance(node, n.Function) and node.symbol is not None and not node.is_tool:
+        yield node.symbol, node
+    elif isinstance(node, n.Let) and isinstance(node.value, n.Lambda) and node.symbol is not None and node.is_const:
+        yield node.symbol, node.value
+
+
+def _kept(c: Compiler, statements: Iterable[n.Node]) -> Iterable[_Function]:
     """The functions in a block that may be called when the round is over."""
     todo = list(statements)
     while todo:
         node = todo.pop()
-        if isinstance(node, n.Function | n.Lambda | n.AsyncFor):
+        if isinstance(node, n.Function | n.Lambda | n.AsyncFor) and id(node) not in c.passing:
             yield node
         on_the_spot = (
             isinstance(node, n.Call) and isinstance(node.callee, n.Member) and node.callee.name in WITH_FUNCTION

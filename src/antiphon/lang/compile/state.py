@@ -45,6 +45,8 @@ class Compiler:
         self.shared: set[Symbol] = set()
         #: The variables that each round of a loop has anew for the functions that it makes.
         self.boxed: set[Symbol] = set()
+        #: The ids of functions that nothing but their own round calls.
+        self.passing: set[int] = set()
         #: Whether what the top level does is left out, and what asks a model with it.
         self.declarations_only = False
         #: Whether the function that is being compiled asks a model, or changes what models are shown.
@@ -63,8 +65,8 @@ class Compiler:
         self.aliases: set[Symbol] = set()
         #: What pieces of the program change, by their ids.
         self.changes: dict[int, Any] = {}
-        #: The variables of functions that are always whole, by the ids of those.
-        self.wholes: dict[int, set[Symbol]] = {}
+        #: The variables of functions that are always whole, or never negative, by the ids of those.
+        self.wholes: dict[tuple[int, str], set[Symbol]] = {}
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
         #: From where to where the value of the private variable goes that is being compiled.

@@ -521,14 +521,18 @@ def thrown(value: Any) -> VibeError:
     return error
 
 
+def _in_our_words(error: BaseException) -> VibeError:
+    from antiphon.lang.run.traces import in_our_words
+
+    return in_our_words(error, error.__traceback__)
+
+
 def caught(error: BaseException) -> ErrorValue:
     """What `catch` gives for an error. Where it came from is of no use any more, nor what else had gone wrong before:
 
     Python looks through all of that whenever something is thrown on.
     """
-    from antiphon.lang.run.traces import in_our_words
-
-    known = error if isinstance(error, VibeError) else in_our_words(error, error.__traceback__)
+    known = error if isinstance(error, VibeError) else _in_our_words(error)
     error.__context__ = error.__cause__ = None
     value = known.value
     if isinstance(value, ErrorValue):

@@ -54,16 +54,24 @@ def _repeat(value: str, times: Any) -> str:
     return value * count
 
 
+#: In characters.
+_LONGEST_TEXT = 100_000_000
+
+
 def _check_size(characters: int) -> None:
-    if characters > 100_000_000:
+    if characters > _LONGEST_TEXT:
         raise VibeError("V0904", "the text would be too long")
 
 
 def _pad_start(value: str, width: Any, fill: str = " ") -> str:
+    if width.__class__ is int and len(fill) == 1 and width <= _LONGEST_TEXT:
+        return value.rjust(width, fill)
     return _filling(value, width, fill) + value
 
 
 def _pad_end(value: str, width: Any, fill: str = " ") -> str:
+    if width.__class__ is int and len(fill) == 1 and width <= _LONGEST_TEXT:
+        return value.ljust(width, fill)
     return value + _filling(value, width, fill)
 
 
@@ -73,7 +81,17 @@ def _filling(value: str, width: Any, fill: str) -> str:
     return (fill * (lacking // len(fill) + 1))[:lacking] if lacking > 0 and fill else ""
 
 
+#: Below it, and times a power of ten, a number with fractions is finite.
+_EXACT = 1e200
+
+
 def _round(value: float, digits: Any = 0) -> Any:
+    if digits == 0:
+        try:
+            return math.floor(value + 0.5) if type(value) is float else value
+        except (OverflowError, ValueError):
+            # What is not finite.
+            return value
     places = whole(digits, "the number of digits")
     if type(value) is int and places >= 0:
         # Integers are exact, and larger ones than a float can hold.
@@ -85,6 +103,9 @@ def _round(value: float, digits: Any = 0) -> Any:
 
 
 def _fixed(value: float, digits: Any) -> str:
+    if type(value) is float and digits.__class__ is int and 0 < digits < 16 and abs(value) < _EXACT:
+        factor = 10**digits
+        return f"{math.floor(value * factor + 0.5) / factor:.{digits}f}"
     places = max(0, min(whole(digits, "the number of digits"), 100))
     rounded = _round(value, digits)
     return f"{rounded}{'.' * bool(places)}{'0' * places}" if type(rounded) is int else f"{rounded:.{places}f}"

@@ -43,7 +43,9 @@ def in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError
         case OverflowError():
             return VibeError("V0904", "the result is too large for a number")
         case IndexError():
-            return VibeError("V0903", "the index is out of bounds" if "pop" not in str(error) else "the array is empty")
+            is_empty = "pop" in str(error)
+            said = "the array is empty: there is nothing to pop" if is_empty else "the index is out of bounds"
+            return VibeError("V0903", said)
         case UnboundLocalError() | NameError():
             name = str(getattr(error, "name", "") or "").removeprefix(MANGLED)
             return VibeError("V0914", f"`{name}` has no value yet", "it is used before its declaration has run")
@@ -123,7 +125,7 @@ def _frame(frame: Any, instruction: int) -> Frame | None:
     name = python.co_name.removeprefix(MANGLED)
     if python.co_name == "main":
         name = "the top level"
-    elif python.co_name == "<listcomp>":
+    elif python.co_name in ("<listcomp>", "<genexpr>"):
         name = _NAMELESS
     elif python.co_name.startswith("_v"):
         name = {"_vp": "a py block", "_va": "async for", "_vt": "a test", "_vf": _NAMELESS}.get(

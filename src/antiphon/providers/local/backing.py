@@ -63,6 +63,8 @@ _OF_A_KIND = re.compile(
 _BY_CONTENT = re.compile(
     r"\b(?:contain|mention|use|import|define|declare|say|have|has|with|about)(?:s|ed|ing)?\b", re.IGNORECASE
 )
+#: A first line in brackets that says where to go on.
+_MORE = re.compile(r"\[[^\n]*\bmore\b")
 _MEANT = re.compile(r"\s*Error: there is no .*; did you mean (.*)\?\s*$")
 
 
@@ -207,6 +209,11 @@ class Made:
         """The paths that may be meant, where there was nothing at the one that was named."""
         found = _MEANT.search(self.result)
         return re.findall("`([^`]+)`", found[1]) if found else []
+
+    @property
+    def has_more(self) -> bool:
+        """Whether there is more than was shown, to be asked for by a number."""
+        return bool(_MORE.match(self.result))
 
     @property
     def listed(self) -> list[str]:

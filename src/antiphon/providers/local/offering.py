@@ -51,8 +51,7 @@ class Offer:
 def offer(choice: object, messages: list[dict[str, Any]], tools: Tools) -> Offer:
     """What may come next; a `choice` that the request itself makes is followed."""
     said, calls = last_request(messages), calls_since(messages)
-    if not calls:
-        tools = [_as_asked(tool, said) for tool in tools]
+    tools = [_as_asked(tool, said, calls) for tool in tools]
     if forced := forced_tool(choice, tools):
         return Offer([forced], False)
     if choice == "none" or not tools:
@@ -123,10 +122,11 @@ def _reading(calls: list[Made], tools: Tools) -> Tools:
 # Tools with fewer arguments
 
 
-def _as_asked(tool: dict[str, Any], said: str) -> dict[str, Any]:
+def _as_asked(tool: dict[str, Any], said: str, calls: list[Made]) -> dict[str, Any]:
     """A tool without what may be left out and nobody spoke of: a small model says something, whatever it means."""
-    tool = tool if speaks_of_numbers(said) else _without(tool, _is_number)
-    return tool if names_a_place(said) else _without(tool, _is_path)
+    if not speaks_of_numbers(said) and not any(call.has_more for call in calls):
+        tool = _without(tool, _is_number)
+    return tool if calls or names_a_place(said) else _without(tool, _is_path)
 
 
 def _without(tool: dict[str, Any], is_dropped: Callable[[str, dict[str, Any]], bool]) -> dict[str, Any]:

@@ -46,6 +46,8 @@ _EXAMPLES = (
     ("assistant", '{"answer": "I gave the fern 0.5 liters of water. The soil moisture is now 40 %."}'),
     ("user", "Request: Who painted the Mona Lisa?"),
     ("assistant", '{"answer": "Leonardo da Vinci painted the Mona Lisa."}'),
+    ("user", "Request: How many days has a week?"),
+    ("assistant", '{"answer": "A week has seven days."}'),
     ("user", "Request: Write one line about snow."),
     ("assistant", '{"answer": "Snow falls softly, and the whole street holds its breath."}'),
     (
@@ -59,10 +61,8 @@ _EXAMPLES = (
     (
         "user",
         "Tools:\nopen_drawer(drawer: text): What lies in a drawer.\nfind_thing(word: text): The drawers that hold a"
-        " thing.\n\nRequest: How many days has a week?",
+        " thing.\n\nRequest: Where are my keys?",
     ),
-    ("assistant", '{"answer": "A week has seven days."}'),
-    ("user", "Request: Where are my keys?"),
     ("assistant", '{"tool": "find_thing", "arguments": {"word": "keys"}}'),
     ("user", "Result of find_thing: hall: keys, gloves\nkitchen: spare keys\n\nThe request was: Where are my keys?"),
     ("assistant", '{"answer": "Your keys are in the drawer in the hall. There are spare keys in the kitchen."}'),
