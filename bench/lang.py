@@ -149,21 +149,24 @@ print(work{k}(10, "run {k}"))
 def dense(functions: int) -> str:
     """A program of full lines: types, functions as values, choices, objects over several lines, text with holes."""
     part = """
-type Order{k} = {{ id: number, customer: text, lines: {{ name: text, price: number, count: number }}[], note?: text }}
-function report{k}(orders: Order{k}[], least: number = {k}, title: text = "Orders of today"): {{ title: text, rows: text[], total: number }} {{
-  const open = orders.filter(o => o.lines.length > 0 and o.customer != "" and (o.note ?? "") != "cancelled")
-  const rows = open.sortBy(o => -o.id).map(o => "{{o.id}}: {{o.customer}} pays ${{o.lines.map(l => l.price * l.count).sum().toFixed(2)}}")
+type Order{k} {{ id: number, customer: text, lines: Line{k}[], note?: text }}
+type Line{k} {{ name: text, price: number, count: number }}
+function report{k}(orders: Order{k}[], least: number = {k}): {{ title: text, rows: text[] }} {{
+  const open = orders.filter(o => o.lines.length > 0 and (o.note ?? "") != "cancelled")
+  const rows = open.sortBy(o => -o.id).map(o => "{{o.id}}: {{o.customer}} ${{o.lines.length * 2}}")
   let total = 0
-  for {{ lines, customer }} in open {{ total += lines.map(l => l.price * l.count).sum() + (customer.length > {k} ? 1 : 0) }}
-  if total < least and rows.length == 0 {{ return {{ title: "nothing of note", rows: [], total: 0 }} }}
+  for {{ lines, customer }} in open {{
+    total += lines.map(l => l.price * l.count).sum() + (customer.length > {k} ? 1 : 0)
+  }}
+  if total < least and rows.length == 0 {{ return {{ title: "nothing of note", rows: [] }} }}
   const size = match rows.length {{ 0 => "none", 1, 2 => "few", else => "many" }}
   return {{
-    title: `${{title}} (${{size}})`,
-    rows: [...rows, "total: {{total}}"],
-    total: total * 100 / 100,
+    title: `Orders (${{size}}) of ${{total * 100 / 100}}`,
+    rows: [...rows, "total: {{total}}", "least: {{least}}"],
   }}
 }}
-print(report{k}([{{ id: {k}, customer: "Ann", lines: [{{ name: "pen", price: 1.5, count: 2 }}, {{ name: "ink", price: 7, count: 1 }}] }}]).title)
+const pen{k}: Line{k} = {{ name: "pen", price: 1.5, count: 2 }}
+print(report{k}([{{ id: {k}, customer: "Ann", lines: [pen{k}] }}]).title.upper().length)
 """
     return "".join(part.format(k=k) for k in range(functions))
 
