@@ -22,6 +22,7 @@ from antiphon.providers.local.backing import (
     names_a_place,
     names_unknown_files,
     need_not_look,
+    of_other_kinds,
     speaks_of_numbers,
     to_look_with,
     wants_names,
@@ -79,7 +80,7 @@ def _at_first(said: str, tools: Tools) -> Offer:
     if needed := to_look_with(said, tools):
         return Offer(needed, False)
     if need_not_look(said, tools):
-        return Offer([], True)
+        return Offer(of_other_kinds(tools), True)
     fitting = without_other_matters(tools)
     return Offer(fitting, True, partial(claims, tools=tools), fitting)
 
