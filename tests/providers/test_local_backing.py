@@ -415,6 +415,17 @@ def test_a_place_of_which_nobody_spoke_is_not_gone_to(file: Path, tmp_path: Path
     assert paths(runtime.asked[1])["list_files"] is None
 
 
+def test_a_search_that_found_nothing_is_made_again_everywhere(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "usage.md").write_text("HARBOUR_LANG chooses the language.")
+    calls = [f'{{"tool": "grep_files", "arguments": {{"pattern": "LANG"{more}}}}}' for more in (', "glob": "*.py"', "")]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "HARBOUR_LANG."}'))
+    chat = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat
+    assert chat("Which variable do the Python files use for the language?").value == "HARBOUR_LANG."
+    assert ['"glob"' in request["grammar"] for request in runtime.asked[1:3]] == [True, False]
+
+
 def test_what_went_astray_is_tried_without_its_path(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     calls = ['{"tool": "list_files", "arguments": {"path": "doc"}}', '{"tool": "list_files", "arguments": {}}']
     runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "None."}'))

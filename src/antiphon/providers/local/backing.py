@@ -213,11 +213,6 @@ class Made:
         return bool(_EMPTY.match(self.result))
 
     @property
-    def is_astray(self) -> bool:
-        """Whether there was nothing at the path that it named."""
-        return self.result.startswith("Error: there is no ")
-
-    @property
     def meant(self) -> list[str]:
         """The paths that may be meant, where there was nothing at the one that was named."""
         found = _MEANT.search(self.result)
@@ -255,9 +250,9 @@ def wants_names(request: str) -> bool:
 
 
 def names_a_place(request: str) -> bool:
-    """Whether a request says where to look."""
+    """Whether a request says where to look, or at files of what kind."""
     said = _FENCED.sub(" ", request)
-    return any(pattern.search(said) for pattern in (_PLACE, _PATH, _FILE))
+    return any(pattern.search(said) for pattern in (_PLACE, _PATH, _FILE, _OF_A_KIND))
 
 
 def names_unknown_files(answer: str, known: str) -> bool:
