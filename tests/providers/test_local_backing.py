@@ -137,7 +137,57 @@ def test_what_can_do_more_than_look_is_for_orders_only():
 def test_what_is_only_to_be_written_offers_no_call():
     assert need_not_look("Write a short greeting to Mira.", TOOLS)
     assert not need_not_look("Write a summary of the last commit.", TOOLS)
-    assert not need_not_look("Write to Mira that we have three lamps.", STOCK)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "What is the capital of Denmark?",
+        "How many legs does a spider have?",
+        "Which planet is the largest of the solar system?",
+        "What is 2 + 2?",
+        "How many days are there in a week?",
+        "Who painted the Mona Lisa?",
+        "Who wrote Hamlet?",
+        "What is a monad?",
+        "What does ubiquitous mean?",
+    ],
+)
+def test_what_everybody_knows_offers_no_tool_that_looks_around_here(request_: str):
+    assert need_not_look(request_, ALL_TOOLS)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "When does the flour come?",
+        "Who is the captain?",
+        "What does a rye bread cost?",
+        "Which is the longest ship in the table?",
+        "When does the Santa Rosa arrive?",
+        "Who is Ingrid Solberg?",
+        "How many berths are there?",
+        "Which recipes need butter?",
+        "What is the largest file here?",
+        "What does a rye bread cost according to prices.json?",
+        "Who wrote the README?",
+        "When does the ship from Oslo arrive?",
+        "What is the first line of notes.txt?",
+    ],
+)
+def test_what_may_stand_in_a_file_is_left_to_the_model_or_looked_at(request_: str):
+    assert not need_not_look(request_, ALL_TOOLS)
+
+
+def test_tools_of_other_kinds_are_offered_for_what_everybody_knows(file: Path, monkeypatch: pytest.MonkeyPatch):
+    def encyclopedia(word: str) -> str:
+        """Look up a word."""
+        return word
+
+    runtime = play(monkeypatch, _READING, said('{"answer": "Copenhagen."}'))
+    tools = [encyclopedia, *read_only_tools()]
+    Session(f"local/{file}", tools=tools).chat("What is the capital of Denmark?")
+    assert list(paths(runtime.asked[1])) == ["encyclopedia"]
 
 
 # Held back
@@ -269,13 +319,13 @@ def test_an_answer_that_needs_no_call_is_given_at_once(file: Path, monkeypatch: 
 
 def test_git_and_the_clock_are_not_offered_to_who_does_not_speak_of_them(file: Path, monkeypatch: pytest.MonkeyPatch):
     runtime = play(monkeypatch, _READING, said('{"answer": "Copenhagen."}'))
-    Session(f"local/{file}", tools=read_only_tools()).chat("What is the capital of Denmark?")
+    Session(f"local/{file}", tools=read_only_tools()).chat("When does the flour come?")
     assert list(paths(runtime.asked[1])) == ["read_file", "list_files", "glob_files", "grep_files"]
 
 
 def test_arguments_that_may_be_left_out_need_not_be_called_null(file: Path, monkeypatch: pytest.MonkeyPatch):
     runtime = play(monkeypatch, _READING, said('{"answer": "It is 4."}'))
-    Session(f"local/{file}", tools=read_only_tools()).chat("What is 2 + 2?")
+    Session(f"local/{file}", tools=read_only_tools()).chat("When does the flour come?")
     options = json.loads(runtime.asked[1]["grammar"].partition("%json ")[2])["anyOf"]
     read = next(each["properties"] for each in options if each["properties"].get("tool") == {"const": "read_file"})
     assert read["arguments"]["required"] == ["path"]
@@ -363,6 +413,17 @@ def test_a_place_of_which_nobody_spoke_is_not_gone_to(file: Path, tmp_path: Path
     )
     Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat("Which files of the project are new?")
     assert paths(runtime.asked[1])["list_files"] is None
+
+
+def test_a_search_that_found_nothing_is_made_again_everywhere(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "usage.md").write_text("HARBOUR_LANG chooses the language.")
+    calls = [f'{{"tool": "grep_files", "arguments": {{"pattern": "LANG"{more}}}}}' for more in (', "glob": "*.py"', "")]
+    runtime = play(monkeypatch, _READING, *map(said, calls), said('{"answer": "HARBOUR_LANG."}'))
+    chat = Session(f"local/{file}", tools=read_only_tools(tmp_path)).chat
+    assert chat("Which variable do the Python files use for the language?").value == "HARBOUR_LANG."
+    assert ['"glob"' in request["grammar"] for request in runtime.asked[1:3]] == [True, False]
 
 
 def test_what_went_astray_is_tried_without_its_path(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -32,6 +32,15 @@ _MAKING = re.compile(
     r"(?:write|compose|draft|invent|make up|translate|calculate|compute|say)\b",
     re.IGNORECASE,
 )
+#: What everybody knows, by how it is asked: in numbers, of places, of the first in the world, of anything of a kind.
+_COMMON = re.compile(
+    r"^\W*(?i:what(?:'s| is| are)|how much is)\s+[\d(][\d\s.,+*/x×÷^()-]*\W*$"
+    r"|\b(?i:the capital|the currency|the population|the president|the language) of (?:the )?[A-Z]"
+    r"|\b(?i:the (?:\w+est|most \w+))\b.* (?:of|in|on) (?:[A-Z]|the (?:world|earth|universe|solar system|[A-Z]))"
+    r"|^\W*(?i:how many \w+ (?:do|does|has|have|are there in|are in)|what(?:'s| is)) an? \w+"
+    r"|^\W*(?i:who (?:painted|wrote|invented|discovered|composed)) (?:the )?[A-Z]"
+    r"|^\W*(?i:what does) \S+ mean\b",
+)
 #: What does more than look, by the verb in a tool's name, and requests for that: an order that begins, or goes on.
 _DOING = "write|edit|create|make|delete|remove|move|rename|append|replace|insert|update|patch|run|execute|save|set"
 _DOER = re.compile(rf"(?:^|_)(?:{_DOING})(?:_|$)", re.IGNORECASE)
@@ -148,11 +157,15 @@ def without_other_matters(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def need_not_look(request: str, tools: list[dict[str, Any]]) -> bool:
-    """Whether something new is wanted, of nothing that a tool can see: there is nothing to call."""
+    """Whether something new is wanted, or what everybody knows, and nothing that one of the tools can see."""
     said = _FENCED.sub(" ", request)
-    is_known = all(_subject(tool) is not None for tool in tools)
     is_asked = any(subject.asked.search(said) or (subject.names and _named(said)) for subject in _of(tools))
-    return is_known and bool(_MAKING.search(said)) and not is_asked
+    return bool(_MAKING.search(said) or _COMMON.search(said)) and not is_asked
+
+
+def of_other_kinds(tools: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The tools of which it is not known what they look at."""
+    return [tool for tool in tools if _subject(tool) is None]
 
 
 def speaks_of_numbers(request: str) -> bool:
@@ -200,11 +213,6 @@ class Made:
         return bool(_EMPTY.match(self.result))
 
     @property
-    def is_astray(self) -> bool:
-        """Whether there was nothing at the path that it named."""
-        return self.result.startswith("Error: there is no ")
-
-    @property
     def meant(self) -> list[str]:
         """The paths that may be meant, where there was nothing at the one that was named."""
         found = _MEANT.search(self.result)
@@ -242,9 +250,9 @@ def wants_names(request: str) -> bool:
 
 
 def names_a_place(request: str) -> bool:
-    """Whether a request says where to look."""
+    """Whether a request says where to look, or at files of what kind."""
     said = _FENCED.sub(" ", request)
-    return any(pattern.search(said) for pattern in (_PLACE, _PATH, _FILE))
+    return any(pattern.search(said) for pattern in (_PLACE, _PATH, _FILE, _OF_A_KIND))
 
 
 def names_unknown_files(answer: str, known: str) -> bool:

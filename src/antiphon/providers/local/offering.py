@@ -22,6 +22,7 @@ from antiphon.providers.local.backing import (
     names_a_place,
     names_unknown_files,
     need_not_look,
+    of_other_kinds,
     speaks_of_numbers,
     to_look_with,
     wants_names,
@@ -79,7 +80,7 @@ def _at_first(said: str, tools: Tools) -> Offer:
     if needed := to_look_with(said, tools):
         return Offer(needed, False)
     if need_not_look(said, tools):
-        return Offer([], True)
+        return Offer(of_other_kinds(tools), True)
     fitting = without_other_matters(tools)
     return Offer(fitting, True, partial(claims, tools=tools), fitting)
 
@@ -92,9 +93,9 @@ def _after_nothing(said: str, calls: list[Made], tools: Tools) -> Offer:
     again = [_with_path(tool, last.meant) for tool in tools if tool.get("name") == last.name and _has_path(tool)]
     if again and last.meant:
         return Offer(again, False)
-    if last.is_astray and again and not _needs_path(again[0]):
-        # Without the path it is another call.
-        others = [_without(tool, _is_path) for tool in tools]
+    if any(_was_narrowed(tool, last) for tool in tools):
+        # With nothing left out it is another call.
+        others = [_without(tool, _is_filter) for tool in tools]
     needed = to_look_with(said, others, is_first=False)
     return Offer(needed or others, not needed)
 
@@ -116,7 +117,9 @@ def _reading(calls: list[Made], tools: Tools) -> Tools:
     listed = [path for call in calls for path in call.listed][:_MOST_PATHS]
     failed = calls[-1].name if calls[-1].found_nothing else ""
     readers = [tool for tool in tools if not is_listing(string(tool.get("name"))) and tool.get("name") != failed]
-    return [_with_path(tool, listed) if listed and _needs_path(tool) else _without(tool, _is_path) for tool in readers]
+    return [
+        _with_path(tool, listed) if listed and _needs_path(tool) else _without(tool, _is_filter) for tool in readers
+    ]
 
 
 # Tools with fewer arguments
@@ -126,7 +129,7 @@ def _as_asked(tool: dict[str, Any], said: str, calls: list[Made]) -> dict[str, A
     """A tool without what may be left out and nobody spoke of: a small model says something, whatever it means."""
     if not speaks_of_numbers(said) and not any(call.has_more for call in calls):
         tool = _without(tool, _is_number)
-    return tool if calls or names_a_place(said) else _without(tool, _is_path)
+    return tool if calls or names_a_place(said) else _without(tool, _is_filter)
 
 
 def _without(tool: dict[str, Any], is_dropped: Callable[[str, dict[str, Any]], bool]) -> dict[str, Any]:
@@ -141,8 +144,15 @@ def _is_number(_: str, schema: dict[str, Any]) -> bool:
     return all(kind in ("integer", "number", "null") for kind in kinds)
 
 
-def _is_path(name: str, _: dict[str, Any]) -> bool:
-    return name == "path"
+def _is_filter(name: str, _: dict[str, Any]) -> bool:
+    return name in ("path", "glob")
+
+
+def _was_narrowed(tool: dict[str, Any], last: Made) -> bool:
+    """Whether a call of this tool left something out that it need not have left out."""
+    needed, given = arr(obj(tool.get("parameters")).get("required")), obj(tool.get("parameters")).get("properties")
+    names = [name for name in obj(given) if _is_filter(name, {}) and name not in needed]
+    return tool.get("name") == last.name and any(f'"{name}"' in last.arguments for name in names)
 
 
 def _has_path(tool: dict[str, Any]) -> bool:
