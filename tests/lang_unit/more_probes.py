@@ -244,6 +244,31 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
             "V0402",
         ),
     ],
+    "variables that functions keep": [
+        ('let g: text | null = "a"\nif g != null {\n  const f = () => g.upper()\n  g = null\n  print(f())\n}', "V0330"),
+        (
+            'let g: text | null = "a"\nfunction mk(): () => text {\n  if g == null { return () => "x" }\n  return () => g.upper()\n}\nconst f = mk()\ng = null\nprint(f())',
+            "V0330",
+        ),
+        ("let g: number | null = 3\nconst clear = () => { g = null }\nif g != null { clear()\nprint(g + 1) }", "V0330"),
+        ("let g: number | null = 3\nif g != null { [1].map(x => { g = null\nreturn x })\nprint(g + 1) }", "V0330"),
+        (
+            "let g: number | null = 3\nfunction each(f: () => null) { f() }\nif g != null { each(() => { g = null\nreturn null })\nprint(g + 1) }",
+            "V0330",
+        ),
+        (
+            'function f(g: text | null): () => text {\n  if g == null { return () => "none" }\n  const r = () => g.upper()\n  g = null\n  return r\n}\nprint(f("a")())',
+            "V0330",
+        ),
+        (
+            'let g: text | null = args.length == 0 ? "a" : null\nfunction other() { g = null }\nif g != null { const f = () => g.upper()\nother()\nprint(f()) }',
+            "V0330",
+        ),
+    ],
+    "defaults of fields that there are not": [
+        ("const ps = [{ a: 1 }]\nfor {a, b = []} in ps { print(a + b) }", "V0302"),
+        ("const ps = [{ a: 1 }]\nfor {a, b = 'x'} in ps { print(a * b) }", "V0302"),
+    ],
 }
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {

@@ -42,6 +42,15 @@ def test_json_is_looked_at_wherever_it_goes_into_a_type(program: str, words: str
     assert (error.code, words in error.message) == ("V0902", True), error.message
 
 
+WIDE = "type P { x: number, y: number }\nlet q = { x: 1, y: 2, name: 'a' }\nlet p: P = q\nlet k = 'name'\n"
+
+
+@pytest.mark.parametrize("program", ["p[k] = 5", "p[k] += 5", "print(p[k])", "let ps = [p]\nprint(ps.sort(k))"])
+def test_a_field_that_the_type_does_not_name_is_not_there_for_it(program: str) -> None:
+    gone = ran(f"{WIDE}try {{ {program} }} catch e {{ print(e.code, q.name) }}")
+    assert gone.prints == ["V0907 a"]
+
+
 TREES = {
     "type Tree = { [text]: Tree }\nconst t: Tree = do 'Draw a tree'\nprint(t['a'].keys(), t)": '["b"] {"a":{"b":{}}}',
     "type Nest = Nest[]\nconst n: Nest = do 'Nest'\nprint(n.length, n)": "2 [[],[[]]]",
