@@ -538,10 +538,6 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
             "nowhere []",
         ),
         (
-            'const xs = [1, 2].map(x => x > 1 ? "a" : 3)\nfor x in xs { print(x + 1) }\nlet m: { [text]: number } = {}\nprint((m["a"] ?? "x") + 1)',
-            "4\na1\nx1",
-        ),
-        (
             'let v: number | text = 5\nprint(v == "x")\nif v is text { print(v.upper()) } else { print(v + 1) }\nprint(match v { is number => "n", is text => "t" })',
             "false\n6\nn",
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.names import check_has_text
 from antiphon.lang.check.narrowing import narrow
 from antiphon.lang.check.null import present
-from antiphon.lang.check.parts import one_of, union
+from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.state import Checker, general, has_literals, shown
 from antiphon.lang.check.types import (
     BOOLEAN,
@@ -93,22 +93,11 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
         return Array(join(first.item, second.item))
     if first is JSON or second is JSON:
         return JSON
-    if isinstance(first, Union) or isinstance(second, Union):
-        added = [_added(base(a), base(b)) for a in _options(first) for b in _options(second)]
-        if None not in added:
-            return union(each for each in added if each is not None)
     message = f"`+` adds numbers, joins texts or arrays; found `{general(left)}` and `{general(right)}`"
     is_item = isinstance(first, Array) and assignable(right, first.item)
     which = "test which it is: `if x is number { … }`" if isinstance(first, Union) or isinstance(second, Union) else ""
     c.report("V0302", message, where, "write `xs.push(x)`, or `xs + [x]`" if is_item else which)
     return JSON
-
-
-def _added(first: Type, second: Type) -> Type | None:
-    """What `+` gives for just these two; nothing, if it does not add them."""
-    if TEXT in (first, second):
-        return TEXT
-    return NUMBER if first == second == NUMBER else None
 
 
 def operand(type_: Type) -> Type:
