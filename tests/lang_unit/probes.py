@@ -249,7 +249,10 @@ STOPPED: list[tuple[str, str]] = [
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
     "json of a constant, read into a type": [
         ("const d = parseJson('{\"xs\": [1]}')\nlet xs: number[] = d.xs\nxs.push(2)\nprint(xs, d.xs)", "[1,2] [1]"),
-        ("const d = parseJson('[1]')\nfunction grow(xs: number[]) { xs.push(3); print(xs) }\ngrow(d)\nprint(d)", "[1,3]\n[1]"),
+        (
+            "const d = parseJson('[1]')\nfunction grow(xs: number[]) { xs.push(3); print(xs) }\ngrow(d)\nprint(d)",
+            "[1,3]\n[1]",
+        ),
     ],
     "null that was looked at": [
         (MAYBE + "if n != null { print(n + 1) } else { print('none') }", "none"),
