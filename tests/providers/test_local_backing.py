@@ -320,15 +320,24 @@ def test_an_answer_that_needs_no_call_is_given_at_once(file: Path, monkeypatch: 
 def test_git_and_the_clock_are_not_offered_to_who_does_not_speak_of_them(file: Path, monkeypatch: pytest.MonkeyPatch):
     runtime = play(monkeypatch, _READING, said('{"answer": "Copenhagen."}'))
     Session(f"local/{file}", tools=read_only_tools()).chat("When does the flour come?")
-    assert list(paths(runtime.asked[1])) == ["read_file", "list_files", "glob_files", "grep_files"]
+    assert list(paths(runtime.asked[1])) == ["list_files", "glob_files", "grep_files"]
+
+
+def test_a_file_that_nobody_has_named_is_found_before_it_is_read(file: Path, monkeypatch: pytest.MonkeyPatch):
+    for request, is_named in (("What is the temperature according to the configuration?", False), ("See a.txt", True)):
+        call = '{"tool": "grep_files", "arguments": {"pattern": "degrees"}}'
+        runtime = play(monkeypatch, _READING, said(call), said('{"answer": "11."}'), said('{"answer": "11."}'))
+        engine._engines.pop(file.resolve(), None)
+        Session(f"local/{file}", tools=read_only_tools()).chat(request)
+        assert ("read_file" in paths(runtime.asked[1])) == is_named
 
 
 def test_arguments_that_may_be_left_out_need_not_be_called_null(file: Path, monkeypatch: pytest.MonkeyPatch):
     runtime = play(monkeypatch, _READING, said('{"answer": "It is 4."}'))
     Session(f"local/{file}", tools=read_only_tools()).chat("When does the flour come?")
     options = json.loads(runtime.asked[1]["grammar"].partition("%json ")[2])["anyOf"]
-    read = next(each["properties"] for each in options if each["properties"].get("tool") == {"const": "read_file"})
-    assert read["arguments"]["required"] == ["path"]
+    search = next(each["properties"] for each in options if each["properties"].get("tool") == {"const": "grep_files"})
+    assert search["arguments"]["required"] == ["pattern"]
 
 
 def test_the_request_stands_behind_the_results_of_its_calls(file: Path, monkeypatch: pytest.MonkeyPatch):

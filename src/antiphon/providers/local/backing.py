@@ -249,6 +249,12 @@ def wants_names(request: str) -> bool:
     return bool(_NAMES.search(_FENCED.sub(" ", request)))
 
 
+def names_a_file(request: str) -> bool:
+    """Whether a request says which file, or a part of its path."""
+    said = _FENCED.sub(" ", request)
+    return any(pattern.search(said) for pattern in (_FILE, _PATH))
+
+
 def names_a_place(request: str) -> bool:
     """Whether a request says where to look, or at files of what kind."""
     said = _FENCED.sub(" ", request)

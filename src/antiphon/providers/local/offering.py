@@ -19,6 +19,7 @@ from antiphon.providers.local.backing import (
     file_tools,
     is_listing,
     last_request,
+    names_a_file,
     names_a_place,
     names_unknown_files,
     need_not_look,
@@ -77,6 +78,7 @@ def forced_tool(choice: object, tools: Tools) -> dict[str, Any] | None:
 
 
 def _at_first(said: str, tools: Tools) -> Offer:
+    tools = _findable(said, tools)
     if needed := to_look_with(said, tools):
         return Offer(needed, False)
     if need_not_look(said, tools):
@@ -87,17 +89,25 @@ def _at_first(said: str, tools: Tools) -> Offer:
 
 def _after_nothing(said: str, calls: list[Made], tools: Tools) -> Offer:
     last = calls[-1]
-    others = [tool for tool in tools if tool.get("name") != last.name] or tools
+    # With nothing left out it is another call.
+    others = [tool for tool in tools if tool.get("name") != last.name or _was_narrowed(tool, last)] or tools
+    others = [_without(tool, _is_filter) for tool in others]
     if len(calls) >= _TRIES:
         return Offer(others, True)
     again = [_with_path(tool, last.meant) for tool in tools if tool.get("name") == last.name and _has_path(tool)]
     if again and last.meant:
         return Offer(again, False)
-    if any(_was_narrowed(tool, last) for tool in tools):
-        # With nothing left out it is another call.
-        others = [_without(tool, _is_filter) for tool in tools]
-    needed = to_look_with(said, others, is_first=False)
+    needed = to_look_with(said, _findable(said, others), is_first=False)
     return Offer(needed or others, not needed)
+
+
+def _findable(said: str, tools: Tools) -> Tools:
+    """The tools without those that read a file by its path, where nobody has named one and others can find it."""
+    if names_a_file(said):
+        return tools
+    looking = file_tools(tools)
+    blind = [tool for tool in looking if _needs_path(tool)]
+    return [tool for tool in tools if tool not in blind] if len(blind) < len(looking) else tools
 
 
 def _after_something(said: str, calls: list[Made], tools: Tools) -> Offer:
