@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.iteration import is_private, item_type, note_loop
 from antiphon.lang.check.names import model_name, resolve
 from antiphon.lang.check.narrowing import run
@@ -23,7 +24,6 @@ from antiphon.lang.check.types import (
     Array,
     Object,
     Type,
-    assignable,
     has_function,
     plain,
 )

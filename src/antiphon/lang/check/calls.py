@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
@@ -21,7 +22,6 @@ from antiphon.lang.check.types import (
     Callable,
     Map,
     Type,
-    assignable,
     base,
     is_data,
     may_be_null,

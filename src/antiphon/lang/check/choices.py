@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.learning import taught
 from antiphon.lang.check.narrowing import meet, narrow, note, standing
 from antiphon.lang.check.operators import check_condition, warn_constant
@@ -21,7 +22,6 @@ from antiphon.lang.check.types import (
     Literal,
     Simple,
     Type,
-    assignable,
     base,
     plain,
     widen,

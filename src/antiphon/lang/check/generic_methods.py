@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from antiphon.lang.check.calls import expected_arguments
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.function_values import check_lambda, wrong_arity
 from antiphon.lang.check.iteration import is_private
 from antiphon.lang.check.learning import learned
@@ -13,19 +14,7 @@ from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.parts import kept, options
 from antiphon.lang.check.state import Checker, function_hint, general, shown
-from antiphon.lang.check.types import (
-    JSON,
-    NEVER,
-    NUMBER,
-    TEXT,
-    Array,
-    Callable,
-    Type,
-    assignable,
-    may_be_null,
-    plain,
-    widen,
-)
+from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, plain, widen
 from antiphon.lang.syntax.nodes import Block, Call, Expr, Function, Lambda, Member, Name, Return
 
 #: Methods that take a function.

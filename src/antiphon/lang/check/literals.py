@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from antiphon.lang.check.fitting import join
 from antiphon.lang.check.names import check_hole, tool_value
 from antiphon.lang.check.null import check_sent
 from antiphon.lang.check.spreading import check_items, check_values, spread_fields, spread_items
@@ -23,7 +24,6 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     is_data,
-    join,
     plain,
     widen,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.names import check_has_text
 from antiphon.lang.check.narrowing import narrow
 from antiphon.lang.check.null import present
@@ -23,11 +24,9 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
-    assignable,
     base,
     has_function,
     is_data,
-    join,
     may_be_null,
     nullable,
     plain,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.types import (
     AI,
     BOOLEAN,
@@ -15,10 +16,8 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
-    assignable,
     base,
     is_data,
-    join,
     plain,
     widen,
 )

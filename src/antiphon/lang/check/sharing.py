@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
@@ -21,7 +22,6 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
-    assignable,
     plain,
 )
 from antiphon.lang.syntax import nodes as n

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.settling import check_shared
 from antiphon.lang.check.state import Checker, general
 from antiphon.lang.check.types import (
@@ -11,9 +12,7 @@ from antiphon.lang.check.types import (
     Map,
     Object,
     Type,
-    assignable,
     base,
-    join,
     may_be_null,
     plain,
     widen,

@@ -9,6 +9,8 @@ from itertools import islice
 from typing import Any
 
 from antiphon._suggestions import nearest
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.notation import show
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.symbols import Exports, Kind, Symbol
 from antiphon.lang.check.types import (
@@ -22,13 +24,11 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
-    assignable,
     base,
     has_function,
     is_data,
     may_be_null,
     plain,
-    show,
     without_null,
 )
 from antiphon.lang.check.types import Callable as Signature

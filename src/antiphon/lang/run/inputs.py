@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, cast
 
 from antiphon._json import decode
 from antiphon._suggestions import nearest
-from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, Union, plain, show
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, Union, plain
 from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.run.errors import Frame, VibeError
 from antiphon.lang.run.library import misfit

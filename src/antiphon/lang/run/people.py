@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from antiphon._json import decode
-from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Literal, Type, Union, base, may_be_null, show
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Literal, Type, Union, base, may_be_null
 from antiphon.lang.run.library import misfit
 
 _YES = ("y", "yes", "true", "ok", "1")
