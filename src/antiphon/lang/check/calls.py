@@ -9,10 +9,11 @@ from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.settling import check_arguments_shared
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,

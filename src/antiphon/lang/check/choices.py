@@ -8,9 +8,10 @@ from itertools import chain
 from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.learning import taught
 from antiphon.lang.check.narrowing import meet, narrow, note, standing
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.operators import check_condition, warn_constant
 from antiphon.lang.check.parts import is_never, joined, kept, options, rest, union
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     AI,
     BOOLEAN,

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from antiphon.lang.check.iteration import note_loop
 from antiphon.lang.check.narrowing import lasting, run
+from antiphon.lang.check.notation import shown
 from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.scopes import Scope
-from antiphon.lang.check.state import Checker, Frame, shown
+from antiphon.lang.check.state import Checker, Frame
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import (
-    JSON,
-    NULL,
-    Callable,
-    Type,
-    Union,
-    may_be_null,
-    nullable,
-    plain,
-    widen,
-)
+from antiphon.lang.check.types import JSON, NULL, Callable, Type, Union, may_be_null, nullable, plain, widen
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import Block, Expr, Lambda, Parameter

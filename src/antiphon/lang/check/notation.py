@@ -64,12 +64,32 @@ def _function(type_: Callable) -> str:
 
 def _shown_options(options: tuple[Type, ...]) -> list[str]:
     """Options as they are written; of objects that share a name, their fields."""
-    shown = [_option(each) for each in options]
+    texts = [_option(each) for each in options]
     return [
-        show(Object(each.fields)) if isinstance(each, Object) and shown.count(text) > 1 else text
-        for each, text in zip(options, shown, strict=True)
+        show(Object(each.fields)) if isinstance(each, Object) and texts.count(text) > 1 else text
+        for each, text in zip(options, texts, strict=True)
     ]
 
 
 def _some(parts: list[str]) -> list[str]:
     return parts if len(parts) <= _MOST_SHOWN else [*parts[:_MOST_SHOWN], "…"]
+
+
+def shown(type_: Type) -> str:
+    """A type for a message, cut where it is long."""
+    return _cut(show(type_))
+
+
+def general(type_: Type) -> str:
+    """A type for a message in which it does not matter which text or number it is."""
+    return _cut(show(type_, literals=False))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 100 else text[:99] + "…"
+
+
+def fields_of(type_: Object) -> str:
+    """A hint with the fields there are."""
+    names = [f"`{name}`" for name in islice(type_.fields, 8)]
+    return f"its fields are {', '.join(names)}" if names else "it has no fields"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from antiphon.lang.check.fitting import assignable, join
+from antiphon.lang.check.notation import general
 from antiphon.lang.check.settling import check_shared
-from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     JSON,
     Array,

@@ -10,9 +10,10 @@ from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import Known, meet, narrow, run, standing
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.patterns import pattern_symbols
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import BOOLEAN, ERROR, JSON, NULL, TEXT, Callable, Type, base, may_be_null, plain, widen
 from antiphon.lang.syntax.nodes import (

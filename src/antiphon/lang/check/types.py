@@ -234,6 +234,11 @@ def has_function(type_: Type) -> bool:
     return not isinstance(type_, Simple) and any(isinstance(each, Callable) for each in _inside(type_))
 
 
+def has_literals(type_: Type) -> bool:
+    """Whether only certain values of a kind are of the type."""
+    return isinstance(type_, Literal) or (isinstance(type_, Union) and any(map(has_literals, type_.options)))
+
+
 def _inside(type_: Type) -> Iterator[Type]:
     """The simple types, literals and functions that a type is made of."""
     todo: list[Type] = [type_]
