@@ -150,8 +150,7 @@ def _inputs(loaded: Program) -> list[dict[str, Any]]:
 
 def _input(each: Given, schema: dict[str, Any]) -> dict[str, Any]:
     from antiphon.lang.check.notation import show
-    from antiphon.lang.check.types import BOOLEAN, NULL, NUMBER, PROMPT, TEXT, Literal, plain
-    from antiphon.lang.run.inputs import options_of
+    from antiphon.lang.check.types import BOOLEAN, NULL, NUMBER, PROMPT, TEXT, Literal, options_of, plain
 
     options = options_of(each.type)
     values = [option for option in options if option != NULL]

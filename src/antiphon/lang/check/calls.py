@@ -121,8 +121,12 @@ def check_arguments(
     """Check the number of arguments and the type of each. What a declared function does with them is known later."""
     given = node.arguments
     variadic = callable_ is not None and callable_.variadic
-    if node.named:
-        _check_named(c, node, name, where, types, required, callable_)
+    if node.named and callable_ is not None:
+        _check_named(c, node, name, where, callable_)
+    elif node.named:
+        refuse_names(c, node, name)
+        for each in node.named:
+            c.expr(each.value)
     elif len(given) < required or (len(given) > len(types) and not variadic):
         message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
@@ -137,17 +141,9 @@ def check_arguments(
             c.expr(argument)
 
 
-def _check_named(
-    c: Checker,
-    node: Call,
-    name: str,
-    where: tuple[int, int],
-    types: tuple[Type, ...],
-    required: int,
-    callable_: Callable | None,
-) -> None:
+def _check_named(c: Checker, node: Call, name: str, where: tuple[int, int], callable_: Callable) -> None:
     """Arguments with names: each is there once, and none is missing that must be given."""
-    names = callable_.names if callable_ is not None else ()
+    names, types, required = callable_.names, callable_.parameters, callable_.required
     given = set(names[: len(node.arguments)])
     # Then one of them is meant to be what is missing.
     is_unknown = any(each.name not in names for each in node.named)

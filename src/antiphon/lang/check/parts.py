@@ -18,6 +18,7 @@ from antiphon.lang.check.types import (
     Union,
     base,
     is_data,
+    options_of,
     plain,
     widen,
 )
@@ -28,11 +29,8 @@ _MOST_LITERALS = 50
 
 
 def options(type_: Type) -> tuple[Type, ...]:
-    """What a value of the type may be, one by one."""
-    type_ = plain(type_)
-    if type_ == NEVER:
-        return ()
-    return type_.options if isinstance(type_, Union) else (type_,)
+    """What a value of the type may be, one by one; of `NEVER`, nothing."""
+    return () if plain(type_) == NEVER else options_of(type_)
 
 
 def union(types: Iterable[Type]) -> Type:

@@ -22,6 +22,7 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
+    options_of,
     plain,
 )
 from antiphon.lang.syntax import nodes as n
@@ -100,8 +101,7 @@ def _same(source: Type, target: Type, seen: _Seen) -> bool:
 
 
 def _same_options(source: Type, target: Type, seen: _Seen) -> bool:
-    one = source.options if isinstance(source, Union) else (source,)
-    two = target.options if isinstance(target, Union) else (target,)
+    one, two = options_of(source), options_of(target)
     return len(one) == len(two) and all(any(_same(a, b, seen) for b in two) for a in one)
 
 

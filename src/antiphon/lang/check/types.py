@@ -178,6 +178,12 @@ def base(type_: Type) -> Type:
     return TEXT if type_ == PROMPT else type_
 
 
+def options_of(type_: Type) -> tuple[Type, ...]:
+    """What a value of the type may be, one by one: the options of a union, or just this."""
+    type_ = plain(type_)
+    return type_.options if isinstance(type_, Union) else (type_,)
+
+
 def widen(type_: Type, *, whole: bool = True) -> Type:
     """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything.
 
@@ -203,7 +209,9 @@ def widen(type_: Type, *, whole: bool = True) -> Type:
 
 def nullable(type_: Type) -> Type:
     """The type, or null."""
-    return type_ if may_be_null(type_) else Union((*options_of(type_), NULL))
+    if may_be_null(type_):
+        return type_
+    return Union((*type_.options, NULL)) if isinstance(type_, Union) else Union((type_, NULL))
 
 
 def may_be_null(type_: Type) -> bool:
@@ -264,8 +272,3 @@ def _parts(type_: Array | Map | Union | AI | Object) -> Iterable[Type]:
             return (type_.inner,)
         case Object():
             return (each.type for each in type_.fields.values())
-
-
-def options_of(type_: Type) -> tuple[Type, ...]:
-    """What a union consists of; another type is its only option."""
-    return type_.options if isinstance(type_, Union) else (type_,)
