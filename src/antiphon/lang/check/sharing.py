@@ -16,12 +16,11 @@ from antiphon.lang.check.types import (
     TEXT,
     Array,
     Callable,
-    Literal,
     Map,
     Object,
-    Simple,
     Type,
     Union,
+    is_mutable,
     options_of,
     plain,
 )
@@ -33,16 +32,6 @@ _Seen = dict[tuple[int, ...], bool]
 _MOST_PAIRS = 64
 #: A chain of members and operators is followed so far.
 _LONGEST = 200
-
-
-def is_mutable(type_: Type | None) -> bool:
-    """Whether values of the type may be arrays or objects."""
-    if type_ is None or type_ is JSON:
-        return True
-    kind = plain(type_)
-    if isinstance(kind, Union):
-        return any(map(is_mutable, kind.options))
-    return kind == JSON if isinstance(kind, Simple) else not isinstance(kind, Literal | Callable)
 
 
 def agree(source: Type, target: Type) -> bool:

@@ -242,6 +242,16 @@ def has_function(type_: Type) -> bool:
     return not isinstance(type_, Simple) and any(isinstance(each, Callable) for each in _inside(type_))
 
 
+def is_mutable(type_: Type | None) -> bool:
+    """Whether values of the type may be arrays or objects."""
+    if type_ is None or type_ is JSON:
+        return True
+    kind = plain(type_)
+    if isinstance(kind, Union):
+        return any(map(is_mutable, kind.options))
+    return kind == JSON if isinstance(kind, Simple) else not isinstance(kind, Literal | Callable)
+
+
 def has_literals(type_: Type) -> bool:
     """Whether only certain values of a kind are of the type."""
     return isinstance(type_, Literal) or (isinstance(type_, Union) and any(map(has_literals, type_.options)))

@@ -9,7 +9,6 @@ from antiphon.lang.check.aliases import parameter_of
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, is_generic
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import kind_word, methods_of, signature_type
-from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
@@ -23,6 +22,7 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
+    is_mutable,
     without_null,
 )
 from antiphon.lang.check.types import Callable as Signature

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.sharing import constant_of, is_fresh, is_mutable
+from antiphon.lang.check.sharing import constant_of, is_fresh
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
@@ -18,6 +18,7 @@ from antiphon.lang.check.types import (
     Object,
     Type,
     base,
+    is_mutable,
     may_be_null,
     options_of,
     without_null,
