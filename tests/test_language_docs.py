@@ -35,7 +35,8 @@ from antiphon.lang.check.methods import (
     Method,
 )
 from antiphon.lang.check.models import SETTINGS
-from antiphon.lang.check.types import NULL, show
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import NULL
 from antiphon.lang.run.foreign import BUNDLES, SYSTEM_TOOLS
 from antiphon.lang.run.modules import Modules
 from antiphon.lang.run.program import Program

@@ -4,20 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from antiphon.lang.check.types import (
-    AI,
-    BOOLEAN,
-    JSON,
-    NULL,
-    NUMBER,
-    TEXT,
-    Array,
-    Callable,
-    Literal,
-    Object,
-    Union,
-    show,
-)
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import AI, BOOLEAN, JSON, NULL, NUMBER, TEXT, Array, Callable, Literal, Object, Union
 from antiphon.lang.syntax import nodes
 from tests.lang_unit.checking import checked, every, sound, symbol, type_of
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.cli.serving import described
-from antiphon.lang.check.types import show
+from antiphon.lang.check.notation import show
 from antiphon.lang.run.inputs import schema_of_type
 from antiphon.lang.run.interactive import Interactive
 from antiphon.lang.run.program import Host, loads

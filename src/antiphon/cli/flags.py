@@ -110,8 +110,7 @@ def flag(name: str) -> str:
 
 def texts_of(flags: Mapping[str, list[str]], inputs: Mapping[str, Given]) -> dict[str, Any]:
     """What flags say, each as text to be read; of an array, its items, if they were given one by one."""
-    from antiphon.lang.check.types import Array
-    from antiphon.lang.run.inputs import options_of
+    from antiphon.lang.check.types import Array, options_of
 
     out: dict[str, Any] = {}
     for name, given in flags.items():
@@ -131,8 +130,8 @@ class Items(list[str]):
 
 def take(name: str, wanted: Any, value: Any) -> Any:
     """A value that flags say: items of an array are read one by one."""
-    from antiphon.lang.check.types import Array
-    from antiphon.lang.run.inputs import fitting, options_of, read_one
+    from antiphon.lang.check.types import Array, options_of
+    from antiphon.lang.run.inputs import fitting, read_one
 
     if not isinstance(value, Items):
         return read_one(name, wanted, value)

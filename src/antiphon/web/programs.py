@@ -67,7 +67,7 @@ def programs(directory: Path) -> dict[str, Any]:
 
 def program(directory: Path, file: str) -> dict[str, Any]:
     """What is known of a program: its inputs, whether it may be run, or what is wrong with it."""
-    from antiphon.lang.check.types import show
+    from antiphon.lang.check.notation import show
 
     path = _path(directory, file)
     loaded = _loaded(path)
@@ -149,8 +149,8 @@ def _inputs(loaded: Program) -> list[dict[str, Any]]:
 
 
 def _input(each: Given, schema: dict[str, Any]) -> dict[str, Any]:
-    from antiphon.lang.check.types import BOOLEAN, NULL, NUMBER, PROMPT, TEXT, Literal, plain, show
-    from antiphon.lang.run.inputs import options_of
+    from antiphon.lang.check.notation import show
+    from antiphon.lang.check.types import BOOLEAN, NULL, NUMBER, PROMPT, TEXT, Literal, options_of, plain
 
     options = options_of(each.type)
     values = [option for option in options if option != NULL]

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
-from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Array, plain
+from antiphon.lang.check.types import JSON, Array, is_mutable, plain
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax import nodes as n
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.iteration import is_private, item_type, note_loop
 from antiphon.lang.check.names import model_name, resolve
 from antiphon.lang.check.narrowing import run
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.null import check_sent, present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import options
 from antiphon.lang.check.python_code import first_error
-from antiphon.lang.check.state import Checker, Frame, general, shown
+from antiphon.lang.check.state import Checker, Frame
 from antiphon.lang.check.types import (
     AI,
     AI_NAMES,
@@ -23,7 +25,6 @@ from antiphon.lang.check.types import (
     Array,
     Object,
     Type,
-    assignable,
     has_function,
     plain,
 )

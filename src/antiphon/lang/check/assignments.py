@@ -6,28 +6,19 @@ from collections.abc import Iterator
 
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import check_keyed_slot
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import assigned, assigned_part, changed, narrowed_type
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.parts import common_field
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.settling import check_taken
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import (
-    AI,
-    AI_NAMES,
-    JSON,
-    TEXT,
-    Array,
-    Object,
-    Type,
-    Union,
-    assignable,
-    plain,
-)
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, plain
 from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from itertools import islice
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.settling import check_arguments_shared
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
@@ -21,7 +23,6 @@ from antiphon.lang.check.types import (
     Callable,
     Map,
     Type,
-    assignable,
     base,
     is_data,
     may_be_null,
@@ -120,8 +121,12 @@ def check_arguments(
     """Check the number of arguments and the type of each. What a declared function does with them is known later."""
     given = node.arguments
     variadic = callable_ is not None and callable_.variadic
-    if node.named:
-        _check_named(c, node, name, where, types, required, callable_)
+    if node.named and callable_ is not None:
+        _check_named(c, node, name, where, callable_)
+    elif node.named:
+        refuse_names(c, node, name)
+        for each in node.named:
+            c.expr(each.value)
     elif len(given) < required or (len(given) > len(types) and not variadic):
         message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
         c.report("V0310", message, where, _signature(name, callable_))
@@ -136,17 +141,9 @@ def check_arguments(
             c.expr(argument)
 
 
-def _check_named(
-    c: Checker,
-    node: Call,
-    name: str,
-    where: tuple[int, int],
-    types: tuple[Type, ...],
-    required: int,
-    callable_: Callable | None,
-) -> None:
+def _check_named(c: Checker, node: Call, name: str, where: tuple[int, int], callable_: Callable) -> None:
     """Arguments with names: each is there once, and none is missing that must be given."""
-    names = callable_.names if callable_ is not None else ()
+    names, types, required = callable_.names, callable_.parameters, callable_.required
     given = set(names[: len(node.arguments)])
     # Then one of them is meant to be what is missing.
     is_unknown = any(each.name not in names for each in node.named)

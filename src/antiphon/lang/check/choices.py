@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.learning import taught
 from antiphon.lang.check.narrowing import meet, narrow, note, standing
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.operators import check_condition, warn_constant
 from antiphon.lang.check.parts import is_never, joined, kept, options, rest, union
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     AI,
     BOOLEAN,
@@ -21,7 +23,6 @@ from antiphon.lang.check.types import (
     Literal,
     Simple,
     Type,
-    assignable,
     base,
     plain,
     widen,

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from antiphon.lang.check.functions import declare_function
 from antiphon.lang.check.iteration import literal_items
 from antiphon.lang.check.narrowing import assigned
+from antiphon.lang.check.notation import shown
 from antiphon.lang.check.patterns import taken_apart
 from antiphon.lang.check.settling import check_taken
-from antiphon.lang.check.state import HOISTED, Checker, shown
+from antiphon.lang.check.state import HOISTED, Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain, widen
 from antiphon.lang.check.written_types import declare_types, meaning

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.state import Checker, fields_of, general
-from antiphon.lang.check.types import (
-    JSON,
-    TEXT,
-    Array,
-    Field,
-    Literal,
-    Object,
-    Type,
-    Union,
-    join,
-    nullable,
-    without_null,
-)
+from antiphon.lang.check.fitting import join
+from antiphon.lang.check.notation import fields_of, general
+from antiphon.lang.check.state import Checker
+from antiphon.lang.check.types import JSON, TEXT, Array, Field, Literal, Object, Type, Union, nullable, without_null
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Member
 
 #: Of objects with more fields it is not worked out what they have in common.

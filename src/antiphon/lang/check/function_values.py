@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from antiphon.lang.check.iteration import note_loop
 from antiphon.lang.check.narrowing import lasting, run
+from antiphon.lang.check.notation import shown
 from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.scopes import Scope
-from antiphon.lang.check.state import Checker, Frame, shown
+from antiphon.lang.check.state import Checker, Frame
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import (
-    JSON,
-    NULL,
-    Callable,
-    Type,
-    Union,
-    may_be_null,
-    nullable,
-    plain,
-    widen,
-)
+from antiphon.lang.check.types import JSON, NULL, Callable, Type, may_be_null, nullable, options_of, plain, widen
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import Block, Expr, Lambda, Parameter
@@ -95,8 +86,7 @@ def _goal(wanted: Type | None) -> Callable | None:
     """The one type of functions among those that are wanted."""
     if wanted is None:
         return None
-    options = wanted.options if isinstance(wanted, Union) else (wanted,)
-    fitting = [each for each in options if isinstance(each, Callable) and not each.unchecked]
+    fitting = [each for each in options_of(wanted) if isinstance(each, Callable) and not each.unchecked]
     return fitting[0] if len(fitting) == 1 else None
 
 

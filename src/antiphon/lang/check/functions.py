@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.notation import shown
 from antiphon.lang.check.scopes import Scope
-from antiphon.lang.check.state import Checker, Frame, shown
+from antiphon.lang.check.state import Checker, Frame
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, NULL, Callable, Type, assignable, has_function, may_be_null
+from antiphon.lang.check.types import JSON, NULL, Callable, Type, has_function, may_be_null
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import (

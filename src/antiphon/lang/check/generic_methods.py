@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from antiphon.lang.check.calls import expected_arguments
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.function_values import check_lambda, wrong_arity
 from antiphon.lang.check.iteration import is_private
 from antiphon.lang.check.learning import learned
 from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, written_type
 from antiphon.lang.check.narrowing import called, called_unknown
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.parts import kept, options
-from antiphon.lang.check.state import Checker, function_hint, general, shown
-from antiphon.lang.check.types import (
-    JSON,
-    NEVER,
-    NUMBER,
-    TEXT,
-    Array,
-    Callable,
-    Type,
-    assignable,
-    may_be_null,
-    plain,
-    widen,
-)
+from antiphon.lang.check.remedies import function_hint
+from antiphon.lang.check.state import Checker
+from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, plain, widen
 from antiphon.lang.syntax.nodes import Block, Call, Expr, Function, Lambda, Member, Name, Return
 
 #: Methods that take a function.

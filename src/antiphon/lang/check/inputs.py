@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from antiphon.lang.check.state import Checker, shown
-from antiphon.lang.check.types import JSON, Type, assignable, has_function, may_be_null
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.notation import shown
+from antiphon.lang.check.state import Checker
+from antiphon.lang.check.types import JSON, Type, has_function, may_be_null
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.nodes import (
     ArrayLit,

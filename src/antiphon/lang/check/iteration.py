@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from antiphon.lang.check.fields import common_type
+from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import of_literals
-from antiphon.lang.check.sharing import constant_of, is_mutable
-from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.sharing import constant_of
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type, is_mutable
 from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import ArrayLit, Expr, Name, Spread, root_symbol
 

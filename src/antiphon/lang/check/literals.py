@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from antiphon.lang.check.fitting import join
 from antiphon.lang.check.names import check_hole, tool_value
+from antiphon.lang.check.notation import fields_of, shown
 from antiphon.lang.check.null import check_sent
 from antiphon.lang.check.spreading import check_items, check_values, spread_fields, spread_items
-from antiphon.lang.check.state import Checker, fields_of, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     JSON,
     NEVER,
@@ -23,7 +25,6 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     is_data,
-    join,
     plain,
     widen,
 )

@@ -9,13 +9,22 @@ from antiphon.lang.check.calls import call_function, call_name, check_arguments,
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import keyed_type, method_type
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, generic_method, is_generic
-from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS, Method, methods_of, signature_type
+from antiphon.lang.check.methods import (
+    ARRAY_METHODS,
+    MAP_METHODS,
+    OBJECT_METHODS,
+    Method,
+    kind_word,
+    methods_of,
+    signature_type,
+)
 from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
+from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import common_field
-from antiphon.lang.check.state import Checker, fields_of, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
@@ -287,18 +296,8 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
 
 def _habit(kind: Type, name: str) -> str:
     """What to write for a method or member that other languages have."""
-    own = METHODS.get(_kind_word(kind), {})
+    own = METHODS.get(kind_word(kind), {})
     return own.get(name) or METHODS[""].get(name, "")
-
-
-def _kind_word(kind: Type) -> str:
-    if isinstance(kind, Array):
-        return "array"
-    if isinstance(kind, Map):
-        return "map"
-    if isinstance(kind, Object):
-        return "object"
-    return "text" if kind is TEXT else "number" if kind is NUMBER else "model" if kind is MODEL else ""
 
 
 def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:

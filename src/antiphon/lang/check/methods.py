@@ -253,17 +253,25 @@ def put(type_: Type, known: dict[Type, Type]) -> Type:
     return type_
 
 
+_TABLES = {
+    "text": TEXT_METHODS,
+    "number": NUMBER_METHODS,
+    "boolean": BOOLEAN_METHODS,
+    "array": ARRAY_METHODS,
+    "map": MAP_METHODS,
+    "object": OBJECT_METHODS,
+}
+_WORDS: dict[type[Type], str] = {Array: "array", Map: "map", Object: "object"}
+
+
+def kind_word(kind: Type) -> str:
+    """The word under which what belongs to a kind of values is kept; empty where there is none."""
+    return kind.name if isinstance(kind, Simple) else _WORDS.get(type(kind), "")
+
+
 def methods_of(type_: Type) -> dict[str, Method] | None:
     """The methods of a type; `None` for `json`, of which nothing is known."""
-    kind = base(type_)
-    if isinstance(kind, Array):
-        return ARRAY_METHODS
-    if isinstance(kind, Map):
-        return MAP_METHODS
-    if isinstance(kind, Object):
-        return OBJECT_METHODS
-    known: dict[Type, dict[str, Method]] = {TEXT: TEXT_METHODS, NUMBER: NUMBER_METHODS, BOOLEAN: BOOLEAN_METHODS}
-    return known.get(kind)
+    return _TABLES.get(kind_word(base(type_)))
 
 
 def all_method_names() -> frozenset[str]:

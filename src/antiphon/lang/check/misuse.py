@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from antiphon.lang.check.fields import keys_of
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
-from antiphon.lang.check.state import Checker, fields_of, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     BOOLEAN,
     JSON,
@@ -19,7 +21,6 @@ from antiphon.lang.check.types import (
     Callable,
     Object,
     Type,
-    assignable,
     may_be_null,
 )
 from antiphon.lang.check.whole import check_whole

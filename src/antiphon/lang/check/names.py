@@ -6,7 +6,8 @@ import re
 
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.narrowing import narrowed_type
-from antiphon.lang.check.state import Checker, shown
+from antiphon.lang.check.notation import shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, MODEL, NAMED, TOOL, Callable, Simple, Type, is_data
 from antiphon.lang.syntax.diagnostics import Label

@@ -14,21 +14,12 @@ from antiphon.lang.check.effects import (
     effects_of_call,
     unknown_effects,
 )
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.learning import Fact, learned
 from antiphon.lang.check.parts import is_never, union
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import (
-    AI,
-    JSON,
-    TEXT,
-    TOOL_CALL,
-    Type,
-    assignable,
-    may_be_null,
-    plain,
-    without_null,
-)
+from antiphon.lang.check.types import AI, JSON, TEXT, TOOL_CALL, Type, may_be_null, plain, without_null
 from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, NullLit, NumberLit, TextLit, Unary
 
 #: Conditions are looked at so far, and paths so long.

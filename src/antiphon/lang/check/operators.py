@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.names import check_has_text
 from antiphon.lang.check.narrowing import narrow
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.parts import one_of
-from antiphon.lang.check.state import Checker, general, has_literals, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     BOOLEAN,
     JSON,
@@ -23,11 +25,10 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
-    assignable,
     base,
     has_function,
+    has_literals,
     is_data,
-    join,
     may_be_null,
     nullable,
     plain,

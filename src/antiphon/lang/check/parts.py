@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.types import (
     AI,
     BOOLEAN,
@@ -15,10 +16,9 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     Union,
-    assignable,
     base,
     is_data,
-    join,
+    options_of,
     plain,
     widen,
 )
@@ -29,11 +29,8 @@ _MOST_LITERALS = 50
 
 
 def options(type_: Type) -> tuple[Type, ...]:
-    """What a value of the type may be, one by one."""
-    type_ = plain(type_)
-    if type_ == NEVER:
-        return ()
-    return type_.options if isinstance(type_, Union) else (type_,)
+    """What a value of the type may be, one by one; of `NEVER`, nothing."""
+    return () if plain(type_) == NEVER else options_of(type_)
 
 
 def union(types: Iterable[Type]) -> Type:

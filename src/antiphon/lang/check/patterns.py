@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable, join
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.settling import check_shared
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Kind, Symbol
-from antiphon.lang.check.types import (
-    JSON,
-    MODEL,
-    Array,
-    Field,
-    Object,
-    Type,
-    assignable,
-    base,
-    join,
-    plain,
-    widen,
-    without_null,
-)
+from antiphon.lang.check.types import JSON, MODEL, Array, Field, Object, Type, base, plain, widen, without_null
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.habits import NAMED, TYPES

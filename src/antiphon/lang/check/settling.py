@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from antiphon.lang.check.aliases import CHANGED, KEPT, fate_of, parameter_of, parameters_of, trace
 from antiphon.lang.check.names import declared_here
-from antiphon.lang.check.sharing import agree, alternatives, constant_of, is_fresh, is_mutable
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.notation import general, shown
+from antiphon.lang.check.sharing import agree, alternatives, constant_of, is_fresh
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Array, Callable, Type, plain
+from antiphon.lang.check.types import JSON, Array, Callable, Type, is_mutable, plain
 from antiphon.lang.syntax.nodes import Call, Expr
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
@@ -15,13 +16,12 @@ from antiphon.lang.check.types import (
     TEXT,
     Array,
     Callable,
-    Literal,
     Map,
     Object,
-    Simple,
     Type,
     Union,
-    assignable,
+    is_mutable,
+    options_of,
     plain,
 )
 from antiphon.lang.syntax import nodes as n
@@ -32,16 +32,6 @@ _Seen = dict[tuple[int, ...], bool]
 _MOST_PAIRS = 64
 #: A chain of members and operators is followed so far.
 _LONGEST = 200
-
-
-def is_mutable(type_: Type | None) -> bool:
-    """Whether values of the type may be arrays or objects."""
-    if type_ is None or type_ is JSON:
-        return True
-    kind = plain(type_)
-    if isinstance(kind, Union):
-        return any(map(is_mutable, kind.options))
-    return kind == JSON if isinstance(kind, Simple) else not isinstance(kind, Literal | Callable)
 
 
 def agree(source: Type, target: Type) -> bool:
@@ -100,8 +90,7 @@ def _same(source: Type, target: Type, seen: _Seen) -> bool:
 
 
 def _same_options(source: Type, target: Type, seen: _Seen) -> bool:
-    one = source.options if isinstance(source, Union) else (source,)
-    two = target.options if isinstance(target, Union) else (target,)
+    one, two = options_of(source), options_of(target)
     return len(one) == len(two) and all(any(_same(a, b, seen) for b in two) for a in one)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable, join
+from antiphon.lang.check.notation import general
 from antiphon.lang.check.settling import check_shared
-from antiphon.lang.check.state import Checker, general
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     JSON,
     Array,
@@ -11,9 +13,7 @@ from antiphon.lang.check.types import (
     Map,
     Object,
     Type,
-    assignable,
     base,
-    join,
     may_be_null,
     plain,
     widen,

@@ -2,35 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from antiphon._suggestions import nearest
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.symbols import Exports, Kind, Symbol
-from antiphon.lang.check.types import (
-    BOOLEAN,
-    NUMBER,
-    TEXT,
-    Alias,
-    Literal,
-    Map,
-    Object,
-    Simple,
-    Type,
-    Union,
-    assignable,
-    base,
-    has_function,
-    is_data,
-    may_be_null,
-    plain,
-    show,
-    without_null,
-)
+from antiphon.lang.check.types import Alias, Literal, Object, Simple, Type, has_literals
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label, Severity
 from antiphon.lang.syntax.nodes import (
@@ -44,11 +25,8 @@ from antiphon.lang.syntax.nodes import (
     Match,
     Name,
     Node,
-    NullLit,
-    NumberLit,
     Range,
     Statement,
-    TextLit,
     TypeDecl,
     Unary,
 )
@@ -70,6 +48,8 @@ HOISTED: frozenset[type] = frozenset((Function, TypeDecl))
 _CHOICES = frozenset((Conditional, Match))
 #: Types whose values cannot change.
 _SCALAR = frozenset((Simple, Literal))
+#: What is worth a warning where nothing uses it.
+_WARNED = frozenset(("let", "const", "function"))
 #: A narrowed value: the variable, and the members and items after it; an item may be that at a variable.
 Path = tuple[Symbol, tuple[str | int | Symbol, ...]]
 
@@ -311,9 +291,13 @@ class Checker:
 
     def mismatch(self, node: Node, found: Type, wanted: Type, name: str) -> None:
         """Report a value that does not fit its place."""
+        from antiphon.lang.check.remedies import remedy
+
         place = f" for `{name}`" if name else ""
-        message = f"expected `{shown(wanted)}`{place}, found `{_found(found, wanted)}`"
-        self.report("V0301", message, node, self._remedy(node, found, wanted))
+        # The literal itself matters only where literals are wanted.
+        what = shown(found) if has_literals(wanted) else general(found)
+        message = f"expected `{shown(wanted)}`{place}, found `{what}`"
+        self.report("V0301", message, node, remedy(self, node, found, wanted))
 
     def text_of(self, node: Node) -> str:
         """How a node is written, if that is short."""
@@ -324,36 +308,6 @@ class Checker:
         """How a node is written where a member follows."""
         text = self.text_of(node)
         return f"({text})" if isinstance(node, Binary | Unary | Range | Ask | AskHuman) and text != "x" else text
-
-    def _remedy(self, node: Node, found: Type, wanted: Type) -> str:
-        if isinstance(node, NumberLit | TextLit | NullLit):
-            return self._other_literal(node, wanted)
-        if may_be_null(found) and not may_be_null(wanted):
-            return f"it may be null: give a value for that case, `{self.text_of(node)} ?? …`, or test `!= null` before"
-        if not is_data(found) and is_data(wanted) and not isinstance(found, Signature) and has_function(found):
-            return "there is a function in it, and that is no data"
-        if not is_data(found) and (isinstance(found, Signature) or isinstance(wanted, Signature)):
-            return function_hint(found, wanted)
-        if isinstance(plain(found), Object | Map) and isinstance(aim := without_null(plain(wanted)), Object | Map):
-            return _map_hint(self.text_of(node), found, aim)
-        if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
-            return f"there is no truthiness: write `{self.object_text_of(node)} {test}`"
-        name = _CONVERSIONS.get((base(found), base(wanted)))
-        return f"write `{self.object_text_of(node)}.{name}()`" if name else ""
-
-    def _other_literal(self, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
-        if isinstance(node, NullLit):
-            return f"declare it as `{shown(wanted)} | null`"
-        written = self.source.text[node.start : node.end]
-        if isinstance(node, NumberLit) and wanted is TEXT:
-            return f'write `"{written}"`'
-        if isinstance(node, TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
-            return f"write `{written[1:-1]}`, without quotes"
-        if isinstance(node, TextLit) and isinstance(wanted, Union):
-            known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
-            shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
-            return self.meant(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
-        return ""
 
     def warn_unused_imports(self) -> None:
         """Warn of imported names that the module does not use."""
@@ -371,60 +325,3 @@ class Checker:
             found = Diagnostic("V0702", message, each.start, each.end, hint, severity="warning")
             shows = each.kind in ("let", "const") and not each.is_private
             (self.unread if shows else self.diagnostics).append(found)
-
-
-_CONVERSIONS: dict[tuple[Type, Type], str] = {
-    (NUMBER, TEXT): "toString",
-    (BOOLEAN, TEXT): "toString",
-    (TEXT, NUMBER): "toNumber",
-}
-#: What is compared, where a boolean is wanted.
-_TESTS: dict[Type, str] = {NUMBER: "!= 0", TEXT: '!= ""'}
-_NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
-_WARNED = frozenset(("let", "const", "function"))
-
-
-def function_hint(found: Type, wanted: Type) -> str:
-    """What to write where a function is, or is wanted, that does not fit."""
-    if not isinstance(wanted, Signature):
-        return "a function is no data: call it, `f(…)`" if is_data(wanted) else ""
-    if not isinstance(found, Signature) or len(found.parameters) == len(wanted.parameters):
-        return ""
-    names = ", ".join("abcdefgh"[: len(wanted.parameters)])
-    return f"it is called with {len(wanted.parameters)}: `({names}) => …`"
-
-
-def _map_hint(text: str, found: Type, wanted: Type) -> str:
-    if isinstance(wanted, Map) and isinstance(plain(found), Object):
-        return f"an object has the fields it has; put them into a map: `{{ ...{text} }}`"
-    if isinstance(wanted, Map):
-        return "a map can change, so its values must be of just this type: make another one in a loop"
-    return 'a map may have any keys: take out what is wanted, as in `{ name: m["name"] }`'
-
-
-def shown(type_: Type) -> str:
-    """A type for a message, cut where it is long."""
-    text = show(type_)
-    return text if len(text) <= 100 else text[:99] + "…"
-
-
-def fields_of(type_: Object) -> str:
-    """A hint with the fields there are."""
-    names = [f"`{name}`" for name in islice(type_.fields, 8)]
-    return f"its fields are {', '.join(names)}" if names else "it has no fields"
-
-
-def general(type_: Type) -> str:
-    """A type for a message in which it does not matter which text or number it is."""
-    text = show(type_, literals=False)
-    return text if len(text) <= 100 else text[:99] + "…"
-
-
-def _found(found: Type, wanted: Type) -> str:
-    """The type that was found: the literal itself only where literals are wanted."""
-    return shown(found) if has_literals(wanted) else general(found)
-
-
-def has_literals(type_: Type) -> bool:
-    """Whether only certain values of a kind are of the type."""
-    return isinstance(type_, Literal) or (isinstance(type_, Union) and any(map(has_literals, type_.options)))

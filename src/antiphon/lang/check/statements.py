@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.function_values import give
 from antiphon.lang.check.generic_methods import WITH_FUNCTION
 from antiphon.lang.check.iteration import entry_type, is_private, item_type, note_loop
@@ -9,25 +10,12 @@ from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import Known, meet, narrow, run, standing
+from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.operators import check_condition, operand, warn_constant
 from antiphon.lang.check.patterns import pattern_symbols
-from antiphon.lang.check.state import Checker, general, shown
+from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import (
-    BOOLEAN,
-    ERROR,
-    JSON,
-    NULL,
-    TEXT,
-    Callable,
-    Type,
-    assignable,
-    base,
-    join,
-    may_be_null,
-    plain,
-    widen,
-)
+from antiphon.lang.check.types import BOOLEAN, ERROR, JSON, NULL, TEXT, Callable, Type, base, may_be_null, plain, widen
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
     AsyncFor,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.types import Array, Map, Object, Simple, Type, Union, assignable, plain
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.types import Array, Map, Object, Simple, Type, Union, plain
 
 
 def hides(given: Type, wanted: Type) -> bool:

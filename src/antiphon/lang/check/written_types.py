@@ -20,6 +20,7 @@ from antiphon.lang.check.types import (
     Object,
     Type,
     Union,
+    options_of,
 )
 from antiphon.lang.syntax.habits import TYPES
 from antiphon.lang.syntax.nodes import (
@@ -202,7 +203,7 @@ def _dimensions(type_: Type | Alias) -> int:
 def _union(options: list[Type]) -> Type:
     flat: dict[Type, None] = {}
     for each in options:
-        flat |= dict.fromkeys(each.options if isinstance(each, Union) else (each,))
+        flat |= dict.fromkeys(options_of(each))
     if JSON in flat:
         return JSON
     if len(flat) > 1 and NULL in flat:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type, assignable, base, plain
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type, base, plain
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at

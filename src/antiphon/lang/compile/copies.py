@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from antiphon.lang.check.aliases import KEPT, fate_of
-from antiphon.lang.check.sharing import agree, constant_of, is_fresh, is_mutable
+from antiphon.lang.check.sharing import agree, constant_of, is_fresh
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Type, plain
+from antiphon.lang.check.types import JSON, Type, is_mutable, plain
 from antiphon.lang.syntax import nodes as n
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 
 from antiphon.lang.check.inputs import constant, is_required
-from antiphon.lang.check.sharing import is_mutable
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Type, is_data, plain, widen
+from antiphon.lang.check.types import JSON, Type, is_data, is_mutable, plain, widen
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
 from antiphon.lang.compile.code import Given

@@ -5,8 +5,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from antiphon.lang.check.sharing import agree, is_fresh, is_mutable
-from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, TOOL, Array, Field, Map, Object, Simple, Type, base
+from antiphon.lang.check.sharing import agree, is_fresh
+from antiphon.lang.check.types import (
+    AI,
+    JSON,
+    NUMBER,
+    TEXT,
+    TOOL,
+    Array,
+    Field,
+    Map,
+    Object,
+    Simple,
+    Type,
+    base,
+    is_mutable,
+)
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at

@@ -8,8 +8,7 @@ from typing import Any, TypeGuard, cast
 from antiphon.lang.check.aliases import parameter_of
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, is_generic
 from antiphon.lang.check.members import field_function
-from antiphon.lang.check.methods import methods_of, signature_type
-from antiphon.lang.check.sharing import is_mutable
+from antiphon.lang.check.methods import kind_word, methods_of, signature_type
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
@@ -20,10 +19,10 @@ from antiphon.lang.check.types import (
     Array,
     Map,
     Object,
-    Simple,
     Type,
     Union,
     base,
+    is_mutable,
     without_null,
 )
 from antiphon.lang.check.types import Callable as Signature
@@ -230,7 +229,7 @@ def _method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.exp
     direct = _direct_method(c, node, kind, value, arguments, place)
     if direct is not None:
         return direct
-    called = emit.call(f"_vm_{_receiver(kind)}_{name}", [value, *arguments], place)
+    called = emit.call(f"_vm_{kind_word(kind)}_{name}", [value, *arguments], place)
     looks = isinstance(kind, Object) and name in ("values", "entries", "get")
     return _of_fields(called, cast(Object, kind), type_of(node), place) if looks else called
 
@@ -465,14 +464,3 @@ def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: 
 
 def _parameter_types(names: tuple[str, ...], receiver: Type) -> list[Type]:
     return [signature_type(each, receiver) for each in names]
-
-
-def _receiver(kind: Type) -> str:
-    if isinstance(kind, Array):
-        return "array"
-    if isinstance(kind, Object):
-        return "object"
-    if isinstance(kind, Map):
-        return "map"
-    assert isinstance(kind, Simple)
-    return kind.name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.sharing import constant_of, is_fresh, is_mutable
+from antiphon.lang.check.sharing import constant_of, is_fresh
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
@@ -17,10 +17,10 @@ from antiphon.lang.check.types import (
     Map,
     Object,
     Type,
-    Union,
     base,
+    is_mutable,
     may_be_null,
-    plain,
+    options_of,
     without_null,
 )
 from antiphon.lang.compile import emit
@@ -227,7 +227,7 @@ def condition(c: Compiler, node: n.Expr) -> ast.expr:
     place = c.place(node)
     if type_ == JSON or isinstance(type_, AI):
         return emit.call("_vcond", [lenient(c, node)], place)
-    return emit.call("_vcond" if BOOLEAN in _options(type_) else "_vpresent", [lenient(c, node)], place)
+    return emit.call("_vcond" if BOOLEAN in options_of(type_) else "_vpresent", [lenient(c, node)], place)
 
 
 def _as_condition(c: Compiler, value: ast.expr, node: n.Expr) -> ast.expr:
@@ -351,8 +351,3 @@ def _null_test(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place)
 def range_(c: Compiler, node: n.Range) -> ast.expr:
     """`a..b`, as an array."""
     return emit.call("_vrange", [c.expr(node.first), c.expr(node.last)], c.place(node))
-
-
-def _options(type_: Type) -> tuple[Type, ...]:
-    inner = plain(type_)
-    return inner.options if isinstance(inner, Union) else (inner,)

@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.sharing import agree
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, Type, assignable
+from antiphon.lang.check.types import AI, JSON, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.check.views import hides
 from antiphon.lang.compile import emit

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from types import FrameType, FunctionType, MethodType
 from typing import Any, cast
 
-from antiphon.lang.check.types import AI, show, widen
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import AI, widen
 from antiphon.lang.compile.code import MANGLED, Code, Variable
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.traces import CODE, span_at

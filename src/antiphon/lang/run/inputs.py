@@ -12,7 +12,8 @@ from typing import Any, NamedTuple, cast
 
 from antiphon._json import decode
 from antiphon._suggestions import nearest
-from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, Union, plain, show
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, options_of
 from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.run.errors import Frame, VibeError
 from antiphon.lang.run.library import misfit
@@ -108,12 +109,6 @@ def fitting(name: str, wanted: Type, value: Any) -> Any:
     if fault := misfit(value, wanted, name):
         raise Misread(fault)
     return value
-
-
-def options_of(wanted: Type) -> tuple[Type, ...]:
-    """The types of a union; of any other type, that one."""
-    wanted = plain(wanted)
-    return wanted.options if isinstance(wanted, Union) else (wanted,)
 
 
 def schema_of(inputs: Mapping[str, Given]) -> dict[str, Any]:

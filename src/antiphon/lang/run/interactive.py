@@ -9,9 +9,10 @@ from typing import Any
 
 from antiphon.lang.check import check
 from antiphon.lang.check.methods import all_method_names, methods_of
+from antiphon.lang.check.notation import show
 from antiphon.lang.check.scopes import BUILTIN_SCOPE, Scope
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, Object, Type, base, show, widen
+from antiphon.lang.check.types import AI, Object, Type, base, widen
 from antiphon.lang.compile import compile_piece
 from antiphon.lang.compile.code import Code
 from antiphon.lang.compile.naming import MAIN

@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from antiphon._json import decode_unique
 from antiphon._suggestions import nearest
-from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union, show
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import AI, AI_NAMES, Array, Literal, Map, Object, Simple, Type, Union
 from antiphon.lang.run.errors import Thrown, VibeError
 from antiphon.lang.run.values import (
     ErrorValue,

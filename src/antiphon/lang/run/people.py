@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Any, cast
 
 from antiphon._json import decode
-from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Literal, Type, Union, base, may_be_null, show
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import (
+    BOOLEAN,
+    JSON,
+    NUMBER,
+    TEXT,
+    Array,
+    Literal,
+    Type,
+    Union,
+    base,
+    may_be_null,
+    options_of,
+)
 from antiphon.lang.run.library import misfit
 
 _YES = ("y", "yes", "true", "ok", "1")
@@ -26,7 +39,7 @@ def read_answer(answer: str, wanted: Type) -> tuple[Any, str]:
         return (word in _YES, "") if word in _YES + _NO else (answer, "yes or no is wanted")
     if wanted == NUMBER:
         return _number(said)
-    for option in wanted.options if isinstance(wanted, Union) else (wanted,):
+    for option in options_of(wanted):
         if isinstance(option, Literal) and said.lower() == str(option.value).lower():
             return option.value, ""
     return _structured(answer, said, wanted)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from antiphon.lang.check.types import Array, Map, Object, Type, Union, assignable
+from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.types import Array, Map, Object, Type, Union
 from antiphon.lang.check.types import plain as plain_type
 from antiphon.lang.check.views import hides
 from antiphon.lang.run.library import misfit, no_field

@@ -1,0 +1,86 @@
+"""What to write instead of a value that does not fit its place."""
+
+from __future__ import annotations
+
+import re
+
+from antiphon.lang.check.notation import shown
+from antiphon.lang.check.state import Checker
+from antiphon.lang.check.types import (
+    BOOLEAN,
+    NUMBER,
+    TEXT,
+    Callable,
+    Literal,
+    Map,
+    Object,
+    Type,
+    Union,
+    base,
+    has_function,
+    is_data,
+    may_be_null,
+    plain,
+    without_null,
+)
+from antiphon.lang.syntax.nodes import Node, NullLit, NumberLit, TextLit
+
+_CONVERSIONS: dict[tuple[Type, Type], str] = {
+    (NUMBER, TEXT): "toString",
+    (BOOLEAN, TEXT): "toString",
+    (TEXT, NUMBER): "toNumber",
+}
+#: What is compared, where a boolean is wanted.
+_TESTS: dict[Type, str] = {NUMBER: "!= 0", TEXT: '!= ""'}
+_NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+
+
+def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
+    """What to write instead of a value that does not fit; empty where nobody can say."""
+    if isinstance(node, NumberLit | TextLit | NullLit):
+        return _other_literal(c, node, wanted)
+    if may_be_null(found) and not may_be_null(wanted):
+        return f"it may be null: give a value for that case, `{c.text_of(node)} ?? …`, or test `!= null` before"
+    if not is_data(found) and is_data(wanted) and not isinstance(found, Callable) and has_function(found):
+        return "there is a function in it, and that is no data"
+    if not is_data(found) and (isinstance(found, Callable) or isinstance(wanted, Callable)):
+        return function_hint(found, wanted)
+    if isinstance(plain(found), Object | Map) and isinstance(aim := without_null(plain(wanted)), Object | Map):
+        return _map_hint(c.text_of(node), found, aim)
+    if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
+        return f"there is no truthiness: write `{c.object_text_of(node)} {test}`"
+    name = _CONVERSIONS.get((base(found), base(wanted)))
+    return f"write `{c.object_text_of(node)}.{name}()`" if name else ""
+
+
+def _other_literal(c: Checker, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
+    if isinstance(node, NullLit):
+        return f"declare it as `{shown(wanted)} | null`"
+    written = c.source.text[node.start : node.end]
+    if isinstance(node, NumberLit) and wanted is TEXT:
+        return f'write `"{written}"`'
+    if isinstance(node, TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
+        return f"write `{written[1:-1]}`, without quotes"
+    if isinstance(node, TextLit) and isinstance(wanted, Union):
+        known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
+        shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
+        return c.meant(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
+    return ""
+
+
+def function_hint(found: Type, wanted: Type) -> str:
+    """What to write where a function is, or is wanted, that does not fit."""
+    if not isinstance(wanted, Callable):
+        return "a function is no data: call it, `f(…)`" if is_data(wanted) else ""
+    if not isinstance(found, Callable) or len(found.parameters) == len(wanted.parameters):
+        return ""
+    names = ", ".join("abcdefgh"[: len(wanted.parameters)])
+    return f"it is called with {len(wanted.parameters)}: `({names}) => …`"
+
+
+def _map_hint(text: str, found: Type, wanted: Type) -> str:
+    if isinstance(wanted, Map) and isinstance(plain(found), Object):
+        return f"an object has the fields it has; put them into a map: `{{ ...{text} }}`"
+    if isinstance(wanted, Map):
+        return "a map can change, so its values must be of just this type: make another one in a loop"
+    return 'a map may have any keys: take out what is wanted, as in `{ name: m["name"] }`'
