@@ -24,7 +24,7 @@ from antiphon.lang.syntax.declaration_parser import (
     read_value,
     read_variable,
 )
-from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
+from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.habit_statements import (
     begins_foreign,
     begins_typed,
@@ -34,6 +34,7 @@ from antiphon.lang.syntax.habit_statements import (
 )
 from antiphon.lang.syntax.habits import ENDS, FOLLOWING
 from antiphon.lang.syntax.match_parser import begins_match, read_match_statement
+from antiphon.lang.syntax.operand_parser import begins_with_object
 from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
 
