@@ -5,11 +5,13 @@ from __future__ import annotations
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import STARTS, read_statement, skip_indented
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
-from antiphon.lang.syntax.declaration_parser import read_function, read_type_declaration, read_variable
+from antiphon.lang.syntax.declaration_parser import read_type_declaration
 from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.function_parser import read_function
 from antiphon.lang.syntax.habit_expressions import OPERANDS
 from antiphon.lang.syntax.habits import STATEMENTS, TYPES
 from antiphon.lang.syntax.tokens import RESERVED
+from antiphon.lang.syntax.variable_parser import read_variable
 
 _CALLED = frozenset(("print", "assert", "len", "note", "sleep"))
 _JOINING = frozenset(("in", "is", "and", "or", "not"))

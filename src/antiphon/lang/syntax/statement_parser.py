@@ -14,17 +14,14 @@ from antiphon.lang.syntax.block_parser import (
 )
 from antiphon.lang.syntax.cursor import MAX_CHAIN, Cursor, Unreadable
 from antiphon.lang.syntax.declaration_parser import (
-    read_function,
     read_import,
     read_input,
     read_model,
-    read_pattern,
     read_returns,
     read_type_declaration,
-    read_value,
-    read_variable,
 )
 from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.function_parser import read_function
 from antiphon.lang.syntax.habit_statements import (
     begins_foreign,
     begins_typed,
@@ -37,6 +34,7 @@ from antiphon.lang.syntax.match_parser import begins_match, read_match_statement
 from antiphon.lang.syntax.operand_parser import begins_with_object
 from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
+from antiphon.lang.syntax.variable_parser import read_pattern, read_value, read_variable
 
 #: Words that begin a statement and are names elsewhere.
 _SOFT_STARTS = frozenset(("private", "async", "model", "type", "tool", "test", "input", "returns"))
