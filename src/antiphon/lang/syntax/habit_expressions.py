@@ -7,7 +7,16 @@ from collections.abc import Callable
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
-from antiphon.lang.syntax.habits import FOLLOWING, GENERICS, PREFIXES, SIGNS_ALONE, STRING_PREFIXES, TYPES
+from antiphon.lang.syntax.habits import (
+    FOLLOWING,
+    NAMES,
+    PAIRS_OF_SIGNS,
+    PREFIXES,
+    SIGNS_ALONE,
+    SIGNS_BEHIND,
+    STRING_PREFIXES,
+    VALUES,
+)
 from antiphon.lang.syntax.tokens import PAIRS
 from antiphon.lang.syntax.type_parser import read_type
 
@@ -68,36 +77,6 @@ def read_prefixed(c: Cursor, read: _Read) -> n.Expr:
     return value if word in ("await", "async") else _unread(c, at)
 
 
-def read_function_value(c: Cursor) -> n.Expr:
-    """`function(x) { … }` and `function f(x) { … }` as a value; the word stands here."""
-    at = c.at
-    _tell(c, at, "`function` without a name", PREFIXES["function"])
-    c.at += 1 + (c.kinds[at + 1] == "name")
-    if c.kinds[c.at] != "(":
-        raise Unreadable
-    c.at = c.partner(c.at) + 1 or c.at + 1
-    if c.kinds[c.at] != "{":
-        raise Unreadable
-    c.at = c.partner(c.at) + 1 or c.at + 1
-    return _unread(c, at)
-
-
-def regex_end(c: Cursor, at: int) -> int:
-    """Where the regular expression ends that a `/` begins, with its flags; 0 if none does on its line."""
-    found = _REGEX.match(c.text, c.starts[at])
-    return found.end() if found else 0
-
-
-def read_regex(c: Cursor, end: int) -> n.Expr:
-    """`/ab+c/gi`; what was found wrong in it is not."""
-    at, start = c.at, c.starts[c.at]
-    c.diagnostics[:] = [each for each in c.diagnostics if not start <= each.start < end]
-    c.report_span("V0109", "there are no regular expressions of their own here", start, end, SIGNS_ALONE["/"])
-    while c.starts[c.at] < end and c.kinds[c.at] != "end":
-        c.at += 1
-    return _unread(c, at)
-
-
 def follows_habit(c: Cursor, kind: str) -> bool:
     """Whether after a value there is a word that other languages write there."""
     return kind in _BEHIND and c.values[c.at] in FOLLOWING and c.at not in c.fresh
@@ -133,71 +112,112 @@ def read_following(c: Cursor, left: n.Expr, start: int, read: _Read) -> n.Expr:
     return n.BadExpr(start, c.ends[c.at - 1])
 
 
-def read_generic(c: Cursor, at: int, opener: str) -> n.TypeNode:
-    """`Array<number>`, `List[str]`: a type with others in brackets; its name is taken already."""
-    closer = ">" if opener == "<" else "]"
-    wrong = len(c.diagnostics)
-    c.deepen(at)
+def read_foreign_value(c: Cursor) -> n.Expr:
+    """`True`, `None`, `undefined`; the word stands here."""
+    at = c.at
+    right = VALUES[c.kinds[at]]
+    c.report("V0110", f"there is no `{c.kinds[at]}` here", at, f"write `{right}`")
+    c.at = at + 1
+    if right == "null":
+        return n.NullLit(c.starts[at], c.ends[at])
+    return n.BoolLit(c.starts[at], c.ends[at], right == "true")
+
+
+def read_behind(c: Cursor, node: n.Expr, start: int) -> n.Expr:
+    """`x!`, which is null nowhere, and `println!(…)`, as they are written elsewhere."""
+    at = c.at
+    c.at = at + 1
+    is_called = isinstance(node, n.Name) and c.kinds[c.at] == "(" and c.at not in c.fresh
+    hint = NAMES.get(c.values[at - 1], "leave it out") if is_called else SIGNS_BEHIND["!"]
+    c.report("V0109", "there is no `!` after a value here", at, hint)
+    return n.BadExpr(start, c.ends[at])
+
+
+def read_question(c: Cursor, left: n.Expr, start: int, at: int, read: _Read) -> n.Expr:
+    """`x ?: y` and `x?`, as they are written elsewhere."""
+    sign = "?:" if c.kinds[at + 1] == ":" else "?"
+    c.report("V0109", f"there is no `{sign}` here", at, SIGNS_BEHIND[sign])
+    if sign == "?":
+        return left
     c.at += 1
-    inner = [_ours(read_type(c))]
-    while c.kinds[c.at] == ",":
-        c.at += 1
-        inner.append(_ours(read_type(c)))
-    c.expect(closer)
+    c.deepen(at)
+    right = read(c)
     c.depth -= 1
-    texts = [c.text[each.start : each.end] for each in inner]
-    name = c.values[at].lower()
-    del c.diagnostics[wrong:]
-    end = c.ends[c.at - 1]
-    written = c.text[c.starts[at] : end]
-    known = [written_here(each, text) for each, text in zip(inner, texts, strict=True)]
-    right = GENERICS.get(name, "").format(*known, *known) if name != "union" else " | ".join(known)
-    right = right if not right.endswith("[]") or " | " not in right else f"({right[:-2]})[]"
-    hint = f"write `{right}`" if right else "types have no parameters; declare a `type` for each use"
-    c.report_span("V0206", f"there is no type `{written}`", c.starts[at], end, hint)
-    return _generic_node(name, c.starts[at], end, inner)
+    return n.Binary(start, c.ends[c.at - 1], "??", left, right, c.starts[at])
 
 
-def written_here(node: n.TypeNode, text: str) -> str:
-    """How a type that may have a foreign name is written here."""
-    if isinstance(node, n.TypeName):
-        return node.name
-    if isinstance(node, n.ArrayType):
-        return f"{written_here(node.item, text.removesuffix('[]'))}[]"
-    if isinstance(node, n.MapType):
-        return f"{{ [text]: {written_here(node.value, 'json')} }}"
-    if isinstance(node, n.UnionType):
-        return " | ".join(written_here(each, text) for each in node.options)
-    if isinstance(node, n.LiteralType):
-        return f'"{node.value}"' if isinstance(node.value, str) else str(node.value).lower()
-    return text
+def is_do_while(c: Cursor, at: int) -> bool:
+    """Whether a `do { … } while` begins there."""
+    closer = c.partner(at + 1) if c.kinds[at] == "do" and c.kinds[at + 1] == "{" else -1
+    return closer > 0 and c.kinds[closer + 1] == "while"
 
 
-def _ours(node: n.TypeNode) -> n.TypeNode:
-    """A type in brackets, with our names: what is wrong with the whole is told already."""
-    if isinstance(node, n.TypeName):
-        name = TYPES.get(node.name.lower(), node.name)
-        return n.TypeName(node.start, node.end, name if name.isidentifier() else "json")
-    if isinstance(node, n.ArrayType):
-        return n.ArrayType(node.start, node.end, _ours(node.item))
-    if isinstance(node, n.UnionType):
-        return n.UnionType(node.start, node.end, [_ours(each) for each in node.options])
-    return node
+def read_do_while(c: Cursor, at: int, read: _Read) -> n.Expr:
+    """`do { … } while (c)`, whose first word stands at `at`."""
+    hint = "write `while true { … if not (condition) { break } }`"
+    c.report("V0109", "there is no `do { … } while` here", at, hint)
+    c.at = c.partner(at + 1) + 2
+    read(c)
+    return _unread(c, at)
 
 
-def _generic_node(name: str, start: int, end: int, inner: list[n.TypeNode]) -> n.TypeNode:
-    right = GENERICS.get(name)
-    if name == "union":
-        return n.UnionType(start, end, inner)
-    if right == "{0}[]":
-        return n.ArrayType(start, end, inner[0])
-    if right == "{0}":
-        return inner[0]
-    if right == "{0} | null":
-        return n.UnionType(start, end, [inner[0], n.TypeName(start, end, "null")])
-    if right is not None:
-        return n.MapType(start, end, n.TypeName(start, end, "text"), inner[-1], start)
-    return n.TypeName(start, end, "json")
+def read_no_operand(c: Cursor) -> n.Expr:
+    """No expression begins here: say so, or what was meant."""
+    at, kinds = c.at, c.kinds
+    if kinds[at] == "." and kinds[at + 1] == "number" and c.ends[at] == c.starts[at + 1]:
+        c.report("V0106", "a number does not begin with `.`", at, f"write `0.{c.values[at + 1]}`")
+        c.at = at + 2
+        return n.NumberLit(c.starts[at], c.ends[at + 1], 0)
+    refuse_pair(c, at)
+    if kinds[at] == "function":
+        return _read_function_value(c)
+    if kinds[at] == "/" and (end := _regex_end(c, at)) > 0:
+        return _read_regex(c, end)
+    hint = SIGNS_ALONE.get(kinds[at], "")
+    if kinds[at - 1] == "..":
+        hint = "both ends belong to a range: `for i in 3 { … }` is 0, 1, 2, and `1..3` is 1, 2, 3"
+    return c.unexpected("an expression", hint)
+
+
+def refuse_pair(c: Cursor, at: int) -> None:
+    """Give up where two signs stand side by side, around `at`, that are one in another language."""
+    for first in (at - 1, at - 2, at):
+        if first < 0 or c.ends[first] != c.starts[first + 1]:
+            continue
+        sign = c.values[first] + c.values[first + 1]
+        if sign in PAIRS_OF_SIGNS and c.kinds[first] not in ("text", "piece"):
+            c.report("V0109", f"there is no `{sign}` here", first, PAIRS_OF_SIGNS[sign])
+            raise Unreadable
+
+
+def _read_function_value(c: Cursor) -> n.Expr:
+    """`function(x) { … }` and `function f(x) { … }` as a value; the word stands here."""
+    at = c.at
+    _tell(c, at, "`function` without a name", PREFIXES["function"])
+    c.at += 1 + (c.kinds[at + 1] == "name")
+    if c.kinds[c.at] != "(":
+        raise Unreadable
+    c.at = c.partner(c.at) + 1 or c.at + 1
+    if c.kinds[c.at] != "{":
+        raise Unreadable
+    c.at = c.partner(c.at) + 1 or c.at + 1
+    return _unread(c, at)
+
+
+def _regex_end(c: Cursor, at: int) -> int:
+    """Where the regular expression ends that a `/` begins, with its flags; 0 if none does on its line."""
+    found = _REGEX.match(c.text, c.starts[at])
+    return found.end() if found else 0
+
+
+def _read_regex(c: Cursor, end: int) -> n.Expr:
+    """`/ab+c/gi`; what was found wrong in it is not."""
+    at, start = c.at, c.starts[c.at]
+    c.diagnostics[:] = [each for each in c.diagnostics if not start <= each.start < end]
+    c.report_span("V0109", "there are no regular expressions of their own here", start, end, SIGNS_ALONE["/"])
+    while c.starts[c.at] < end and c.kinds[c.at] != "end":
+        c.at += 1
+    return _unread(c, at)
 
 
 def _tell(c: Cursor, at: int, what: str, hint: str) -> None:

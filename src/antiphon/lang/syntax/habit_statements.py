@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
-from antiphon.lang.syntax.block_parser import STARTS, read_statement, skip_indented
+from antiphon.lang.syntax.block_parser import STARTS, read_loop_body, read_statement, skip_indented
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
-from antiphon.lang.syntax.declaration_parser import read_function, read_type_declaration, read_variable
+from antiphon.lang.syntax.declaration_parser import read_type_declaration
 from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.function_parser import read_function
 from antiphon.lang.syntax.habit_expressions import OPERANDS
 from antiphon.lang.syntax.habits import STATEMENTS, TYPES
 from antiphon.lang.syntax.tokens import RESERVED
+from antiphon.lang.syntax.variable_parser import read_variable
 
 _CALLED = frozenset(("print", "assert", "len", "note", "sleep"))
 _JOINING = frozenset(("in", "is", "and", "or", "not"))
@@ -131,3 +133,26 @@ def read_for_head(c: Cursor) -> tuple[n.Name, n.Name | None, n.Expr | None, bool
         raise Unreadable
     c.at = word
     return first, None, None, True
+
+
+def read_caught_in_parentheses(c: Cursor, node: n.Try) -> None:
+    """`catch (e)`, as it is written elsewhere."""
+    at = c.at
+    c.report("V0109", "`catch` has no parentheses here", at, "write `catch error { … }`")
+    if c.kinds[at + 1] == "name":
+        node.name, node.name_start = c.values[at + 1], c.starts[at + 1]
+    c.at = c.partner(at) + 1 or at + 1
+
+
+def read_except(c: Cursor, node: n.Try, is_told: bool) -> None:
+    """`except Error as e:`, as it is written elsewhere; of several, the first counts."""
+    at = c.at
+    if node.handler is None and not is_told:
+        c.report("V0110", f"there is no `{c.values[at]}` here", at, "write `catch error { … }`")
+    while c.kinds[c.at] not in ("{", ":", "end") and (c.at not in c.fresh or c.at == at):
+        c.at += 1
+    name = c.at - 1
+    if c.kinds[name] == "name" and name > at:
+        node.name, node.name_start = c.values[name], c.starts[name]
+    body = read_loop_body(c)
+    node.handler = node.handler or body

@@ -8,34 +8,32 @@ from antiphon.lang.syntax.block_parser import (
     line_start,
     read_block,
     read_function_body,
-    read_loop_body,
     read_statements,
     skip_stray,
 )
-from antiphon.lang.syntax.cursor import MAX_CHAIN, Cursor, Unreadable
+from antiphon.lang.syntax.branch_parser import read_if, read_try
+from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.declaration_parser import (
-    read_function,
     read_import,
     read_input,
     read_model,
-    read_pattern,
     read_returns,
     read_type_declaration,
-    read_value,
-    read_variable,
 )
-from antiphon.lang.syntax.expression_parser import begins_with_object, read_expression
+from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.function_parser import read_function
 from antiphon.lang.syntax.habit_statements import (
     begins_foreign,
     begins_typed,
-    read_for_head,
     read_foreign_statement,
     read_typed,
 )
-from antiphon.lang.syntax.habits import ENDS, FOLLOWING
+from antiphon.lang.syntax.habits import ENDS
+from antiphon.lang.syntax.loop_parser import read_for, read_while
 from antiphon.lang.syntax.match_parser import begins_match, read_match_statement
 from antiphon.lang.syntax.tokens import ASSIGNMENTS, RESERVED
 from antiphon.lang.syntax.type_parser import read_plain_text, read_type
+from antiphon.lang.syntax.variable_parser import read_value, read_variable
 
 #: Words that begin a statement and are names elsewhere.
 _SOFT_STARTS = frozenset(("private", "async", "model", "type", "tool", "test", "input", "returns"))
@@ -43,7 +41,6 @@ _SOFT_STARTS = frozenset(("private", "async", "model", "type", "tool", "test", "
 _TYPE_STARTS = frozenset(("name", "null", "text", "quote", "number", "true", "false", "{"))
 #: What a module cannot give to others.
 _OF_THE_PROGRAM = frozenset(("test", "input", "returns"))
-_LOOP_MODES = frozenset(("verbose", "forget", "compress"))
 
 
 def read_program(c: Cursor) -> n.Program:
@@ -206,152 +203,6 @@ def _read_export_default(c: Cursor, start: int) -> n.Statement:
     raise Unreadable
 
 
-def _read_condition(c: Cursor) -> n.Expr:
-    """What `if` and `while` ask. After a mistake in it the block is read all the same."""
-    first, depth, nested = c.at, c.depth, c.nested
-    try:
-        if c.kinds[first] == "{" and not begins_with_object(c):
-            c.unexpected("an expression before the block")
-        node = read_expression(c)
-        if c.kinds[c.at] == "=":
-            c.report("V0112", "`=` assigns; a condition compares", c.at, "write `==`")
-            c.at += 1
-            right = read_expression(c)
-            return n.Binary(node.start, right.end, "==", node, right, node.end)
-        return node
-    except Unreadable:
-        c.depth, c.nested = depth, nested
-        return _skip_to_block(c, first)
-
-
-def _skip_to_block(c: Cursor, first: int) -> n.Expr:
-    at = c.at
-    while c.kinds[at] not in ("{", "}", "end") and (at not in c.fresh or at == first):
-        at += 1
-    if c.kinds[at] != "{":
-        raise Unreadable
-    c.at = at
-    c.lose(first)
-    return n.BadExpr(c.starts[first], max(c.starts[first], c.ends[at - 1]))
-
-
-def _read_if(c: Cursor) -> n.Statement:
-    was_told = c.told_indented
-    root = _read_one_if(c)
-    # Then the whole statement was told already.
-    is_told = c.told_indented and not was_told
-    last = root
-    for _ in range(MAX_CHAIN):
-        kind = c.kinds[c.at]
-        if kind == "name" and c.values[c.at] in ("elif", "elseif", "elsif"):
-            if not is_told:
-                c.report("V0110", f"there is no `{c.values[c.at]}` here", c.at, "write `else if`")
-        elif kind != "else":
-            break
-        else:
-            c.at += 1
-            if c.kinds[c.at] != "if":
-                last.otherwise = read_block(c)
-                break
-        last.otherwise = last = _read_one_if(c)
-    else:
-        c.too_long(c.at)
-    node: n.Block | n.If | None = root
-    while isinstance(node, n.If):
-        node.end = c.ends[c.at - 1]
-        node = node.otherwise
-    return root
-
-
-def _read_one_if(c: Cursor) -> n.If:
-    start = c.starts[c.at]
-    c.at += 1
-    condition = _read_condition(c)
-    then = read_block(c)
-    return n.If(start, then.end, condition, then)
-
-
-def _read_for(c: Cursor) -> n.Statement:
-    start = c.starts[c.at]
-    c.at += 1
-    pattern = value = None
-    name, name_start = "", c.starts[c.at]
-    closes, iterable = False, None
-    if c.kinds[c.at] == "(":
-        head, second, iterable, closes = read_for_head(c)
-        name, name_start = head.name, head.start
-        value = n.ForValue(second.start, second.end, second.name) if second is not None else None
-    elif c.kinds[c.at] in ("{", "["):
-        pattern = read_pattern(c)
-    else:
-        if c.values[c.at] == "each" and c.kinds[c.at + 1] == "name":
-            c.report("V0109", "there is no `for each` here", c.at, "write `for x in xs { … }`")
-            c.at += 1
-        at = c.name("the name of each item", "write `for item in items { … }`")
-        name, name_start = c.values[at], c.starts[at]
-        value = _read_for_value(c) if c.kinds[c.at] == "," else None
-    word = c.at
-    if iterable is None:
-        word = _read_in(c)
-        iterable = _read_condition(c)
-        c.at += closes and c.kinds[c.at] == ")"
-    body = read_loop_body(c)
-    mode = _read_loop_mode(c)
-    end = c.ends[c.at - 1]
-    return n.For(start, end, name, iterable, body, mode, name_start, value, pattern, c.starts[word])
-
-
-def _read_in(c: Cursor) -> int:
-    if c.values[c.at] == "of":
-        c.report("V0109", "there is no `of` here", c.at, FOLLOWING["of"])
-        c.at += 1
-        return c.at - 1
-    hint = "write `for i in 1..3 { … }` (1, 2, 3)" if c.kinds[c.at] == "=" else "write `for item in items { … }`"
-    return c.expect("in", "`in` and what to go through", hint)
-
-
-def _read_for_value(c: Cursor) -> n.ForValue:
-    c.at += 1
-    at = c.name("the name of each value", "write `for key, value in map { … }`")
-    return n.ForValue(c.starts[at], c.ends[at], c.values[at])
-
-
-def _read_while(c: Cursor) -> n.Statement:
-    start = c.starts[c.at]
-    c.at += 1
-    condition = _read_condition(c)
-    body = read_loop_body(c)
-    mode = _read_loop_mode(c)
-    return n.While(start, c.ends[c.at - 1], condition, body, mode)
-
-
-def _read_loop_mode(c: Cursor) -> n.LoopMode | None:
-    at = c.at
-    word = c.values[at]
-    if word not in _LOOP_MODES or at in c.fresh:
-        return None
-    c.at = at + 1
-    mode = n.LoopMode(c.starts[at], c.ends[at], word)
-    if word == "compress" and c.kinds[c.at] == "(" and c.at not in c.fresh:
-        _take_mode_arguments(c, mode, c.listed(")", read_expression))
-        mode.end = c.ends[c.at - 1]
-    return mode
-
-
-def _take_mode_arguments(c: Cursor, mode: n.LoopMode, arguments: list[n.Expr]) -> None:
-    """How to sum up, and the model; where there is only one of them, a name is the model."""
-    last = arguments[-1] if arguments else None
-    if isinstance(last, n.Name):
-        mode.model = last
-        arguments = arguments[:-1]
-    if len(arguments) == 1:
-        mode.how = arguments[0]
-    elif arguments:
-        message = "`compress` takes how to sum up, and then a model"
-        hint = 'write `compress("how", model)`'
-        c.report_span("V0101", message, arguments[1].start, arguments[1].end, hint)
-
-
 def _read_break(c: Cursor) -> n.Statement:
     c.at += 1
     return n.Break(c.starts[c.at - 1], c.ends[c.at - 1])
@@ -383,58 +234,6 @@ def _read_yield(c: Cursor) -> n.Statement:
     c.at += 1
     value = read_expression(c)
     return n.Yield(start, c.ends[c.at - 1], value)
-
-
-def _read_try(c: Cursor) -> n.Statement:
-    start, was_told = c.starts[c.at], c.told_indented
-    c.at += 1
-    node = n.Try(start, start, read_loop_body(c), None, None)
-    is_told = c.told_indented and not was_told
-    while c.values[c.at] in ("except", "rescue") and c.kinds[c.at] == "name":
-        _read_except(c, node, is_told)
-    if c.kinds[c.at] == "else" and node.handler is not None:
-        if not is_told:
-            c.report("V0109", "a `try` has no `else` here", c.at, "put it at the end of the block of `try`")
-        c.at += 1
-        read_loop_body(c)
-    if c.kinds[c.at] not in ("catch", "finally") and node.handler is None:
-        c.unexpected("`catch` and a block", "write `try { … } catch error { … }`")
-    if c.kinds[c.at] == "catch":
-        c.at += 1
-        if c.kinds[c.at] == "(":
-            _read_caught_in_parentheses(c, node)
-        elif c.kinds[c.at] not in ("{", ":"):
-            at = c.name("a name for the error", "write `catch error { … }`")
-            node.name, node.name_start = c.values[at], c.starts[at]
-        node.handler = read_loop_body(c)
-    if c.kinds[c.at] == "finally":
-        c.at += 1
-        node.last = read_loop_body(c)
-    node.end = c.ends[c.at - 1]
-    return node
-
-
-def _read_caught_in_parentheses(c: Cursor, node: n.Try) -> None:
-    """`catch (e)`, as it is written elsewhere."""
-    at = c.at
-    c.report("V0109", "`catch` has no parentheses here", at, "write `catch error { … }`")
-    if c.kinds[at + 1] == "name":
-        node.name, node.name_start = c.values[at + 1], c.starts[at + 1]
-    c.at = c.partner(at) + 1 or at + 1
-
-
-def _read_except(c: Cursor, node: n.Try, is_told: bool) -> None:
-    """`except Error as e:`, as it is written elsewhere; of several, the first counts."""
-    at = c.at
-    if node.handler is None and not is_told:
-        c.report("V0110", f"there is no `{c.values[at]}` here", at, "write `catch error { … }`")
-    while c.kinds[c.at] not in ("{", ":", "end") and (c.at not in c.fresh or c.at == at):
-        c.at += 1
-    name = c.at - 1
-    if c.kinds[name] == "name" and name > at:
-        node.name, node.name_start = c.values[name], c.starts[name]
-    body = read_loop_body(c)
-    node.handler = node.handler or body
 
 
 def _read_test(c: Cursor, start: int) -> n.Statement:
@@ -496,15 +295,15 @@ STARTS.update(
     {
         "let": _read_plain_variable,
         "const": _read_plain_variable,
-        "if": _read_if,
-        "for": _read_for,
-        "while": _read_while,
+        "if": read_if,
+        "for": read_for,
+        "while": read_while,
         "break": _read_break,
         "continue": _read_continue,
         "return": _read_return,
         "throw": _read_throw,
         "yield": _read_yield,
-        "try": _read_try,
+        "try": read_try,
         "function": _read_plain_function,
         "import": read_import,
         "export": _read_export,

@@ -26,7 +26,7 @@ def _read_array_type(c: Cursor) -> n.TypeNode:
     start = c.starts[c.at]
     item = _read_single_type(c)
     if type(item) is n.TypeName and (opener := _opens_generic(c)):
-        from antiphon.lang.syntax.habit_expressions import read_generic
+        from antiphon.lang.syntax.habit_types import read_generic
 
         item = read_generic(c, c.at - 1, opener)
     chain = 0

@@ -1,0 +1,97 @@
+"""Reading loops: `for` and `while`, and what a model is to remember of their rounds."""
+
+from __future__ import annotations
+
+from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.block_parser import read_loop_body
+from antiphon.lang.syntax.branch_parser import read_condition
+from antiphon.lang.syntax.cursor import Cursor
+from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.habit_statements import read_for_head
+from antiphon.lang.syntax.habits import FOLLOWING
+from antiphon.lang.syntax.variable_parser import read_pattern
+
+_LOOP_MODES = frozenset(("verbose", "forget", "compress"))
+
+
+def read_for(c: Cursor) -> n.Statement:
+    """`for x in xs { … } verbose`; the word stands here."""
+    start = c.starts[c.at]
+    c.at += 1
+    pattern = value = None
+    name, name_start = "", c.starts[c.at]
+    closes, iterable = False, None
+    if c.kinds[c.at] == "(":
+        head, second, iterable, closes = read_for_head(c)
+        name, name_start = head.name, head.start
+        value = n.ForValue(second.start, second.end, second.name) if second is not None else None
+    elif c.kinds[c.at] in ("{", "["):
+        pattern = read_pattern(c)
+    else:
+        if c.values[c.at] == "each" and c.kinds[c.at + 1] == "name":
+            c.report("V0109", "there is no `for each` here", c.at, "write `for x in xs { … }`")
+            c.at += 1
+        at = c.name("the name of each item", "write `for item in items { … }`")
+        name, name_start = c.values[at], c.starts[at]
+        value = _read_for_value(c) if c.kinds[c.at] == "," else None
+    word = c.at
+    if iterable is None:
+        word = _read_in(c)
+        iterable = read_condition(c)
+        c.at += closes and c.kinds[c.at] == ")"
+    body = read_loop_body(c)
+    mode = _read_loop_mode(c)
+    end = c.ends[c.at - 1]
+    return n.For(start, end, name, iterable, body, mode, name_start, value, pattern, c.starts[word])
+
+
+def _read_in(c: Cursor) -> int:
+    if c.values[c.at] == "of":
+        c.report("V0109", "there is no `of` here", c.at, FOLLOWING["of"])
+        c.at += 1
+        return c.at - 1
+    hint = "write `for i in 1..3 { … }` (1, 2, 3)" if c.kinds[c.at] == "=" else "write `for item in items { … }`"
+    return c.expect("in", "`in` and what to go through", hint)
+
+
+def _read_for_value(c: Cursor) -> n.ForValue:
+    c.at += 1
+    at = c.name("the name of each value", "write `for key, value in map { … }`")
+    return n.ForValue(c.starts[at], c.ends[at], c.values[at])
+
+
+def read_while(c: Cursor) -> n.Statement:
+    """`while c { … }`; the word stands here."""
+    start = c.starts[c.at]
+    c.at += 1
+    condition = read_condition(c)
+    body = read_loop_body(c)
+    mode = _read_loop_mode(c)
+    return n.While(start, c.ends[c.at - 1], condition, body, mode)
+
+
+def _read_loop_mode(c: Cursor) -> n.LoopMode | None:
+    at = c.at
+    word = c.values[at]
+    if word not in _LOOP_MODES or at in c.fresh:
+        return None
+    c.at = at + 1
+    mode = n.LoopMode(c.starts[at], c.ends[at], word)
+    if word == "compress" and c.kinds[c.at] == "(" and c.at not in c.fresh:
+        _take_mode_arguments(c, mode, c.listed(")", read_expression))
+        mode.end = c.ends[c.at - 1]
+    return mode
+
+
+def _take_mode_arguments(c: Cursor, mode: n.LoopMode, arguments: list[n.Expr]) -> None:
+    """How to sum up, and the model; where there is only one of them, a name is the model."""
+    last = arguments[-1] if arguments else None
+    if isinstance(last, n.Name):
+        mode.model = last
+        arguments = arguments[:-1]
+    if len(arguments) == 1:
+        mode.how = arguments[0]
+    elif arguments:
+        message = "`compress` takes how to sum up, and then a model"
+        hint = 'write `compress("how", model)`'
+        c.report_span("V0101", message, arguments[1].start, arguments[1].end, hint)
