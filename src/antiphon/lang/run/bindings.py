@@ -14,7 +14,7 @@ from antiphon.lang.compile.code import Code
 from antiphon.lang.run import context
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.execution import Execution
-from antiphon.lang.run.library import as_type
+from antiphon.lang.run.fitting import as_type
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.people import read_answer, wanted_words
 from antiphon.lang.run.questions import answered

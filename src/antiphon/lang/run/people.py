@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from antiphon._json import decode
 from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Literal, Type, Union, base, may_be_null, show
-from antiphon.lang.run.library import misfit
+from antiphon.lang.run.fitting import misfit
 
 _YES = ("y", "yes", "true", "ok", "1")
 _NO = ("n", "no", "false", "0")
