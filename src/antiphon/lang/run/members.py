@@ -44,9 +44,7 @@ def member(value: Any, name: str) -> Any:
 
 def optional_member(value: Any, name: str) -> Any:
     """`value.name` before `??` or compared with null: what is missing is null."""
-    if type(value) is AIResult:
-        if name in AI_NAMES:
-            return ai_member(value, name)
+    if type(value) is AIResult and name not in AI_NAMES:
         value = value.value
     if isinstance(value, Whole):
         value = value.to_json()
