@@ -7,10 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.cli.serving import described
+from antiphon.lang.analysis import analyse
 from antiphon.lang.check.notation import show
+from antiphon.lang.compile import compile_program
 from antiphon.lang.run.inputs import schema_of_type
 from antiphon.lang.run.interactive import Interactive
 from antiphon.lang.run.program import Host, loads
+from antiphon.lang.syntax.source import Source
+from tests.effort import calls_of
 from tests.lang_unit.checking import codes, messages, sound, type_of
 from tests.lang_unit.harness import every_api, ran
 from tests.lang_unit.test_formatter import formatted
@@ -192,3 +196,20 @@ def test_what_is_known_of_variables_is_known_in_a_function_that_is_called_on_the
     print(others(["a"], null))
     """
     sound(program)
+
+
+@pytest.mark.parametrize("start", ["xs", "[j.a.b ?? 1].map(x => 1)"])
+def test_compiling_a_chain_costs_what_its_steps_cost(start: str):
+    def cost(steps: int) -> int:
+        chain = start + ".map(x => x + 1).filter(x => x > 1)" * steps
+        source = Source("a.vibe", f"const xs = [1]\nconst j: json = {{}}\nprint({chain})")
+        analysis = analyse(source)
+        assert analysis.is_sound
+        return calls_of(lambda: compile_program(analysis.program, source))
+
+    assert cost(40) < 2.5 * cost(20)
+
+
+def test_a_chain_may_begin_with_what_binds_a_name():
+    chain = "[j.a.b].map(x => x).filter(x => x != 1).map(x => x)"
+    assert ran(f"const j: json = {{a: {{b: 2}}}}\nprint({chain})").prints == ["[2]"]

@@ -53,7 +53,7 @@ def function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr:
 def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, item: Type, place: Place) -> ast.expr:
     """A method of an array that takes a function."""
     first = node.arguments[0]
-    if name in _AS_LOOPS and isinstance(first, n.Lambda) and _is_plain(c, first, name) and not _binds(value):
+    if name in _AS_LOOPS and isinstance(first, n.Lambda) and _is_plain(c, first, name) and not _binds(c, value):
         return _comprehension(c, node, first, name, value, place)
     arguments = method_arguments(c, node, name, item)
     if name == "sortBy" and isinstance(first.type, Signature) and _has_order(first.type.returns):
@@ -182,6 +182,18 @@ def _is_plain(c: Compiler, node: n.Lambda, name: str) -> bool:
     )
 
 
-def _binds(value: ast.expr) -> bool:
-    """Whether names are bound in it, which Python allows nowhere in what a comprehension goes through."""
-    return any(isinstance(each, ast.NamedExpr) for each in ast.walk(value))
+def _binds(c: Compiler, value: ast.expr) -> bool:
+    """Whether names are bound in it, which Python allows nowhere in what a comprehension goes through.
+
+    What a chain has looked at is not looked at again by its next step.
+    """
+    todo: list[ast.AST] = [value]
+    binds = False
+    while todo and not binds:
+        each = todo.pop()
+        known = c.binding.get(each)
+        binds = known or isinstance(each, ast.NamedExpr)
+        if known is None:
+            todo.extend(ast.iter_child_nodes(each))
+    c.binding[value] = binds
+    return binds

@@ -21,8 +21,9 @@ def once(c: Compiler, value: ast.expr, place: Place, keep: bool = False) -> tupl
 
 def may_come_first(value: ast.expr, other: ast.expr) -> bool:
     """Whether it makes no difference if a value is read before another that is written before it."""
-    calls = any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(other))
-    return isinstance(value, ast.Constant) or (isinstance(value, ast.Name) and not calls)
+    if not isinstance(value, ast.Name):
+        return isinstance(value, ast.Constant)
+    return not any(isinstance(each, ast.Call | ast.NamedExpr) for each in ast.walk(other))
 
 
 def class_of(value: ast.expr, place: Place) -> ast.expr:

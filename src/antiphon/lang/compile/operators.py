@@ -24,12 +24,12 @@ from antiphon.lang.check.types import (
     without_null,
 )
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.chains import lenient
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
 from antiphon.lang.compile.iteration import span
 from antiphon.lang.compile.literals import as_text
-from antiphon.lang.compile.members import lenient
 from antiphon.lang.compile.state import Compiler, ExprRule, type_of
 from antiphon.lang.compile.views import picked
 from antiphon.lang.compile.wholes import is_natural

@@ -68,6 +68,8 @@ class Compiler:
         self.changes: dict[int, Any] = {}
         #: The variables of functions that are always whole, or never negative, by the ids of those.
         self.wholes: dict[tuple[int, str], set[Symbol]] = {}
+        #: Whether names are bound in an expression of Python, of those that were looked at.
+        self.binding: dict[ast.AST, bool] = {}
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
         #: From where to where the value of the private variable goes that is being compiled.

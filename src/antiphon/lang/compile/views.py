@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
-from antiphon.lang.check.types import Object, Type
+from antiphon.lang.check.types import JSON, Array, Object, Type, is_mutable
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place
 
@@ -21,3 +22,21 @@ def named_field(key: ast.expr, kind: Object, place: Place) -> ast.expr:
     if isinstance(key, ast.Constant):
         return key
     return emit.call("_vnamed", [key, emit.constant(tuple(kind.fields), place)], place)
+
+
+def of_fields(value: ast.expr, kind: Object, type_: Type, place: Place) -> ast.expr:
+    """What fields give that only the running program names; where that is json, it is a copy."""
+    if any(is_mutable(each.type) for each in kind.fields.values()) and not _is_typed(type_):
+        return emit.call("_vcopy", [value], place)
+    return value
+
+
+def _is_typed(type_: Type) -> bool:
+    """Whether what a method gives of the fields is of a known type."""
+    if isinstance(type_, Array):
+        return _is_typed(type_.item)
+    return _is_typed(type_.fields["value"].type) if _is_entry(type_) else type_ != JSON
+
+
+def _is_entry(type_: Type) -> TypeGuard[Object]:
+    return isinstance(type_, Object) and not type_.name and [*type_.fields] == ["key", "value"]

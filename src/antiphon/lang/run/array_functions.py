@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.library import add, greater, less
+from antiphon.lang.run.operators import add, greater, less
 from antiphon.lang.run.values import kind_of, unwrap
 
 Function = Callable[..., Any]

@@ -11,10 +11,10 @@ from antiphon.effects.door import place, privately
 from antiphon.effects.values import AskPerson, CallTool, Print, ReadClock, ReadEnvironment, RunPython, Said, Sleep
 from antiphon.lang.check.types import TEXT, Type
 from antiphon.lang.compile.code import Code
-from antiphon.lang.run import context
+from antiphon.lang.run import asking, concurrency, context
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.execution import Execution
-from antiphon.lang.run.library import as_type
+from antiphon.lang.run.fitting import as_type
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.people import read_answer, wanted_words
 from antiphon.lang.run.questions import answered
@@ -40,7 +40,7 @@ class Module:
 
     def ask(self, site: int, prompt: str, model: ModelValue | None) -> AIResult:
         """`do`, `vibe`."""
-        return self.execution.ask(self.code.sites[site], prompt, model, 2)
+        return asking.ask(self.execution, self.code.sites[site], prompt, model, 2)
 
     def ask_human(self, site: int, prompt: str) -> Any:
         """`ask`: the answer as the type that is wanted, asked for again if it does not fit."""
@@ -67,16 +67,18 @@ class Module:
         """`async let x = do …`."""
         around = [*self.execution.state.around, *context.variables(2, False)]
         chosen = self.code.sites[site]
-        return self.execution.start(lambda: self.execution.ask(chosen, prompt, model, 2), around)
+        return concurrency.start(self.execution, lambda: asking.ask(self.execution, chosen, prompt, model, 2), around)
 
     def start(self, wanted: Type, function: Callable[..., Any], *arguments: Any) -> Pending:
         """`async let x = f(…)`."""
         around = [*self.execution.state.around, *context.variables(2, False)]
-        return self.execution.start(lambda: as_type(function(*arguments), wanted), around)
+        return concurrency.start(self.execution, lambda: as_type(function(*arguments), wanted), around)
 
     def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any]) -> list[Any]:
         """`async for`."""
-        return self.execution.gather(body, items, [*self.execution.state.around, *context.variables(2, False)])
+        return concurrency.gather(
+            self.execution, body, items, [*self.execution.state.around, *context.variables(2, False)]
+        )
 
     # History
 
@@ -102,7 +104,7 @@ class Module:
 
     def compress(self, mark: Conversation, how: str | None, model: ModelValue | None) -> None:
         """Sum up what happened since."""
-        self.execution.compress(mark, how, model)
+        asking.compress(self.execution, mark, how, model)
 
     # Declarations
 

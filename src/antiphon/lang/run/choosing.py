@@ -6,7 +6,9 @@ from typing import Any, NoReturn, cast
 
 from antiphon.lang.check.types import Type
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.library import equal, misfit, thrown
+from antiphon.lang.run.fitting import misfit
+from antiphon.lang.run.operators import equal
+from antiphon.lang.run.throwing import thrown
 from antiphon.lang.run.values import FrozenDict, FrozenList, kind_of, thaw, unwrap
 
 

@@ -100,6 +100,13 @@ class Stopped(BaseException):
         self.error = error
 
 
+class RoundStopped(Stopped):
+    """Part of the program that was stopped because another part failed."""
+
+    def __init__(self) -> None:
+        super().__init__(VibeError("V0927", "stopped because another round failed"))
+
+
 def _unpainted(_: str, text: str) -> str:
     return text
 

@@ -7,34 +7,27 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from antiphon.effects.door import Node, Place, Step, at, below, perform, place
+from antiphon.effects.door import Node, Place, Step, at, perform, place
 from antiphon.effects.values import CallTool
 from antiphon.errors import Halted, Unsettled
-from antiphon.lang.compile.code import Site
-from antiphon.lang.run import context
-from antiphon.lang.run.errors import Stopped, VibeError
+from antiphon.lang.run.errors import RoundStopped, VibeError
 from antiphon.lang.run.host import Host
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.questions import Asleep, NobodyThere, halted, waits
-from antiphon.lang.run.threads import Pending, Round, State
-from antiphon.lang.run.tooling import LEFT_OUT, VibeTool, python_type
+from antiphon.lang.run.threads import Pending, State
+from antiphon.lang.run.tooling import LEFT_OUT
 from antiphon.lang.run.traces import translated
-from antiphon.lang.run.values import plain, text
+from antiphon.lang.run.values import plain
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
     from random import Random
 
-    from antiphon.conversation import Conversation
     from antiphon.effects import Effect
     from antiphon.session import Run
-    from antiphon.session.portal import CancelScope
-
-_SUMMARY = "Sum up what happened in this part of a conversation, in a few sentences that keep every fact needed later."
 
 
 class Execution:
@@ -51,7 +44,8 @@ class Execution:
         self.arguments = list(arguments)
         #: What was started with `async` and not yet waited for at the end.
         self.pending: deque[Pending] = deque()
-        self._states: ContextVar[State] = ContextVar("antiphon_lang_state")
+        #: Where each thread is.
+        self.states: ContextVar[State] = ContextVar("antiphon_lang_state")
         self._default: ModelValue | None = None
         self._run: Run[Any] | None = None
         #: Rounds side by side ask at once.
@@ -103,7 +97,7 @@ class Execution:
             state.chance = Random(state.seed or self.perform(effect, lambda: SystemRandom().getrandbits(64)))
         return state.chance
 
-    def _seed_below(self) -> str:
+    def seed_below(self) -> str:
         """For a thread that is begun here: the same whatever the timing, where it is known what chance comes of."""
         state = self.state
         return str(self.chance().getrandbits(64)) if state.chance is not None or state.seed else ""
@@ -122,14 +116,14 @@ class Execution:
                     self._run.subscribe(self.host.watch)
             return self._run
 
-    def _run_of(self, state: State) -> Run[Any]:
+    def run_of(self, state: State) -> Run[Any]:
         """The run that an ask is part of: that of the round, of the model whose tool this is, or of the program."""
         if state.round is not None:
             with self._making:
                 if state.round.run is None:
                     from antiphon.session import Run
 
-                    outside = self._run_of(state.round.outside)
+                    outside = self.run_of(state.round.outside)
                     state.round.run = Run("round", str(state.round.number), parent=outside)
                 return state.round.run
         from antiphon.session import current_run
@@ -167,7 +161,7 @@ class Execution:
     @property
     def state(self) -> State:
         """That of this thread."""
-        return self._states.get(self._first)
+        return self.states.get(self._first)
 
     def default_model(self) -> ModelValue:
         """The one that serves where a program names none."""
@@ -201,258 +195,26 @@ class Execution:
             if scope is not None:
                 scope.cancel()
 
-    # Asking
-
-    def ask(self, site: Site, prompt: str, model: ModelValue | None, depth: int) -> AIResult:
-        """Ask a model from a place of the program; `depth` frames up is the program's own."""
-        from antiphon.lang.run.history import ends_open, with_turns, without_private
-
-        state = self.state
-        chosen = model or (self.default_model() if site.says_model else state.model or self.default_model())
-        history = self._shown_history(site, state)
-        conversation = history.fork()
-        conversation.system = str(chosen.settings.get("system", ""))
-        shown = "" if site.context == "none" else self._variables(site, depth + 1)
-        if shown:
-            conversation.add_user(shown)
-        place_ = len(conversation.turns) - 1 if shown else -1
-        returns = None if site.wanted is None else python_type(site.wanted)
-        tools = [_as_tool(each) for each in _flat(chosen.settings.get("tools", ()))]
-        session = self.host.session(chosen, conversation, tools)
-        result = self._answer(session, prompt, "do" if site.kind == "do" else "vibe", returns)
-        if site.context != "none":
-            happened: Iterable[Any] = conversation.turns[max(0, len(history.turns) - (ends_open(history))) :]
-            before = history.turns[-1] if ends_open(history) else None
-            if site.hidden:
-                happened, before = without_private(site.hidden, prompt, result), None
-            kept = {} if site.hidden else conversation.kept
-            state.history = with_turns(state.history, happened, before, shown if place_ >= 0 else "", kept)
-        if model is not None:
-            state.model = model
-        return result
-
-    def _answer(self, session: Any, prompt: str, mode: Any, returns: Any) -> AIResult:
-        """What the model answers. Streamed even where nobody looks: a recording fits wherever it is played."""
-        from antiphon.session import Cancelled, LimitReached, NoAnswer, ReturnError, Waiting
-        from antiphon.session.portal import current_scope
-
-        scope = current_scope()
-        if scope is not None and scope.cancelled:
-            raise _stopped()
-        with self._run_of(self.state).active():
-            run = session.start(prompt, mode=mode, returns=returns)
-        if scope is not None:
-            scope.add(run.cancel)
-        try:
-            return run.wait()
-        except KeyboardInterrupt:
-            run.cancel()
-            run.wait(raises=False)
-            raise
-        except Cancelled:
-            raise _stopped() from None
-        except Halted as error:
-            raise halted(error) from error
-        except Waiting as error:
-            raise waits(str(error), "run it in a terminal, or allow it: `--yes`") from error
-        except LimitReached as error:
-            if _is_over_budget(error):
-                raise Stopped(VibeError("V0922", str(error))) from error
-            raise VibeError("V0922", f"the model gave no answer: {error}") from error
-        except ReturnError:
-            raise
-        except NoAnswer as error:
-            raise VibeError("V0922", f"the model gave no answer: {error}") from error
-        finally:
-            if scope is not None:
-                scope.remove(run.cancel)
-
-    def _shown_history(self, site: Site, state: State) -> Conversation:
-        from antiphon.conversation import Conversation
-        from antiphon.lang.run.history import since, with_turns
-
-        if site.context == "none":
-            return Conversation()
-        if site.context == "default":
-            return state.history
-        local = Conversation()
-        return with_turns(local, since(state.history, state.base), None, "", state.history.kept)
-
-    def _variables(self, site: Site, depth: int) -> str:
-        found = context.variables(depth + 1, site.context == "local")
-        if site.context == "default":
-            found = [*self.state.around, *found]
-        return context.bounded(found)
-
-    def compress(self, mark: Conversation, how: str | None, model: ModelValue | None) -> None:
-        """Replace what happened since the mark by a summary of it."""
-        from antiphon.conversation import Conversation
-        from antiphon.conversation.transcript import transcript
-        from antiphon.lang.run.history import since
-
-        state = self.state
-        turns = since(state.history, mark)
-        if not turns:
-            return
-        chosen = model or state.model or self.default_model()
-        told = Conversation(str(how) if how else _SUMMARY)
-        result = self._answer(self.host.session(chosen, told, []), transcript(turns), "do", None)
-        state.history = mark.fork()
-        state.history.add_user(f"Summary of what happened: {text(result)}")
-
-    # Concurrency
-
-    def start(self, work: Callable[[], Any], around: Iterable[str]) -> Pending:
-        """Begin work of which the value is wanted later, or never: the end of the run cancels it."""
-        from antiphon.session.portal import CancelScope, current_scope
-
-        scope = CancelScope(current_scope())
-
-        def inside() -> Any:
-            try:
-                with scope.active():
-                    return work()
-            finally:
-                scope.close()
-
-        own = replace(self.state.fork(around), seed=self._seed_below())
-        before = own.history
-        pending = self._spawn(inside, own, _numbered("."))
-        pending.scope, pending.join = scope, lambda: self._join(pending, own, before)
-        pending.is_known = lambda: pending in self.state.joined
-        self.pending.append(pending)
-        return pending
-
-    def _join(self, pending: Pending, other: State, before: Conversation) -> None:
-        """What happened in work that was begun with `async`, and is first used here now, happened here too."""
-        from antiphon.lang.run.history import since, with_turns
-
-        state = self.state
-        if pending in state.joined:
-            return
-        state.joined |= {pending}
-        state.history = with_turns(state.history, since(other.history, before), None, "", other.history.kept)
-
-    def _spawn(self, work: Callable[[], Any], own: State, where: Place) -> Pending:
-        """Do work in a thread of its own, which sees the history as it is now."""
-        pending, inside = Pending(), copy_context()
-
-        def run() -> None:
-            self._states.set(own)
-            try:
-                with at(where):
-                    pending.value = work()
-            except BaseException as error:
-                # Known frames are kept: whoever waits has a stack of his own.
-                pending.error = translated(error) if isinstance(error, Exception) else error
-            pending.done.set()
-
-        threading.Thread(target=inside.run, args=(run,), name="antiphon: async", daemon=True).start()
-        return pending
-
     def apart(self, work: Callable[[], Any]) -> Any:
         """Do work for a caller from outside: after what the top level said, and with nothing of other such calls."""
         own = State(self._first.history, self._first.base, self._first.model)
 
         def run() -> Any:
-            self._states.set(own)
+            self.states.set(own)
             return work()
 
         return copy_context().run(run)
-
-    def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any], around: list[str]) -> list[Any]:
-        """Run a body for each item, some at a time; the values in order. When one fails, the rest is cancelled."""
-        from antiphon.session.portal import CancelScope, current_scope
-
-        todo, path = list(items), place().node.next() if place().performers else ""
-        results: list[list[Any]] = [[] for _ in todo]
-        errors: list[BaseException] = []
-        scope = CancelScope(current_scope())
-        lock, places = threading.Lock(), iter(range(len(todo)))
-
-        def work() -> None:
-            while not scope.cancelled:
-                with lock:
-                    number = next(places, None)
-                if number is None:
-                    return
-                try:
-                    results[number] = copy_context().run(self._isolated, scope, body, todo[number], number, path)
-                except BaseException as error:
-                    with lock:
-                        errors.append(translated(error) if isinstance(error, Exception) else error)
-                    if not is_waiting(error):
-                        # While one waits for somebody, the others get as far as they can.
-                        scope.cancel()
-
-        here, seed = place(), self._seed_below()
-        workers = [
-            self._spawn(work, replace(self.state.fork(around), seed=seed), here)
-            for _ in range(min(self.host.max_parallel, len(todo)))
-        ]
-        try:
-            for each in workers:
-                each.result()
-        except BaseException:
-            scope.cancel()
-            raise
-        finally:
-            scope.close()
-        if errors:
-            raise min(errors, key=lambda each: isinstance(each, RoundStopped) + 2 * is_waiting(each))
-        return [value for each in results for value in each]
-
-    def _isolated(self, scope: CancelScope, body: Callable[[Any], list[Any]], item: Any, number: int, path: str) -> Any:
-        state = self.state
-        own = Round(number, state)
-        seed = state.seed and f"{state.seed}[{number}]"
-        self._states.set(replace(state.fork(state.around), round=own, seed=seed))
-        try:
-            with scope.active(), at(below(f"{path}[{number}].")) if path else at(place()):
-                values = body(item)
-        except BaseException as error:
-            if own.run is not None:
-                own.run.fail(error)
-            raise
-        if own.run is not None:
-            own.run.finish(AIResult(plain(values)))
-        return values
 
     def run_tool(self, function: Callable[..., Any], arguments: dict[str, Any]) -> Any:
         """Run a tool of the program for a model: with a history of its own."""
         from antiphon.tools import ToolFailure
 
-        self._states.set(State(model=self.state.model))
+        self.states.set(State(model=self.state.model))
         try:
             # A default that the model left out is worked out by the tool itself.
             return plain(function(**{name: each for name, each in arguments.items() if each is not LEFT_OUT}))
         except Exception as error:
             raise ToolFailure(translated(error).message) from error
-
-
-def _numbered(mark: str) -> Place:
-    """Where work of its own is numbered, under the place in which it is begun."""
-    where = place()
-    return Place(Node(f"{where.node.next()}{mark}"), where.performers) if where.performers else where
-
-
-def _is_over_budget(error: BaseException) -> bool:
-    from antiphon.effects import OverBudget
-
-    return isinstance(error.__cause__, OverBudget)
-
-
-def is_waiting(error: BaseException | None) -> bool:
-    """Whether an error is none, but says that the program can be gone on with when somebody has answered."""
-    return isinstance(error, Stopped) and isinstance(error.error, NobodyThere)
-
-
-class RoundStopped(Stopped):
-    """Part of the program that was stopped because another part failed."""
-
-
-def _stopped() -> RoundStopped:
-    return RoundStopped(VibeError("V0927", "stopped because another round failed"))
 
 
 def _uncancelled(do: Callable[[], Any]) -> Any:
@@ -463,18 +225,5 @@ def _uncancelled(do: Callable[[], Any]) -> Any:
         from concurrent.futures import CancelledError
 
         if isinstance(error, CancelledError):
-            raise _stopped() from None
+            raise RoundStopped() from None
         raise
-
-
-def _as_tool(value: Any) -> Any:
-    return value.tool() if isinstance(value, VibeTool) else value
-
-
-def _flat(tools: Any) -> list[Any]:
-    """Tools, with those of bundles among them; each once."""
-    out: dict[str, Any] = {}
-    for each in tools:
-        for tool in cast(list[Any], each) if isinstance(each, list | tuple) else [each]:
-            out.setdefault(tool.name, tool)
-    return list(out.values())

@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.lang.check.types import JSON, Type
 from antiphon.lang.check.types import Callable as Signature
-from antiphon.lang.run.library import as_type
+from antiphon.lang.run.fitting import as_type
 from antiphon.lang.run.values import own
 
 Function = Callable[..., Any]

@@ -16,7 +16,7 @@ from antiphon.lang.check.notation import show
 from antiphon.lang.check.types import JSON, NULL, PROMPT, TEXT, Array, Literal, Map, Object, Type, options_of
 from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.run.errors import Frame, VibeError
-from antiphon.lang.run.library import misfit
+from antiphon.lang.run.fitting import misfit
 from antiphon.lang.run.values import from_python, unwrap
 
 #: So much of a wrong value is told, in characters.

@@ -19,7 +19,7 @@ from antiphon.lang.check.types import (
     may_be_null,
     options_of,
 )
-from antiphon.lang.run.library import misfit
+from antiphon.lang.run.fitting import misfit
 
 _YES = ("y", "yes", "true", "ok", "1")
 _NO = ("n", "no", "false", "0")

@@ -7,7 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
-from antiphon.lang.run import choosing, function_values, library, receivers, values, views
+from antiphon.lang.run import (
+    choosing,
+    fitting,
+    function_values,
+    items,
+    members,
+    operators,
+    receivers,
+    throwing,
+    values,
+    views,
+)
 from antiphon.lang.run.bindings import Module
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.system import MISSING, read_as
@@ -36,19 +47,19 @@ _SHARED: dict[str, Any] = {
     "_vcatchable": Exception,
     "_vmissing": MISSING,
     "_vreadas": read_as,
-    "_vadd": library.add,
-    "_vsub": library.subtract,
-    "_vmul": library.multiply,
-    "_vdiv": library.divide,
-    "_vmod": library.modulo,
-    "_vpow": library.power,
-    "_vneg": library.negate,
-    "_veq": library.equal,
-    "_vlt": library.less,
-    "_vle": library.less_or_equal,
-    "_vgt": library.greater,
-    "_vge": library.greater_or_equal,
-    "_vcond": library.condition,
+    "_vadd": operators.add,
+    "_vsub": operators.subtract,
+    "_vmul": operators.multiply,
+    "_vdiv": operators.divide,
+    "_vmod": operators.modulo,
+    "_vpow": operators.power,
+    "_vneg": operators.negate,
+    "_veq": operators.equal,
+    "_vlt": operators.less,
+    "_vle": operators.less_or_equal,
+    "_vgt": operators.greater,
+    "_vge": operators.greater_or_equal,
+    "_vcond": operators.condition,
     "_vin": choosing.contains,
     "_vis": choosing.is_of,
     "_vone": choosing.is_one,
@@ -56,32 +67,32 @@ _SHARED: dict[str, Any] = {
     "_vitems": choosing.items_of,
     "_vspread": choosing.spread,
     "_vspreadfields": choosing.spread_fields,
-    "_vpresent": library.present,
-    "_vmember": library.member,
-    "_voptional": library.optional_member,
-    "_vai": library.ai_member,
-    "_vitem": library.item,
-    "_voptionalitem": library.optional_item,
-    "_vpart": library.part,
-    "_vwhole": library.index,
-    "_vsetitem": library.set_item,
-    "_vsetmember": library.set_member,
-    "_viter": library.iterate,
-    "_ventries": library.entries,
+    "_vpresent": operators.present,
+    "_vmember": members.member,
+    "_voptional": members.optional_member,
+    "_vai": members.ai_member,
+    "_vitem": items.item,
+    "_voptionalitem": items.optional_item,
+    "_vpart": items.part,
+    "_vwhole": items.index,
+    "_vsetitem": items.set_item,
+    "_vsetmember": members.set_member,
+    "_viter": items.iterate,
+    "_ventries": items.entries,
     "_vpositions": function_values.positions,
     "_vround": function_values.this_round,
     "_vbox": values.Box,
     "_vadapted": function_values.adapted,
-    "_vspan": library.span,
-    "_vrange": library.span_array,
-    "_vas": library.as_type,
+    "_vspan": items.span,
+    "_vrange": items.span_array,
+    "_vas": fitting.as_type,
     "_vpick": views.pick,
     "_vnamed": views.named,
     "_vseen": views.seen,
     "_vcopy": values.own,
-    "_vfield": library.field_of,
-    "_vthrown": library.thrown,
-    "_vcaught": library.caught,
+    "_vfield": members.field_of,
+    "_vthrown": throwing.thrown,
+    "_vcaught": throwing.caught,
     "_vcall": receivers.call_method,
     "_vplaceof": receivers.place_of,
     "_vsorted": sorted,
@@ -102,7 +113,7 @@ _SHARED: dict[str, Any] = {
     "_vplain": values.plain,
     "_vwait": wait,
     "_vb_len": receivers.length,
-    "_vb_parseJson": library.parse_json,
+    "_vb_parseJson": values.parse_json,
 }
 for _kind, _functions in (
     ("text", receivers.TEXT_FUNCTIONS),
@@ -145,17 +156,17 @@ def module_globals(code: Code, module: Module) -> dict[str, Any]:
 
 
 def _assert(holds: Any, message: str | None = None) -> None:
-    if not library.condition(holds):
+    if not operators.condition(holds):
         raise VibeError("V0928", f"the assertion does not hold{f': {message}' if message else ''}")
 
 
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
-    "==": library.equal,
-    "!=": lambda left, right: not library.equal(left, right),
-    "<": library.less,
-    "<=": library.less_or_equal,
-    ">": library.greater,
-    ">=": library.greater_or_equal,
+    "==": operators.equal,
+    "!=": lambda left, right: not operators.equal(left, right),
+    "<": operators.less,
+    "<=": operators.less_or_equal,
+    ">": operators.greater,
+    ">=": operators.greater_or_equal,
 }
 #: So much of each side is told, in characters.
 _SIDE = 500
@@ -174,7 +185,7 @@ def _side(value: Any) -> str:
 
 
 def _to_json(value: Any, indent: Any = None) -> str:
-    return values.json_text(value, library.whole(indent, "the indentation") if indent is not None else None)
+    return values.json_text(value, items.whole(indent, "the indentation") if indent is not None else None)
 
 
 def _result(kind: str, data: Any, options: Any = None) -> Any:

@@ -16,12 +16,13 @@ from antiphon.lang.compile.code import Code, Given
 from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import Stopped, VibeError
-from antiphon.lang.run.execution import Execution, is_waiting
+from antiphon.lang.run.execution import Execution
+from antiphon.lang.run.fitting import as_type
 from antiphon.lang.run.host import Host, PromptShown
 from antiphon.lang.run.inputs import checked
-from antiphon.lang.run.library import as_type
 from antiphon.lang.run.modules import Compiled, Instances, Modules, Servers, source_of
 from antiphon.lang.run.prelude import MISSING
+from antiphon.lang.run.questions import is_waiting
 from antiphon.lang.run.traces import translated
 from antiphon.lang.run.values import from_python, plain, unwrap
 from antiphon.lang.syntax.diagnostics import Diagnostic, ProgramErrors

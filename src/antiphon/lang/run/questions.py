@@ -48,6 +48,11 @@ def waits(message: str, hint: str = "", kind: type[NobodyThere] = NobodyThere) -
     return Stopped(error) if place().waits else error
 
 
+def is_waiting(error: BaseException | None) -> bool:
+    """Whether an error is none, but says that the program can be gone on with when somebody has answered."""
+    return isinstance(error, Stopped) and isinstance(error.error, NobodyThere)
+
+
 def named(text: str) -> str:
     """A text of the program's in a question of ours, in which nothing can pass for more of the question."""
     said = json.dumps(text)

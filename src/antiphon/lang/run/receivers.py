@@ -18,7 +18,10 @@ from antiphon.lang.check.methods import (
 )
 from antiphon.lang.run import array_functions
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.library import as_type, equal, less, part, python_attribute, whole
+from antiphon.lang.run.fitting import as_type
+from antiphon.lang.run.items import part, whole
+from antiphon.lang.run.members import python_attribute
+from antiphon.lang.run.operators import equal, less
 from antiphon.lang.run.values import from_python, is_python, json_text, kind_of, plain, text, thaw, unwrap
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import FunctionType, MethodType
 from typing import Any, NoReturn, cast
 
+from antiphon._json import decode_unique
 from antiphon.lang.run.errors import VibeError
 from antiphon.results.plain import Whole
 from antiphon.session.result import AIResult
@@ -277,3 +278,13 @@ def _for_json(value: Any, depth: int) -> Any:
     if isinstance(value, dict):
         return {str(key): _for_json(item, depth + 1) for key, item in cast(dict[Any, Any], value).items()}
     return value.to_json() if isinstance(value, Whole) else text(value)
+
+
+def parse_json(source: str) -> Any:
+    """`parseJson(text)`. A field that is there twice is an error."""
+    try:
+        return decode_unique(unwrap(source).removeprefix("\ufeff"))
+    except RecursionError:
+        raise VibeError("V0910", "this JSON is nested too deeply") from None
+    except ValueError as error:
+        raise VibeError("V0910", f"this is no JSON: {error}") from None

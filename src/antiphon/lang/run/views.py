@@ -8,7 +8,8 @@ from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.types import Array, Map, Object, Type, Union
 from antiphon.lang.check.types import plain as plain_type
 from antiphon.lang.check.views import hides
-from antiphon.lang.run.library import misfit, no_field
+from antiphon.lang.run.fitting import misfit
+from antiphon.lang.run.members import no_field
 from antiphon.lang.run.values import unwrap
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon.effects.values import CallTool
 from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.check.types import JSON, Type
-from antiphon.lang.run.library import as_type
+from antiphon.lang.run.fitting import as_type
 from antiphon.lang.run.system.function import Function
 from antiphon.lang.run.values import described, plain
 

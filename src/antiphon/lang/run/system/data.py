@@ -9,10 +9,10 @@ from typing import Any, cast
 
 from antiphon.lang.check.types import JSON, TEXT, Array, Map, Object, Type, plain
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.fitting import misfit
 from antiphon.lang.run.inputs import Misread, read_text
-from antiphon.lang.run.library import misfit, parse_json
 from antiphon.lang.run.system.function import Function
-from antiphon.lang.run.values import from_python, json_text, kind_of, text
+from antiphon.lang.run.values import from_python, json_text, kind_of, parse_json, text
 
 # CSV
 

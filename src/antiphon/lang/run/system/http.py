@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object, Union
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.library import parse_json
 from antiphon.lang.run.system.files import decoded
 from antiphon.lang.run.system.function import Function
-from antiphon.lang.run.values import text
+from antiphon.lang.run.values import parse_json, text
 from antiphon.providers.client import tls
 
 if TYPE_CHECKING:

@@ -1,0 +1,136 @@
+"""Calls of functions and tools, compiled: by a name, or of what an expression gives; and their arguments."""
+
+from __future__ import annotations
+
+import ast
+
+from antiphon.lang.check.aliases import parameter_of
+from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import AI, JSON, TEXT, Map, Object, Type, base
+from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.compile import emit
+from antiphon.lang.compile.emit import Place, at
+from antiphon.lang.compile.guards import once
+from antiphon.lang.compile.members import is_sequence
+from antiphon.lang.compile.state import Compiler, type_of
+from antiphon.lang.compile.views import picked
+from antiphon.lang.syntax import nodes as n
+
+
+def call(c: Compiler, node: n.Call) -> ast.expr:
+    """A call of a function or tool by its name."""
+    place = c.place(node)
+    callee = node.callee
+    symbol = callee.symbol if isinstance(callee, n.Name) else None
+    if symbol is None:
+        return emit.constant(None, place)
+    if symbol.kind == "builtin" and symbol.name == "assert" and _is_comparison(node.arguments[0]):
+        return _assertion(c, node, place)
+    if symbol.kind == "builtin" and symbol.name == "len" and _is_counted(node.arguments):
+        return emit.call("_vpylen", [c.expr(node.arguments[0])], place)
+    signature = type_of(callee)
+    signature = signature if isinstance(signature, Signature) else None
+    arguments = call_arguments(c, node, signature, symbol)
+    if symbol.kind == "builtin" and symbol.name == "len" and not isinstance(type_of(node.arguments[0]), AI):
+        arguments = [picked(arguments[0], base(type_of(node.arguments[0])), place)]
+    if node.named:
+        value = _call_named(c, node, symbol, arguments, place)
+    elif signature is not None and signature.gives == "wanted" and symbol.kind == "function":
+        type_ = emit.name(c.code.type_name(type_of(node)), place)
+        return emit.call("_vreadas", [emit.name(symbol.python, place), type_, *arguments], place)
+    else:
+        value = _call_symbol(c, symbol, arguments, place)
+    if symbol.kind == "import" and signature is not None:
+        # What a function of Python is annotated with is a promise, not a fact.
+        value = c.fitted(value, JSON, signature.returns, place)
+    return value
+
+
+def _is_counted(arguments: list[n.Expr]) -> bool:
+    return len(arguments) == 1 and (
+        is_sequence(type_of(arguments[0])) or isinstance(type_of(arguments[0]), Object | Map)
+    )
+
+
+def call_value(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr:
+    """A call of a function that some expression gives."""
+    type_ = type_of(node.callee)
+    if not isinstance(type_, Signature):
+        return emit.runtime("call", [value, *call_arguments(c, node, None)], place)
+    return emit.call_of(value, call_arguments(c, node, type_), place)
+
+
+def call_arguments(
+    c: Compiler, node: n.Call, signature: Signature | None, symbol: Symbol | None = None
+) -> list[ast.expr]:
+    """The arguments of a call in their order, each as the type that its parameter has."""
+    wanted: list[Type | None] = []
+    if signature is not None and not signature.unchecked:
+        wanted = list(signature.parameters)
+        if signature.variadic:
+            wanted += [signature.parameters[-1]] * (len(node.arguments) - len(wanted))
+    wanted += [None] * (len(node.arguments) - len(wanted))
+    if symbol is not None and symbol.kind in ("builtin", "import"):
+        # What is built in keeps nothing, and Python gets copies.
+        return [c.lend(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
+    pairs = enumerate(zip(node.arguments, wanted, strict=False))
+    return [
+        c.cast(each, type_, parameter_of(symbol, at) if symbol is not None else None) for at, (each, type_) in pairs
+    ]
+
+
+def _call_named(c: Compiler, node: n.Call, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:
+    """A call with named arguments: of a function of the language they are put in their places."""
+    signature = symbol.type if isinstance(symbol.type, Signature) else None
+    known = signature is not None and not signature.unchecked
+    types = dict(zip(signature.names, signature.parameters, strict=False)) if signature is not None and known else {}
+    given = {each.name: c.cast(each.value, types.get(each.name)) for each in node.named}
+    if symbol.kind in ("tool", "import"):
+        names = at(ast.Dict([emit.constant(name, place) for name in given], list(given.values())), place)
+        function = emit.name(symbol.python, place)
+        return emit.runtime("call_named", [function, names, *arguments], place)
+    before: list[ast.expr] = []
+    if not all(isinstance(each, ast.Constant | ast.Name) for each in (*arguments, *given.values())):
+        # They are evaluated as they are written, whatever their places are.
+        pairs = [once(c, each, place, keep=True) for each in (*arguments, *given.values())]
+        before = [first for first, _ in pairs]
+        arguments = [again for _, again in pairs[: len(arguments)]]
+        given = dict(zip(given, [again for _, again in pairs[len(arguments) :]], strict=True))
+    names = [name for name in types if name in given]
+    last = max(list(types).index(name) for name in names) + 1 if names else 0
+    missing = emit.name("_vmissing", place)
+    placed = [*arguments, *(given.get(name, missing) for name in list(types)[len(arguments) : last])]
+    value = _call_symbol(c, symbol, placed, place)
+    if not before:
+        return value
+    all_of_it = at(ast.Tuple([*before, value], ast.Load()), place)
+    return emit.item(all_of_it, emit.constant(-1, place), place)
+
+
+def _is_comparison(node: n.Expr) -> bool:
+    return type(node) is n.Binary and node.op in ("==", "!=", "<", "<=", ">", ">=")
+
+
+def _assertion(c: Compiler, node: n.Call, place: Place) -> ast.expr:
+    """An assertion that compares: both sides are told where it does not hold."""
+    from antiphon.lang.compile.chains import lenient
+
+    compared, *message = node.arguments
+    assert type(compared) is n.Binary
+    sides = [lenient(c, compared.left), lenient(c, compared.right)]
+    told = [c.cast(each, TEXT) for each in message]
+    return emit.call("_vb_assertThat", [emit.constant(compared.op, place), *sides, *told], place)
+
+
+def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:
+    """A call of what a name stands for."""
+    if symbol.kind == "builtin":
+        c.asked = c.asked or symbol.name == "note"
+        return emit.call(f"_vb_{symbol.name}", arguments, place)
+    function = c.read(symbol, place)
+    if symbol.is_async:
+        function = emit.call("_vwait", [function], place)
+    if symbol.kind in ("tool", "import"):
+        # What is not of the language is reached through the run: its calls are effects.
+        return emit.runtime("call", [function, *arguments], place)
+    return emit.call_of(function, arguments, place)

@@ -1,0 +1,115 @@
+"""Values at the border between what is known of types and what is not: whether they fit, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from antiphon.lang.check.notation import show
+from antiphon.lang.check.types import AI, Array, Literal, Map, Object, Simple, Type, Union
+from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.values import FrozenDict, FrozenList, json_text, kind_of, thaw, unwrap
+
+
+def as_type(value: Any, wanted: Type) -> Any:
+    """The value, taken out of an AI result, if it fits the type; an error that says what does not.
+
+    It is a copy: whoever has the value under a name without types cannot change what has one.
+    """
+    value = fits(unwrap(value), wanted)
+    return _copied(value, wanted) if isinstance(value, list | dict) else value
+
+
+def fits(value: Any, wanted: Type) -> Any:
+    """The value itself, if it fits the type; an error that says what does not."""
+    fault = misfit(value, wanted, "")
+    if fault:
+        raise VibeError("V0902", fault)
+    return value
+
+
+def _copied(value: Any, wanted: Type) -> Any:
+    """A value that fits, with arrays and objects of its own, as far as the type knows of them."""
+    value = unwrap(value)
+    if value is None:
+        # A field that may be missing may be null, too.
+        return None
+    match wanted:
+        case Array(item=inner):
+            return [_copied(each, inner) for each in value]
+        case Object():
+            fields = wanted.fields
+            return {key: _copied(each, fields[key].type) if key in fields else each for key, each in value.items()}
+        case Map(value=inner):
+            return {key: _copied(each, inner) for key, each in value.items()}
+        case Union(options):
+            fitting = next((each for each in options if not misfit(value, each, "")), None)
+            return value if fitting is None else _copied(value, fitting)
+        case AI(inner):
+            return _copied(value, inner)
+        case _:
+            # What is json in it stays as it is, but for what belongs to a constant.
+            return thaw(value) if isinstance(value, FrozenList | FrozenDict) else value
+
+
+def misfit(value: Any, wanted: Type, path: str) -> str:
+    """Why a value does not fit a type; nothing if it does."""
+    value = unwrap(value)
+    match wanted:
+        case Simple(name):
+            fits = {"text": str, "prompt": str, "boolean": bool, "null": type(None), "number": int | float}
+            if name not in fits or (
+                isinstance(value, fits[name]) and not (name == "number" and isinstance(value, bool))
+            ):
+                return ""
+        case Array(item=inner):
+            if isinstance(value, list):
+                items = enumerate(cast(list[Any], value))
+                return next((fault for at, each in items if (fault := misfit(each, inner, f"{path}[{at}]"))), "")
+        case Literal():
+            if Literal(value) == wanted if isinstance(value, str | int | float) else False:
+                return ""
+        case Union(options):
+            if any(not misfit(value, option, path) for option in options):
+                return ""
+        case Object():
+            if isinstance(value, dict):
+                return _misfit_fields(cast(dict[str, Any], value), wanted, path)
+        case Map(value=inner):
+            if isinstance(value, dict):
+                pairs = cast(dict[Any, Any], value).items()
+                return next((fault for key, each in pairs if (fault := _misfit_entry(key, each, inner, path))), "")
+        case AI(inner):
+            return misfit(value, inner, path)
+        case _:
+            return ""
+    return f"{_at(path)}{show(wanted)} is wanted, not {_shown(value)}"
+
+
+def _at(path: str) -> str:
+    inside = path.lstrip(".")
+    return f"`{inside}`: " if inside else ""
+
+
+def _misfit_entry(key: Any, value: Any, inner: Type, path: str) -> str:
+    if not isinstance(key, str):
+        return f"{_at(path)}the keys of a map are text, not {kind_of(key)}"
+    return misfit(value, inner, f"{path}[{json_text(key)}]")
+
+
+def _misfit_fields(value: dict[str, Any], wanted: Object, path: str) -> str:
+    for name, each in wanted.fields.items():
+        if name not in value or (value[name] is None and each.optional):
+            if not each.optional:
+                return f"{_at(path)}the field `{name}` is missing"
+            continue
+        if fault := misfit(value[name], each.type, f"{path}.{name}"):
+            return fault
+    return ""
+
+
+def _shown(value: Any) -> str:
+    kind = kind_of(value)
+    if kind in ("null",) or not isinstance(value, str | int | float | bool):
+        return kind
+    shown = json_text(value)
+    return f"{kind} {shown if len(shown) <= 60 else shown[:60] + '…'}"
