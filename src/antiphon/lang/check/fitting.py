@@ -98,10 +98,10 @@ def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
         return _assignable(plain(source), target.inner, certain, seen)
     if isinstance(source, AI):
         # An AI result is taken out of its history where another type than json is wanted.
-        return _assignable(source.inner, target, False, seen) and (not certain or target == JSON)
-    if target == JSON:
+        return _assignable(source.inner, target, False, seen) and (not certain or target is JSON)
+    if target is JSON:
         return is_data(source)
-    if source == JSON:
+    if source is JSON:
         return not certain and is_data(target)
     if isinstance(source, Union):
         return all(_assignable(each, target, certain, seen) for each in source.options)

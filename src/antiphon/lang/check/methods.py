@@ -222,10 +222,16 @@ _TYPES: dict[str, Type] = {
 }
 
 
+#: Those without letters mean the same everywhere.
+_FIXED = {name: type_ for name, type_ in _TYPES.items() if not {T.name, U.name, K.name} & set(name)}
+
+
 def signature_type(name: str, receiver: Type = JSON) -> Type:
     """What a type in a signature means for this receiver."""
     if name == "self":
         return receiver
+    if name in _FIXED:
+        return _FIXED[name]
     inner = receiver.item if isinstance(receiver, Array) else receiver.value if isinstance(receiver, Map) else JSON
     return put(_TYPES[name], {T: inner, U: JSON})
 

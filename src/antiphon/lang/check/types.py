@@ -162,20 +162,20 @@ AI_NAMES = ("value", *AI_MEMBERS)
 
 def plain(type_: Type) -> Type:
     """Without the history of an AI result."""
-    return type_.inner if isinstance(type_, AI) else type_
+    return type_.inner if type(type_) is AI else type_
 
 
 def base(type_: Type) -> Type:
     """What operators see: the type of a literal's value, of an AI result's, of a union that agrees."""
     if type_.__class__ is Simple:
-        return TEXT if type_ == PROMPT else type_
+        return TEXT if type_ is PROMPT else type_
     type_ = plain(type_)
     if isinstance(type_, Literal):
         return BOOLEAN if isinstance(type_.value, bool) else TEXT if isinstance(type_.value, str) else NUMBER
     if isinstance(type_, Union):
         kinds = {base(each) for each in type_.options}
         return kinds.pop() if len(kinds) == 1 else type_
-    return TEXT if type_ == PROMPT else type_
+    return TEXT if type_ is PROMPT else type_
 
 
 def options_of(type_: Type) -> tuple[Type, ...]:
@@ -217,7 +217,7 @@ def nullable(type_: Type) -> Type:
 def may_be_null(type_: Type) -> bool:
     """Whether null is among its values for certain knowledge; `json` says nothing of it."""
     type_ = plain(type_)
-    return type_ == NULL or (isinstance(type_, Union) and NULL in type_.members)
+    return NULL in type_.members if type(type_) is Union else type_ is NULL
 
 
 def without_null(type_: Type) -> Type:
