@@ -19,7 +19,7 @@ from antiphon import Conversation, Session, ToolCall, ToolSpec, connect
 from antiphon.conversation import Image
 from antiphon.errors import ContentError
 from antiphon.providers.local import engine, kept, manifest
-from antiphon.providers.local.backing import Held, claims, need_not_look, to_look_with
+from antiphon.providers.local.backing import Held, claims, need_not_look, to_look_with, wants_names
 from antiphon.providers.local.engine import threads
 from antiphon.providers.local.progress import Pace, Report, shown
 from antiphon.session import Event, RequestStarted, RunStarted
@@ -389,6 +389,15 @@ def test_names_of_files_are_no_answer_to_what_is_in_them(file: Path, tmp_path: P
         # A search that finds nothing is not made again at once.
         {"read_file": listed},
     ]
+
+
+def test_names_are_an_answer_to_which_files_there_are_and_not_to_what_they_say():
+    listed = "recipes/brioche.md\nrecipes/notes.txt"
+    for request in ("Which files are here?", "What is in docs?", "Which folders are there?", "List all of it."):
+        assert wants_names(request, listed)
+    assert wants_names("Which recipes are in the recipes folder?", listed)
+    assert not wants_names("Which errors are in the recipes folder?", listed)
+    assert not wants_names("Which dependencies does the project have?", listed)
 
 
 def test_a_name_that_was_not_listed_is_looked_for(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -59,10 +59,11 @@ _EMPTY = re.compile(r"\s*(?:Error: |\[no[^\n]*\]\s*$|no (?:lines?|files?|match(?
 #: Tools that tell names, requests that want names, and those that say where.
 _LISTER = re.compile(r"(?:^|_)(?:list|glob|ls|tree)(?:_|$)", re.IGNORECASE)
 _NAMES = re.compile(
-    r"\b(?:files?|folders?|subfolders?|director(?:y|ies)|modules?|scripts?)\b"
+    r"\b(?:files?|modules?|scripts?)\b|\b(?:which|what|many|list|any) (?:sub)?(?:folders?|director(?:y|ies))\b"
     r"|\bwhat(?:'s| is| are) in\b|^\W*(?:list|find)\b",
     re.IGNORECASE,
 )
+_THINGS = re.compile(r"\b(?i:which|what|how many) (\w{3,})\b")
 _PLACE = re.compile(r"\b(?:folders?|subfolders?|director(?:y|ies))\b|\bwhat(?:'s| is| are) in\b", re.IGNORECASE)
 #: Files that are asked for by their kind, unless by what is in them: their names have a pattern.
 _OF_A_KIND = re.compile(
@@ -244,9 +245,14 @@ def is_listing(name: str) -> bool:
     return bool(_LISTER.search(name))
 
 
-def wants_names(request: str) -> bool:
-    """Whether a request is about which files there are, so that their names are an answer."""
-    return bool(_NAMES.search(_FENCED.sub(" ", request)))
+def wants_names(request: str, listed: str) -> bool:
+    """Whether a request is about which files there are, so that their names are an answer.
+
+    "Which recipes are in that folder?" is, if the paths that were listed speak of recipes.
+    """
+    said = _FENCED.sub(" ", request)
+    things = [word.casefold().removesuffix("s") for word in _THINGS.findall(said)]
+    return bool(_NAMES.search(said)) or any(thing in listed.casefold() for thing in things)
 
 
 def names_a_file(request: str) -> bool:

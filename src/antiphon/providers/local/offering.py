@@ -114,8 +114,8 @@ def _after_something(said: str, calls: list[Made], tools: Tools) -> Offer:
     found = [call for call in calls if not call.found_nothing]
     if len(calls) >= _LISTINGS or not all(is_listing(call.name) for call in found):
         return Offer(tools, True)
-    if wants_names(said):
-        seen = "\n".join([said, *(call.result for call in calls)])
+    seen = "\n".join([said, *(call.result for call in calls)])
+    if wants_names(said, "\n".join(call.result for call in found)):
         others = [tool for tool in file_tools(tools) if tool.get("name") != calls[-1].name]
         return Offer(tools, True, partial(names_unknown_files, known=seen), others)
     needed = _reading(calls, file_tools(tools))
