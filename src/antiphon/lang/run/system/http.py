@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object, Union
+from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.system.files import decoded
 from antiphon.lang.run.system.function import Function
-from antiphon.lang.run.values import parse_json, text
+from antiphon.lang.run.values import parse_json
 from antiphon.providers.client import tls
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ RESPONSE = Object(
 _OPTIONS = Object(
     {
         "headers": Field(Map(TEXT), True),
-        "query": Field(Map(Union((TEXT, NUMBER, BOOLEAN))), True),
+        "query": Field(Map(TEXT), True),
         "body": Field(JSON, True),
         "timeout": Field(NUMBER, True),
         "encoding": Field(TEXT, True),
@@ -53,7 +53,7 @@ def _request(execution: Execution, method: str, url: str, options: dict[str, Any
             method.upper(),
             url,
             headers=given.get("headers"),
-            params={name: text(value) for name, value in given["query"].items()} if "query" in given else None,
+            params=given.get("query"),
             timeout=seconds,
             verify=tls(),
             follow_redirects=True,
