@@ -130,7 +130,7 @@ def _read_pattern(c: Cursor) -> n.TypeNode:
     kind = c.kinds[c.at]
     if kind == "is":
         c.at += 1
-        return _read_tested(c)
+        return read_type(c, in_arm=True)
     if kind == "name" and c.values[c.at] == "case":
         c.report("V0110", "there is no `case` here", c.at, 'write `"low" => …`, and last `else => …`')
         if c.kinds[c.at + 2] != "=>":
@@ -141,23 +141,13 @@ def _read_pattern(c: Cursor) -> n.TypeNode:
         word = c.values[c.at] if kind == "name" else "T"
         hint = f"values are written out; a type is `is {word}`, and all others are `else`"
         c.unexpected('a value such as `"low"`, `is` and a type, or `else`', hint)
-    return read_type(c)
+    return read_type(c, in_arm=True)
 
 
 def _is_object(c: Cursor, at: int) -> bool:
     """Whether a brace opens an object; where a value stands, no block can."""
     first, second = c.kinds[at + 1], c.kinds[at + 2]
     return first in ("}", "...") or second == ":" or (first == "name" and (second in (",", "}") or at + 2 in c.fresh))
-
-
-def _read_tested(c: Cursor) -> n.TypeNode:
-    """A type; one in parentheses before the arrow of the arm is no function's."""
-    if c.kinds[c.at] != "(" or c.kinds[c.partner(c.at) + 1] != "=>":
-        return read_type(c)
-    c.at += 1
-    tested = read_type(c)
-    c.expect(")")
-    return tested
 
 
 def _read_body(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: bool) -> n.Expr | n.Throw | n.Block:

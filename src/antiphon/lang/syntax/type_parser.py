@@ -8,23 +8,26 @@ from antiphon.lang.syntax.habits import MODIFIERS, TYPES, VALUES
 from antiphon.lang.syntax.numbers import BadNumber, read_number
 
 
-def read_type(c: Cursor) -> n.TypeNode:
-    """A type, which may be a union; it may begin with a `|`, as unions over several lines do."""
+def read_type(c: Cursor, in_arm: bool = False) -> n.TypeNode:
+    """A type, which may be a union; it may begin with a `|`, as unions over several lines do.
+
+    In the arm of a `match` the arrow behind parentheses is the arm's.
+    """
     if c.kinds[c.at] == "|":
         c.at += 1
-    first = _read_array_type(c)
+    first = _read_array_type(c, in_arm)
     if c.kinds[c.at] != "|":
         return first
     options = [first]
     while c.kinds[c.at] == "|":
         c.at += 1
-        options.append(_read_array_type(c))
+        options.append(_read_array_type(c, in_arm))
     return n.UnionType(first.start, options[-1].end, options)
 
 
-def _read_array_type(c: Cursor) -> n.TypeNode:
+def _read_array_type(c: Cursor, in_arm: bool) -> n.TypeNode:
     start = c.starts[c.at]
-    item = _read_single_type(c)
+    item = _read_single_type(c, in_arm)
     if type(item) is n.TypeName and (opener := _opens_generic(c)):
         from antiphon.lang.syntax.habit_types import read_generic
 
@@ -49,7 +52,7 @@ def _opens_generic(c: Cursor) -> str:
     return kind if inner and c.kinds[c.at + 1] in ("name", "null", "None", "{", "text") else ""
 
 
-def _read_single_type(c: Cursor) -> n.TypeNode:
+def _read_single_type(c: Cursor, in_arm: bool) -> n.TypeNode:
     at = c.at
     kind, start, end = c.kinds[at], c.starts[at], c.ends[at]
     if kind == "name" or kind == "null" or VALUES.get(kind) == "null":
@@ -69,7 +72,7 @@ def _read_single_type(c: Cursor) -> n.TypeNode:
         fields = c.listed("}", _read_type_field, by_line=True)
         return n.ObjectType(start, c.ends[c.at - 1], fields)
     if kind == "(":
-        return _read_type_in_parentheses(c, at)
+        return _read_type_in_parentheses(c, at, in_arm)
     if kind == "quote":
         read_plain_text(c, "a type")
         return n.LiteralType(start, c.ends[c.at - 1], "")
@@ -95,10 +98,10 @@ def _read_number_type(c: Cursor, start: int) -> n.LiteralType:
     return n.LiteralType(start, c.ends[c.at - 1], -value if negative else value)
 
 
-def _read_type_in_parentheses(c: Cursor, opener: int) -> n.TypeNode:
+def _read_type_in_parentheses(c: Cursor, opener: int, in_arm: bool) -> n.TypeNode:
     wrong = len(c.diagnostics)
     types = c.listed(")", _read_parameter_type)
-    if c.kinds[c.at] == "=>" and (c.nested or c.at not in c.fresh):
+    if c.kinds[c.at] == "=>" and not in_arm and (c.nested or c.at not in c.fresh):
         if c.depth >= MAX_DEPTH:
             c.too_deep(c.at)
         c.depth, c.at = c.depth + 1, c.at + 1
