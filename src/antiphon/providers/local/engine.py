@@ -288,6 +288,11 @@ def load_runtime() -> Any:
         raise ConfigurationError(lacking("the local model needs the package", "local", error) + _ELSEWHERE) from None
 
 
+def has_devices() -> bool:
+    """Whether something else than the processor could compute here."""
+    return len(load_runtime().get_device_info()) > 1
+
+
 def _load(path: Path, header: Header, context: int, room: Path) -> Any:
     runtime = load_runtime()
     _read_ahead(path)
@@ -344,7 +349,7 @@ def _settings(runtime: Any, path: Path, context: int, room: Path) -> Any:
     settings.ui = False
     # How much of a model fits is asked only where something else than this machine's memory could hold it: the answer
     # takes as long as loading. And what would warm it up is done by the first request.
-    settings.fit_params = len(runtime.get_device_info()) > 1
+    settings.fit_params = has_devices()
     settings.warmup = False
     # Below every level: nothing of the runtime's log reaches the terminal.
     settings.verbosity = -1

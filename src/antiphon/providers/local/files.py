@@ -29,13 +29,16 @@ def checked_name(name: str) -> str:
 
 
 def weights_path(name: str) -> Path:
-    """The file of a model, fetched if it is a tier's and not there."""
+    """The file of a model that is to be loaded, fetched if it is a tier's and not there."""
     return _fetched(name) if is_tier(name) else Path(name).expanduser()
 
 
 @cache
 def _fetched(tier: str) -> Path:
     # Checking the file takes a second, which is well spent once.
+    from antiphon.providers.local.engine import has_devices
+    from antiphon.providers.local.unpacking import unpacked
     from antiphon.providers.local.weights import ensure
 
-    return ensure(tier)
+    path, weights = ensure(tier), find(tier)
+    return unpacked(path, weights) if weights.unpack and not has_devices() else path

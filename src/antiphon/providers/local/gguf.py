@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from antiphon.errors import ConfigurationError
 _SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
 _VERSIONS = (2, 3)
+_MOST_AXES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,52 @@ class Header:
         return "tools" in self.template
 
 
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A table of numbers: how they are packed, and where it begins, counted from where the first one does."""
+
+    name: bytes
+    shape: tuple[int, ...]
+    kind: int
+    offset: int
+    size: int
+
+    @property
+    def count(self) -> int:
+        """How many numbers it has."""
+        return prod(self.shape)
+
+    def entry(self, kind: int, offset: int) -> bytes:
+        """How the file lists it, if it is packed and placed like this."""
+        form = f"<Q{len(self.name)}sI{len(self.shape)}QIQ"
+        return struct.pack(form, len(self.name), self.name, len(self.shape), *self.shape, kind, offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a file lists its tensors, and where they begin."""
+
+    list: int
+    begin: int
+    alignment: int
+    tensors: tuple[Tensor, ...]
+
+    def aligned(self, count: int) -> int:
+        """So many bytes, and those up to where the next tensor may begin."""
+        return -(-count // self.alignment) * self.alignment
+
+
 def read_header(path: Path) -> Header:
     """The header of a model file; a ConfigurationError says why there is none."""
+    return _read(path)[0]
+
+
+def read_layout(path: Path) -> Layout:
+    """How the tensors of a model file lie in it."""
+    return _read(path)[1]
+
+
+def _read(path: Path) -> tuple[Header, Layout]:
     try:
         with path.open("rb") as file:
             if file.read(4) != b"GGUF":
@@ -61,7 +108,7 @@ class _Reader:
         self._at = 4
         self._longest = 0
 
-    def header(self) -> Header:
+    def header(self) -> tuple[Header, Layout]:
         version = self._scalar("I")
         if version not in _VERSIONS:
             raise _Odd(f"GGUF version {version} is not supported; there are {' and '.join(map(str, _VERSIONS))}")
@@ -70,27 +117,34 @@ class _Reader:
         for _ in range(count):
             name = self._text().decode()
             found[name] = self._value(self._scalar("I"), name == "tokenizer.ggml.tokens")
-        self._check_tensors(tensors, int(found.get("general.alignment") or 32))
+        layout = self._layout(tensors, int(found.get("general.alignment") or 32))
         architecture = str(found.get("general.architecture") or "")
         context = found.get(f"{architecture}.context_length")
         template = found.get("tokenizer.chat_template")
-        return Header(
+        header = Header(
             architecture,
             context if isinstance(context, int) and context > 0 else 0,
             template if isinstance(template, str) else "",
             self._longest or 64,
         )
+        return header, layout
 
-    def _check_tensors(self, count: int, alignment: int) -> None:
+    def _layout(self, count: int, alignment: int) -> Layout:
         """The last tensor must begin inside the file; its size depends on how it is packed."""
-        last = 0
-        for _ in range(count):
-            self._text()
-            self._move(8 * self._scalar("I") + 4)
-            last = max(last, self._scalar("Q"))
+        listed = self._at
+        entries = [self._entry() for _ in range(count)]
         begin = -(-self._at // alignment) * alignment
-        if begin + last >= len(self._data):
+        ends = dict(pairwise([*sorted({offset for *_, offset in entries}), len(self._data) - begin]))
+        if any(end <= offset for offset, end in ends.items()):
             raise _Cut
+        tensors = (Tensor(*entry, ends[entry[3]] - entry[3]) for entry in entries)
+        return Layout(listed, begin, alignment, tuple(tensors))
+
+    def _entry(self) -> tuple[bytes, tuple[int, ...], int, int]:
+        name, axes = self._text(), self._scalar("I")
+        if axes > _MOST_AXES:
+            raise _Cut
+        return name, tuple(self._scalar("Q") for _ in range(axes)), self._scalar("I"), self._scalar("Q")
 
     def _value(self, kind: int, measured: bool = False) -> Any:
         if kind == _TEXT:

@@ -45,6 +45,8 @@ class Weights:
     parts: tuple[Part, ...]
     repository: str = ""
     revision: str = "main"
+    #: Whether a copy of the file that is larger is read faster (see `unpacking`).
+    unpack: bool = False
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
