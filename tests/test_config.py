@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from genai_prices.data import providers as price_list
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +22,9 @@ from antiphon.errors import ConfigurationError, MalformedJSONError
 from antiphon.fakes import Fake
 from antiphon.providers.local import weights
 from antiphon.providers.registry import PROVIDERS, resolve
+from tests.lazily import Lazily
+
+price_list = Lazily("genai_prices.data")
 
 VARIABLES = {name for each in PROVIDERS.values() for name in (*each.key_env, *each.url_env)}
 
@@ -78,7 +80,7 @@ class TestOrder:
             default_model(load_configuration())
 
     def test_every_provider_has_a_model_that_is_sold_there(self) -> None:
-        sold = {(provider.id, model.id) for provider in price_list for model in provider.models}
+        sold = {(provider.id, model.id) for provider in price_list.providers for model in provider.models}
         for provider, model in MODELS.items():
             place, name = resolve(model)
             assert place.name == provider

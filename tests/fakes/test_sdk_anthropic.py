@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import anthropic
 import pytest
 
 from antiphon.fakes import Answer, Fake, call
+from tests.lazily import Lazily
+
+anthropic = Lazily("anthropic")
 
 TOOL = {"name": "weather", "input_schema": {"type": "object", "properties": {"city": {"type": "string"}}}}
 ASK: dict[str, Any] = {"model": "claude-opus-4-8", "max_tokens": 2000, "tools": [TOOL]}
@@ -16,7 +18,7 @@ QUESTION = {"role": "user", "content": "Weather?"}
 
 
 @pytest.fixture(scope="module")
-def client(served: Fake) -> anthropic.Anthropic:
+def client(served: Fake) -> Any:
     return anthropic.Anthropic(base_url=served.base_url("anthropic"), api_key="key", max_retries=0)
 
 
@@ -29,7 +31,7 @@ def again(message: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": [block.model_dump(exclude_none=True) for block in message.content]}
 
 
-def test_a_plain_answer(client: anthropic.Anthropic, fake: Fake) -> None:
+def test_a_plain_answer(client: Any, fake: Fake) -> None:
     fake.play(Answer("Hello.", usage=(11, 7)))
     message = client.messages.create(**ASK, messages=[QUESTION])
     assert message.content[0].text == "Hello."
@@ -38,7 +40,7 @@ def test_a_plain_answer(client: anthropic.Anthropic, fake: Fake) -> None:
     assert fake.requests[0].model == "claude-opus-4-8"
 
 
-def test_parallel_calls_and_their_results(client: anthropic.Anthropic, fake: Fake) -> None:
+def test_parallel_calls_and_their_results(client: Any, fake: Fake) -> None:
     fake.play(Answer("Both.", calls=[call("weather", city="Oslo"), call("weather", city="Rome")]), "Wet and dry.")
     message = client.messages.create(**ASK, messages=[QUESTION])
     assert [block.type for block in message.content] == ["text", "tool_use", "tool_use"]
@@ -47,7 +49,7 @@ def test_parallel_calls_and_their_results(client: anthropic.Anthropic, fake: Fak
     assert final.content[0].text == "Wet and dry."
 
 
-def test_streams_carry_what_whole_answers_carry(client: anthropic.Anthropic, fake: Fake) -> None:
+def test_streams_carry_what_whole_answers_carry(client: Any, fake: Fake) -> None:
     answer = Answer("Looking it up.", calls=[call("weather", city="Oslo"), call("now")], reasoning="Which city?")
     fake.play(answer, answer)
     whole = client.messages.create(**ASK, messages=[QUESTION])
@@ -63,7 +65,7 @@ def test_streams_carry_what_whole_answers_carry(client: anthropic.Anthropic, fak
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_signed_thinking_goes_back(client: anthropic.Anthropic, fake: Fake, streamed: bool) -> None:
+def test_signed_thinking_goes_back(client: Any, fake: Fake, streamed: bool) -> None:
     fake.play(Answer(reasoning="Oslo, I think.", calls=[call("weather", city="Oslo")]), "Rain.")
     if streamed:
         with client.messages.stream(**ASK, thinking=THINKING, messages=[QUESTION]) as stream:
@@ -74,7 +76,7 @@ def test_signed_thinking_goes_back(client: anthropic.Anthropic, fake: Fake, stre
     assert client.messages.create(**ASK, thinking=THINKING, messages=history).content[0].text == "Rain."
 
 
-def test_altered_thinking_is_refused(client: anthropic.Anthropic, fake: Fake) -> None:
+def test_altered_thinking_is_refused(client: Any, fake: Fake) -> None:
     fake.play(Answer(reasoning="Oslo, I think.", calls=[call("weather", city="Oslo")]))
     message = client.messages.create(**ASK, thinking=THINKING, messages=[QUESTION])
     turn = again(message)
@@ -100,12 +102,12 @@ def test_thinking_can_be_bound_to_the_prompt() -> None:
             client.messages.create(**ASK | {"tools": []}, system="Be brief.", messages=history)
 
 
-def test_errors_are_the_sdks_own(client: anthropic.Anthropic) -> None:
+def test_errors_are_the_sdks_own(client: Any) -> None:
     with pytest.raises(anthropic.BadRequestError) as caught:
         client.messages.create(**ASK, messages=[{"role": "user", "content": " "}])
     assert caught.value.body["error"]["type"] == "invalid_request_error"
     assert caught.value.request_id == caught.value.body["request_id"]
 
 
-def test_models_are_listed(client: anthropic.Anthropic) -> None:
+def test_models_are_listed(client: Any) -> None:
     assert next(iter(client.models.list())).id.startswith("claude")

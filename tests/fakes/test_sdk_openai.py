@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import openai
 import pytest
 
 from antiphon.fakes import Answer, Fake, call
+from tests.lazily import Lazily
+
+openai = Lazily("openai")
 
 PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}}
 CHAT: dict[str, Any] = {
@@ -23,11 +25,11 @@ TWO = Answer("Both.", calls=[call("weather", city="Oslo"), call("now")], reasoni
 
 
 @pytest.fixture(scope="module")
-def client(served: Fake) -> openai.OpenAI:
+def client(served: Fake) -> Any:
     return openai.OpenAI(base_url=served.base_url("openai"), api_key="key", max_retries=0)
 
 
-def test_chat_answers(client: openai.OpenAI, fake: Fake) -> None:
+def test_chat_answers(client: Any, fake: Fake) -> None:
     fake.play(Answer("Hello.", usage=(11, 7)))
     completion = client.chat.completions.create(**CHAT, messages=[QUESTION])
     assert completion.choices[0].message.content == "Hello."
@@ -35,7 +37,7 @@ def test_chat_answers(client: openai.OpenAI, fake: Fake) -> None:
     assert completion._request_id.startswith("req_")
 
 
-def test_chat_takes_the_results_of_parallel_calls(client: openai.OpenAI, fake: Fake) -> None:
+def test_chat_takes_the_results_of_parallel_calls(client: Any, fake: Fake) -> None:
     fake.play(TWO, "Wet.")
     message = client.chat.completions.create(**CHAT, messages=[QUESTION]).choices[0].message
     assert message.reasoning_content == "Which city?"
@@ -45,7 +47,7 @@ def test_chat_takes_the_results_of_parallel_calls(client: openai.OpenAI, fake: F
     assert client.chat.completions.create(**CHAT, messages=history).choices[0].message.content == "Wet."
 
 
-def test_chat_streams_what_it_says_whole(client: openai.OpenAI, fake: Fake) -> None:
+def test_chat_streams_what_it_says_whole(client: Any, fake: Fake) -> None:
     fake.play(TWO, TWO)
     whole = client.chat.completions.create(**CHAT, messages=[QUESTION]).choices[0]
     with client.chat.completions.stream(**CHAT, messages=[QUESTION], stream_options={"include_usage": True}) as stream:
@@ -59,7 +61,7 @@ def test_chat_streams_what_it_says_whole(client: openai.OpenAI, fake: Fake) -> N
     assert "".join(getattr(c.choices[0].delta, "reasoning_content", "") for c in chunks if c.choices) == "Which city?"
 
 
-def test_responses_answer(client: openai.OpenAI, fake: Fake) -> None:
+def test_responses_answer(client: Any, fake: Fake) -> None:
     fake.play(Answer("Hello.", usage=(11, 7)))
     response = client.responses.create(**RESPONSES, input="Hi")
     assert (response.output_text, response.status, response.usage.total_tokens) == ("Hello.", "completed", 18)
@@ -71,7 +73,7 @@ def outputs(response: Any) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_responses_take_encrypted_reasoning_back(client: openai.OpenAI, fake: Fake, streamed: bool) -> None:
+def test_responses_take_encrypted_reasoning_back(client: Any, fake: Fake, streamed: bool) -> None:
     fake.play(TWO, "Wet.")
     ask = RESPONSES | {"store": False, "include": ["reasoning.encrypted_content"]}
     if streamed:
@@ -89,7 +91,7 @@ def test_responses_take_encrypted_reasoning_back(client: openai.OpenAI, fake: Fa
     assert final.output_text == "Wet."
 
 
-def test_foreign_encrypted_reasoning_is_refused(client: openai.OpenAI, fake: Fake) -> None:
+def test_foreign_encrypted_reasoning_is_refused(client: Any, fake: Fake) -> None:
     fake.play(TWO)
     ask = RESPONSES | {"store": False, "include": ["reasoning.encrypted_content"]}
     response = client.responses.create(**ask, input=[QUESTION])
@@ -101,7 +103,7 @@ def test_foreign_encrypted_reasoning_is_refused(client: openai.OpenAI, fake: Fak
         assert caught.value.code == "invalid_encrypted_content"
 
 
-def test_stored_responses_are_continued(client: openai.OpenAI, fake: Fake) -> None:
+def test_stored_responses_are_continued(client: Any, fake: Fake) -> None:
     fake.play(TWO, "Wet.")
     first = client.responses.create(**RESPONSES, input="Weather?")
     with pytest.raises(openai.BadRequestError, match="No tool output found for function call call_"):
@@ -113,7 +115,7 @@ def test_stored_responses_are_continued(client: openai.OpenAI, fake: Fake) -> No
     assert caught.value.code == "previous_response_not_found"
 
 
-def test_stored_items_keep_their_reasoning(client: openai.OpenAI, fake: Fake) -> None:
+def test_stored_items_keep_their_reasoning(client: Any, fake: Fake) -> None:
     fake.play(Answer(reasoning="Oslo.", calls=[call("weather", city="Oslo")]), "Wet.")
     first = client.responses.create(**RESPONSES, input="Weather?")
     reasoning, use = (item.model_dump(exclude_none=True) for item in first.output)
@@ -126,5 +128,5 @@ def test_stored_items_keep_their_reasoning(client: openai.OpenAI, fake: Fake) ->
     assert final.output_text == "Wet."
 
 
-def test_models_are_listed(client: openai.OpenAI) -> None:
+def test_models_are_listed(client: Any) -> None:
     assert next(iter(client.models.list())).object == "model"

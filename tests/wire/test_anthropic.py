@@ -1,10 +1,10 @@
 """Anthropic's Messages API: exact bodies, decoding, streams, foreign histories, and real traffic."""
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
-from anthropic.types import message_create_params
 from pydantic import TypeAdapter, ValidationError
 
 from antiphon.conversation import (
@@ -21,26 +21,32 @@ from antiphon.conversation import (
 )
 from antiphon.errors import BadReply, OptionError, RateLimited, ServerFailed, StreamCut
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, anthropic, rules
+from tests.lazily import Lazily
 from tests.recordings import exchanges
 from tests.wire.referee import judge
 
 TARGET = Target("anthropic", "anthropic", "claude-sonnet-5", Profile(sampling=False))
 ORIGIN = TARGET.origin
-REQUEST: TypeAdapter[Any] = TypeAdapter(message_create_params.MessageCreateParamsNonStreaming)
+SDK = Lazily("anthropic")
 THINKING = {"type": "thinking", "thinking": "Let me see.", "signature": "c2ln"}
+
+
+@cache
+def request_type() -> TypeAdapter[Any]:
+    return TypeAdapter(SDK.types.message_create_params.MessageCreateParamsNonStreaming)
 
 
 def body(conversation: Conversation, **options: Any) -> dict[str, Any]:
     data = json.loads(anthropic.encode(conversation, TARGET, Options(**{"cache": False, **options})))
     assert rules.check(data, "anthropic") == []
-    judge(REQUEST, data)
+    judge(request_type(), data)
     return data
 
 
 def test_the_referee_looks_into_every_block():
     wrong = {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": [{"type": "text"}]}]}
     with pytest.raises(ValidationError):
-        judge(REQUEST, wrong)
+        judge(request_type(), wrong)
 
 
 def test_the_limit_lies_above_the_thinking_budget():

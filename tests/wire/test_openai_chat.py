@@ -2,12 +2,12 @@
 
 import json
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai.types.chat import ChatCompletion, ChatCompletionChunk, completion_create_params
 from pydantic import TypeAdapter
 
 from antiphon.conversation import (
@@ -36,6 +36,7 @@ from antiphon.errors import (
 )
 from antiphon.providers import PROVIDERS
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, openai_chat, rules
+from tests.lazily import Lazily
 from tests.recordings import exchanges
 from tests.strategies import json_values
 from tests.wire.referee import judge
@@ -45,16 +46,21 @@ ORIGIN = TARGET.origin
 DEEPSEEK = Target("deepseek", "openai-chat", "deepseek-v4", PROVIDERS["deepseek"].profile)
 MISTRAL = Target("mistral", "openai-chat", "mistral-large", PROVIDERS["mistral"].profile)
 OPENROUTER = Target("openrouter", "openai-chat", "anthropic/claude-sonnet-5", PROVIDERS["openrouter"].profile)
-REQUEST = TypeAdapter(completion_create_params.CompletionCreateParamsNonStreaming)
+SDK = Lazily("openai")
 PNG = Image(data="iVBORw0KGgo=", media_type="image/png")
 PNG_BLOCK = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+
+
+@cache
+def request_type() -> TypeAdapter[Any]:
+    return TypeAdapter(SDK.types.chat.completion_create_params.CompletionCreateParamsNonStreaming)
 
 
 def body(conversation: Conversation, target: Target = TARGET, **options: Any) -> dict[str, Any]:
     data = json.loads(openai_chat.encode(conversation, target, Options(**options)))
     assert rules.check(data, "openai-chat") == []
     if target is TARGET and not options.get("stream"):
-        judge(REQUEST, data)
+        judge(request_type(), data)
     return data
 
 
@@ -406,7 +412,7 @@ WHOLE = response(content="Looking — ✓", reasoning_content="Hm, well.", tool_
 
 class TestDecoding:
     def test_a_reply(self):
-        ChatCompletion.model_validate(WHOLE)
+        SDK.types.chat.ChatCompletion.model_validate(WHOLE)
         reply = openai_chat.decode(WHOLE, ORIGIN)
         assert (reply.text, reply.reasoning) == ("Looking — ✓", "Hm, well.")
         assert [(call.id, call.name, call.arguments) for call in reply.tool_calls] == [
@@ -936,7 +942,7 @@ class TestStreams:
     def test_the_stream_is_one_that_the_sdk_takes(self):
         for line in STREAM.decode().split("\n\n"):
             if line.startswith("data: {") and "another choice" not in line:
-                ChatCompletionChunk.model_validate_json(line.removeprefix("data: "))
+                SDK.types.chat.ChatCompletionChunk.model_validate_json(line.removeprefix("data: "))
 
 
 def read(messages: object):

@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from openai.types.responses import ResponseInputItemParam, ToolParam
-from openai.types.responses.response_create_params import ResponseCreateParamsNonStreaming
 from pydantic import TypeAdapter
 
 from antiphon.conversation import (
@@ -41,8 +39,10 @@ from antiphon.errors import (
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Reply, Target, TextDelta, Usage, wire
 from antiphon.wire.openai_responses.terms import CLIENT_CALLS
 from antiphon.wire.rules import check
+from tests.lazily import Lazily
 from tests.wire.referee import judge
 
+SDK = Lazily("openai")
 WIRE = wire("openai-responses")
 TARGET = Target("openai", "openai-responses", "gpt-5")
 ORIGIN = TARGET.origin
@@ -493,9 +493,10 @@ def test_a_question_for_approval_is_no_end() -> None:
 def test_every_item_of_the_sdk_is_read_as_a_call_or_kept() -> None:
     from typing import get_args
 
-    from openai.types.responses import ResponseOutputItem
-
-    kinds = [get_args(cls.model_fields["type"].annotation)[0] for cls in get_args(get_args(ResponseOutputItem)[0])]
+    kinds = [
+        get_args(cls.model_fields["type"].annotation)[0]
+        for cls in get_args(get_args(SDK.types.responses.ResponseOutputItem)[0])
+    ]
     assert "custom_tool_call" in kinds
     for kind in kinds:
         item: dict[str, Any] = {"type": kind, "id": "x_1", "call_id": "call_s", "role": "assistant", "name": "f"}
@@ -1030,9 +1031,10 @@ def test_the_sdk_knows_every_body() -> None:
     conversation.add_tool_result("call_2", "It broke", is_error=True)
     conversation.add_assistant([Text("Done."), foreign({"type": "tool_use"}, "[a tool]", ELSEWHERE)])
     conversation.add_user("Thanks")
-    whole = TypeAdapter(ResponseCreateParamsNonStreaming)
-    item: TypeAdapter[Any] = TypeAdapter(ResponseInputItemParam)
-    tool: TypeAdapter[Any] = TypeAdapter(ToolParam)
+    known = SDK.types.responses
+    whole = TypeAdapter(known.response_create_params.ResponseCreateParamsNonStreaming)
+    item: TypeAdapter[Any] = TypeAdapter(known.ResponseInputItemParam)
+    tool: TypeAdapter[Any] = TypeAdapter(known.ToolParam)
     for extra in ({}, STORED):
         sent = body(conversation, max_tokens=50, reasoning="low", tool_choice="lookup", extra=extra)
         judge(whole, sent)
