@@ -723,6 +723,20 @@ def test_two_that_merge_at_once_both_arrive(home: Path, work: Workplace):
     assert {f"{task.task}.py" for task in tasks} <= set(files_of(home, work.main))
 
 
+def test_a_branch_is_found_however_git_keeps_it(home: Path, work: Workplace):
+    first = work.head()
+    run_git(home, "pack-refs", "--all", "--prune")
+    assert work.head() == first
+    later = run_git(home, "commit-tree", "-p", first, "-m", "later", f"{first}^{{tree}}")
+    run_git(home, "update-ref", f"refs/heads/{work.main}", later)
+    assert work.head() == later
+    run_git(home, "symbolic-ref", f"refs/heads/{work.main}", "refs/heads/main")
+    assert work.head() == run_git(home, "rev-parse", "main")
+    run_git(home, "symbolic-ref", "--delete", f"refs/heads/{work.main}")
+    with pytest.raises(RepositoryError, match="somebody may have deleted it"):
+        work.head()
+
+
 def test_two_teams_on_one_repository_do_not_disturb_each_other(home: Path, place: Path):
     one, two = begin(Repository.find(home), "one", place), begin(Repository.find(home), "two", place)
     first, second = begin_task(one, "x"), begin_task(two, "x")
