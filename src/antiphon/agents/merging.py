@@ -60,6 +60,8 @@ def marked_files(git: Git, old: str, new: str) -> tuple[str, ...]:
 
 def holds(git: Git, commit: str, other: str) -> bool:
     """Whether a commit has another in its history, or is it."""
+    if commit == other:
+        return True
     said = git.ask("merge-base", "--is-ancestor", other, commit)
     if said.code not in (0, 1):
         raise RepositoryError(f"the history of {commit[:12]} cannot be read: {said.errors}")
