@@ -23,7 +23,7 @@ from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
-from antiphon.lang.check.parts import common_field
+from antiphon.lang.check.parts import common_field, options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -47,7 +47,7 @@ from antiphon.lang.check.types import (
     plain,
     without_null,
 )
-from antiphon.lang.check.whole import check_whole
+from antiphon.lang.check.whole import check_whole, known_number
 from antiphon.lang.syntax.habits import METHODS
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
 
@@ -122,10 +122,14 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
         return narrowed_type(c, node, found) if c.narrowed else found
     if isinstance(kind, Union) and (common := common_field(kind, node.name)) is not None:
         return narrowed_type(c, node, common) if c.narrowed else common
-    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object | Map)):
+    if node.name == "length" and (isinstance(kind, Object) or all(map(_is_counted, options(kind)))):
         return NUMBER
     _no_member(c, node, type_, kind)
     return JSON
+
+
+def _is_counted(type_: Type) -> bool:
+    return type_ is TEXT or isinstance(type_, Array | Map)
 
 
 def index_type(c: Checker, node: Index, type_: Type) -> Type:
@@ -171,7 +175,7 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
         if operand(bound) not in (NUMBER, JSON) and bound is not NULL:
             c.report("V0309", f"the bounds of a slice are numbers, found `{general(bound)}`", each)
         check_whole(c, each, "the bound of a slice")
-    if isinstance(node.step, NumberLit) and node.step.value == 0:
+    if node.step is not None and known_number(node.step) == 0:
         c.report("V0309", "the step of a slice cannot be 0", node.step)
     kind = operand(type_)
     if kind is TEXT or kind is JSON or isinstance(kind, Array):

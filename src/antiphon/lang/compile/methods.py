@@ -8,7 +8,7 @@ from typing import cast
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, is_generic
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import kind_word, methods_of, signature_type
-from antiphon.lang.check.types import AI, JSON, Array, Object, Type, base, without_null
+from antiphon.lang.check.types import AI, JSON, Array, Object, Type, Union, base, without_null
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.calls import call_arguments
 from antiphon.lang.compile.direct_methods import direct_method
@@ -36,7 +36,7 @@ def method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr
     if known is None and name in WITH_FUNCTION and is_generic(name, node):
         arguments = method_arguments(c, node, name, JSON)
         return emit.call("_vcall", [value, emit.constant(name, place), *arguments], place)
-    if known is None or name not in known:
+    if known is None or name not in known or isinstance(base(type_), Union):
         return _dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
     if isinstance(type_, AI):
         value, type_ = emit.call("_vunwrap", [value], place), type_.inner
