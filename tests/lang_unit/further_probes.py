@@ -28,6 +28,26 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ('const k = 0\nprint("abc"[::k])', "V0309"),
         ("print([1][::1 - 1])", "V0309"),
     ],
+    "fields that may be missing, taken out": [
+        (
+            "type P { name: text, age?: number }\nconst ps: P[] = [{ name: 'a' }, { name: 'b', age: 3 }]\nconst {age: number} = ps[0]\nprint(age)",
+            "V0301",
+        ),
+        (
+            "type P { name: text, age?: number }\nconst ps: P[] = [{ name: 'a' }, { name: 'b', age: 3 }]\nconst {age: number | null} = ps[0]\nprint(age + 1)",
+            "V0330",
+        ),
+        (
+            "type P { name: text, age?: number }\nconst ps: P[] = [{ name: 'a' }, { name: 'b', age: 3 }]\nfor {name, age} in ps { print(name, age + 1) }",
+            "V0330",
+        ),
+    ],
+    "rounds and arrays of functions": [
+        ("const xs = async for n in 1..4 {\n  const f = () => { continue }\n  yield f\n}", "V0503"),
+        ("const xs = async for n in 1..4 { try { yield n } finally { continue } }\nprint(xs)", "V0530"),
+        ("const f = [(n: number) => n + 1]\nprint(f + 'a')", "V0342"),
+        ("const f = [(n: number) => n + 1]\nprint((f + [1])[0](2))", "V0311"),
+    ],
 }
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
@@ -63,6 +83,38 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             "let i = 0.5\ntry { print([1][i]) } catch e { print(e.code, e) }",
             "V0904 an index is a whole number, not 0.5",
+        ),
+    ],
+    "fields that may be missing, taken out": [
+        (
+            "type P { name: text, age?: number }\nconst ps: P[] = [{ name: 'a' }, { name: 'b', age: 3 }]\nconst {name: text, age: number | null} = ps[0]\nprint(name, age)",
+            "a null",
+        ),
+        (
+            "type P { name: text, age?: number }\nconst ps: P[] = [{ name: 'a' }, { name: 'b', age: 3 }]\nfor {name, age} in ps { print(name, age ?? 0) }",
+            "a 0\nb 3",
+        ),
+        (
+            "type P { name: text, age?: number }\nconst ps: P[] = [{ name: 'a' }, { name: 'b', age: 3 }]\nfor {name, age = 5} in ps { print(name, age + 1) }",
+            "a 6\nb 4",
+        ),
+        (
+            "type A { city?: text }\nfunction f(): { home: A } { return { home: {} } }\nconst {home: {city: text | null}} = f()\nprint(city ?? 'none')",
+            "none",
+        ),
+    ],
+    "rounds and arrays of functions": [
+        (
+            "const xs = async for n in 1..4 {\n  for i in 3 { if i == 1 { continue }\n  yield i * n }\n  try { if n == 2 { continue } } finally { print('f') }\n  match n { 3 => continue, else => yield n * 100 }\n}\nprint(xs)",
+            "f\nf\nf\nf\n[0,2,100,0,4,0,6,0,8,400]",
+        ),
+        (
+            "const maybe: (number | null)[] = [1, null]\nconst xs: number[] = async for n in maybe {\n  if n == null { continue }\n  yield n + 1\n}\nprint(xs)",
+            "[2]",
+        ),
+        (
+            "const f = [(n: number) => n + 1]\nconst g = [(n: number) => n + 2]\nlet h = f + g\nh += f\nprint(h.map(x => x(1)))",
+            "[2,3,2]",
         ),
     ],
 }

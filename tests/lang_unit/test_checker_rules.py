@@ -249,3 +249,10 @@ def test_explanations_exist_for_every_code_in_use_and_for_no_other() -> None:
     assert used - {"V0119"} | OF_MODULES == {*CHECKED, *OF_MODULES}
     assert explain("V9999") is None
     assert explain(" v0201 ") == explain("V0201")
+
+
+def test_a_call_in_braces_is_warned_of_whatever_is_called():
+    declared = "function f(n: number): number { return n }\n"
+    assert codes(declared + 'print("{f(1)}", f(2))') == ["V0707"]
+    assert codes('print("{len(args)} and {now()}")') == ["V0707", "V0707"]
+    assert codes(declared + 'print("\\{f(1)} {color(red)}", f(1))') == []

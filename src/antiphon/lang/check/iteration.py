@@ -7,7 +7,7 @@ from antiphon.lang.check.fitting import join
 from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
-from antiphon.lang.check.parts import of_literals, union
+from antiphon.lang.check.parts import of_literals, options, union
 from antiphon.lang.check.sharing import constant_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
@@ -37,9 +37,9 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
     kind = operand(type_)
     if isinstance(kind, Array):
         return written_items(node) or kind.item
-    if isinstance(kind, Union) and (arrays := [each for each in kind.options if isinstance(each, Array)]):
-        if len(arrays) == len(kind.options):
-            return union(each.item for each in arrays)
+    arrays = [each for each in kind.options if isinstance(each, Array)] if isinstance(kind, Union) else []
+    if arrays and len(arrays) == len(options(kind)):
+        return union(each.item for each in arrays)
     if isinstance(type_, AI):
         message = "Cannot iterate over AIResult directly. Use .toolCalls or .value"
         text = c.object_text_of(node)

@@ -150,8 +150,9 @@ def _arithmetic(c: Checker, node: Binary, left: Type) -> Type:
 
 def _plus(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
-    check_has_text(c, node.left, left)
-    check_has_text(c, node.right, right)
+    if not (isinstance(operand(left), Array) and isinstance(operand(right), Array)):
+        check_has_text(c, node.left, left)
+        check_has_text(c, node.right, right)
     left, right = present(c, node.left, left), present(c, node.right, right)
     return combine(c, "+", left, right, (node.start, node.end))
 
