@@ -48,6 +48,60 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ("const f = [(n: number) => n + 1]\nprint(f + 'a')", "V0342"),
         ("const f = [(n: number) => n + 1]\nprint((f + [1])[0](2))", "V0311"),
     ],
+    "maps of wider types": [
+        ("let m: { [text]: number } = { a: 1 }\nlet w: { [text]: number | null } = m", "V0331"),
+        ("let m: { [text]: number } = { a: 1 }\nlet w: { [text]: json } = m", "V0331"),
+        (
+            'function spoil(m: { [text]: number | null }) { m["a"] = null }\nlet m: { [text]: number } = { a: 1 }\nspoil(m)\nprint(m["a"] + 1)',
+            "V0331",
+        ),
+        (
+            'function keep(m: { [text]: number | null }): { [text]: number | null } { return m }\nlet m: { [text]: number } = { a: 1 }\nlet w = keep(m)\nw["a"] = null\nprint(m["a"] + 1)',
+            "V0331",
+        ),
+        (
+            'type B { m: { [text]: number | null } }\nlet m: { [text]: number } = { a: 1 }\nlet b: B = { m: m }\nb.m["a"] = null\nprint(m["a"] + 1)',
+            "V0331",
+        ),
+        (
+            'let m: { [text]: number } = { a: 1 }\nlet all: { [text]: number | null }[] = []\nall.push(m)\nall[0]["a"] = null\nprint(m["a"] + 1)',
+            "V0331",
+        ),
+        (
+            'type B { m: { [text]: number } }\ntype W { m: { [text]: number | null } }\nlet b: B = { m: { a: 1 } }\nlet w: W = b\nw.m["a"] = null\nprint(b.m["a"] + 1)',
+            "V0331",
+        ),
+        ("let mm: { [text]: number[] } = { a: [1] }\nlet w: { [text]: (number | text)[] } = mm", "V0331"),
+        (
+            'let m: { [text]: number } = { a: 1 }\nconst f: ({ [text]: number | null }) => null = x => { x["a"] = null }\nf(m)\nprint(m["a"] + 1)',
+            "V0331",
+        ),
+        (
+            'let m: { [text]: number } = { a: 1 }\nfunction call(f: ({ [text]: number }) => null) { f(m) }\ncall((x: { [text]: number | null }) => { x["a"] = null })\nprint(m["a"] + 1)',
+            "V0331",
+        ),
+        (
+            'let m: { [text]: number } = { a: 1 }\nlet w: { [text]: number | null } = args.length == 0 ? m : {}\nw["a"] = null\nprint(m["a"] + 1)',
+            "V0331",
+        ),
+        (
+            'let ms: { [text]: { [text]: number } } = { a: { x: 1 } }\nlet w: { [text]: { [text]: number | null } } = { ...ms }\nw["a"]["x"] = null\nprint(ms["a"]["x"] + 1)',
+            "V0331",
+        ),
+        ('let m: { [text]: "a" | "b" } = { x: "a" }\nlet w: { [text]: text } = m', "V0331"),
+        (
+            'let o = { v: [1] }\nlet m: { [text]: (number | text)[] } = { ...o }\nm["v"].push("a")\nprint(o.v.sum())',
+            "V0331",
+        ),
+    ],
+    "optional fields that are null": [
+        ('type U { a?: number | null }\nlet u: U = { a: null }\nprint(u.get("a", 1) + 1)', "V0330"),
+        (
+            'type U { a: number | null, b: number }\nlet u: U = { a: null, b: 2 }\nlet k = "a"\nprint(u.get(k, 1) + 1)',
+            "V0330",
+        ),
+        ("type U { a?: number | null }\nlet u: U = { a: null }\nlet o = { a: 1, ...u }\nprint(o.a + 1)", "V0330"),
+    ],
 }
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
@@ -115,6 +169,49 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             "const f = [(n: number) => n + 1]\nconst g = [(n: number) => n + 2]\nlet h = f + g\nh += f\nprint(h.map(x => x(1)))",
             "[2,3,2]",
+        ),
+    ],
+    "maps of wider types": [
+        (
+            'const m: { [text]: number } = { a: 1 }\nconst w: { [text]: number | null } = m\nprint(w, w["a"])',
+            '{"a":1} 1',
+        ),
+        (
+            "function total(m: { [text]: number | null }): number { return m.values().map(v => v ?? 0).sum() }\nlet m: { [text]: number } = { a: 1 }\nprint(total(m))",
+            "1",
+        ),
+        (
+            "let m: { [text]: number } = { a: 1 }\nlet w: { [text]: number | null } = { ...m, b: null }\nprint(w, m)",
+            '{"a":1,"b":null} {"a":1}',
+        ),
+        ('let m: { [text]: json } = { a: 1 }\nlet w: { [text]: number } = m\nm["a"] = "x"\nprint(w["a"] + 1)', "2"),
+        (
+            'let m: { [text]: json } = { a: 1 }\nlet ns: { [text]: number }[] = [{}]\nns[0] = m\nns.push(m)\nm["a"] = "x"\nprint(ns[0]["a"] + 1, ns[1]["a"] + 1)',
+            "2 2",
+        ),
+    ],
+    "optional fields that are null": [
+        ("type U { a?: number }\nlet u: U = { a: 1 }\nu.a = null\nlet o = { a: 1, ...u }\nprint(o.a + 1)", "2"),
+        (
+            "type U { a?: number }\nlet u: U = { a: 1 }\nu.a = null\nconst o: { a: number } = { a: 1, ...u }\nprint(o.a + 1)",
+            "2",
+        ),
+        (
+            'type U { a?: number }\nconst u: U = parseJson("{\\"a\\": null}")\nconst o: { a: number } = { a: 1, ...u }\nprint(o.a + 1)',
+            "2",
+        ),
+        ('type U { a?: number }\nlet u: U = { a: 1 }\nu.a = null\nprint(u.get("a", 5) + 1)', "6"),
+        (
+            'type U { a?: number }\nlet u: U = { a: 1 }\nu.a = null\nlet m: { [text]: number } = { ...u }\nfor k, v in m { print(v + 1) }\nprint(m, { b: 2, ...u }, u.get("a"))',
+            '{} {"b":2} null',
+        ),
+        (
+            'type O { retries?: number, name?: text, tags?: text[] }\nfunction go(options: O = {}): text {\n  const all = { retries: 3, name: "x", tags: ["a"], ...options }\n  return "${all.retries + 1} ${all.name.upper()} ${all.tags.join("+")}"\n}\nprint(go(), go({ retries: 5 }), go({ name: null, tags: ["q"] }))',
+            "4 X a 6 X a 4 X q",
+        ),
+        (
+            'type U { a?: number, b: text }\nlet u: U = { a: null, b: "x" }\nlet k = "a"\nprint(u.get(k, 1), u.get(k), u.get("zz", 3))',
+            "1 null 3",
         ),
     ],
 }

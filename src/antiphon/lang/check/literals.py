@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from antiphon.lang.check.fitting import join
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.names import check_hole, tool_value
 from antiphon.lang.check.notation import fields_of, shown
 from antiphon.lang.check.null import check_sent
@@ -161,6 +161,9 @@ def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
     if isinstance(options[0], Union):
         options = list(options[0].options)
     fitting = [each for each in options if isinstance(each, kind)]
+    if len(fitting) > 1 and kind is Map:
+        # What is written out is new: it may be the map that all others would fit.
+        fitting = [each for each in fitting if all(assignable(other, each, certain=True) for other in fitting)]
     return fitting[0] if len(fitting) == 1 else None
 
 

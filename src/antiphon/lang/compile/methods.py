@@ -16,7 +16,7 @@ from antiphon.lang.compile.emit import Place
 from antiphon.lang.compile.function_values import array_method, method_arguments
 from antiphon.lang.compile.guards import is_a
 from antiphon.lang.compile.state import Compiler, type_of
-from antiphon.lang.compile.views import named_field, of_fields, picked
+from antiphon.lang.compile.views import named_field, of_fields, picked, there
 from antiphon.lang.syntax import nodes as n
 
 #: Methods of objects that look at all fields.
@@ -46,7 +46,7 @@ def method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     if name in _LOOKING:
-        value = picked(value, kind, place)
+        value = there(value, kind, place) if name == "get" else picked(value, kind, place)
     elif (named := _named_by(kind, name)) is not None:
         arguments = [named_field(each, named, place) for each in arguments]
     direct = direct_method(c, node, kind, value, arguments, place)
