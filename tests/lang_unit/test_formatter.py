@@ -333,6 +333,11 @@ def test_python_with_a_string_over_several_lines_stays_as_it_is():
     assert formatted(text) == text
 
 
+def test_a_variable_called_async_does_not_take_the_loop_on_the_next_line():
+    text = "let async = 1\nconst x = async\nfor n in 1..2 { print(n, x, async) }\n"
+    assert formatted(text) == text
+
+
 def test_python_that_begins_on_the_first_line_has_no_empty_one_behind_it():
     assert formatted("x = py() {return 1 # one\n}\n") == "x = py() {\n  return 1 # one\n}\n"
 

@@ -23,13 +23,14 @@ from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
-from antiphon.lang.check.parts import common_field, options
+from antiphon.lang.check.parts import common_field, discriminator, options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
     AI_MEMBERS,
     AI_NAMES,
+    ERROR,
     JSON,
     MODEL,
     NEVER,
@@ -293,6 +294,8 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
         return
     other = _habit(kind, node.name) if kind is not NULL else ""
     hint = other or c.meant(node.name, table)
+    if kind is ERROR:
+        hint = f"the text of an error is `{c.text_of(node.object)}.message`"
     if isinstance(kind, Union) and not hint:
         hint = f"test which it is: `if {c.text_of(node.object)} is {shown(kind.options[0])} {{ … }}`"
     c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint, is_habit=bool(other))
@@ -302,6 +305,15 @@ def _habit(kind: Type, name: str) -> str:
     """What to write for a method or member that other languages have."""
     own = METHODS.get(kind_word(kind), {})
     return own.get(name) or METHODS[""].get(name, "")
+
+
+def _test(c: Checker, node: Expr, kind: Union, one: Object) -> str:
+    """What tells which of several objects a value is: a field of literals, or its type."""
+    told = discriminator(kind, one)
+    if told is None:
+        return f"{c.text_of(node)} is {shown(one)}"
+    name, literals = told
+    return f"{c.object_text_of(node)}.{name} == {shown(literals[0])}"
 
 
 def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
@@ -317,8 +329,8 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         return
     fields = kind.fields if isinstance(kind, Object) else ("length",)
     if isinstance(kind, Union):
-        some = next((shown(each) for each in kind.options if isinstance(each, Object) and node.name in each.fields), "")
-        hint = f"look which it is: `{c.text_of(node.object)} is {some}`" if some else ""
+        some = next((each for each in kind.options if isinstance(each, Object) and node.name in each.fields), None)
+        hint = f"look which it is: `{_test(c, node.object, kind, some)}`" if some is not None else ""
         c.report("V0306", f"not every `{general(type_)}` has a field `{node.name}`", where, hint)
         return
     own = [*AI_NAMES] if isinstance(type_, AI) else []

@@ -11,6 +11,7 @@ from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     BOOLEAN,
+    ERROR,
     JSON,
     NEVER,
     NULL,
@@ -173,6 +174,12 @@ def _alike(left: Type, right: Type) -> str:
     return "make them alike: `t.toNumber()`, or `n.toString()`" if {operand(left), operand(right)} == _BOTH else ""
 
 
+def _of_error(c: Checker, node: Binary, left: Type, right: Type) -> str:
+    """What of a caught error is compared."""
+    error = node.left if left is ERROR else node.right if right is ERROR else None
+    return f"compare its text, `{c.text_of(error)}.message`, or its `.code`" if error is not None else ""
+
+
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
     for each, type_ in ((node.left, left), (node.right, right)):
@@ -182,7 +189,7 @@ def _equal(c: Checker, node: Binary, left: Type) -> Type:
     if not _may_be_equal(left, right):
         literal = has_literals(left) or has_literals(right)
         show = shown if literal and operand(left) == operand(right) else general
-        hint = _nearest_literal(c, left, right) or _alike(left, right)
+        hint = _nearest_literal(c, left, right) or _alike(left, right) or _of_error(c, node, left, right)
         c.report("V0303", f"`{show(left)}` and `{show(right)}` are never equal", node, hint)
     return BOOLEAN
 
