@@ -117,7 +117,7 @@ def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
 def _hint(c: Checker, node: Expr, kind: Type) -> str:
     text = c.object_text_of(node)
     if kind is TEXT:
-        return f"go through its lines, `{text}.lines()`, or count: `for i in {text}.length`"
+        return f'go through its characters, `{text}.split("")`, or its lines, `{text}.lines()`'
     if isinstance(kind, Object):
         return f"go through its fields: `{text}.keys()`"
     if isinstance(kind, Map):

@@ -50,7 +50,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.whole import check_whole, known_number
 from antiphon.lang.syntax.habits import METHODS
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice, TextLit
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
@@ -278,12 +278,23 @@ def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver
         hint = "write `sortBy(x => …)`, with what to sort by; `-x` turns the order of numbers around"
         c.report("V0341", "`sort` takes no function, and no names", how[0], hint, is_habit=True)
         return receiver
+    if node.name == "remove" and isinstance(receiver, Array) and how and _is_text(c, how[0]):
+        check_freely(c, call)
+        hint = "write `xs.remove(xs.indexOf(x))`, or `xs = xs.filter(y => y != x)`"
+        c.report("V0301", "`remove` takes the position of an item, and not the item", how[0], hint)
+        return receiver.item
     check_arguments(c, call, node.name, where, types, method.required)
     check_method(c, call, node, receiver)
     if isinstance(receiver, Map) and node.name == "get" and len(call.arguments) == 2:
         return receiver.value
     known = method_type(c, call, node, receiver) if isinstance(receiver, Object) else None
     return signature_type(method.returns, receiver) if known is None else known
+
+
+def _is_text(c: Checker, node: object) -> bool:
+    """Whether it is seen at once that a value is a text."""
+    symbol = c.scope.find(node.name) if isinstance(node, Name) else None
+    return isinstance(node, TextLit) or (symbol is not None and operand(symbol.type) is TEXT)
 
 
 def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dict[str, Method]) -> None:

@@ -228,9 +228,22 @@ def _logic(c: Checker, node: Binary, left: Type) -> Type:
     if isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
         hint = f"write `{c.text_of(last)} {node.op} {c.text_of(last.left)} == {c.text_of(node.right)}`"
         c.report("V0304", f"a condition is a boolean, found `{general(right)}`", node.right, hint)
+    elif (instead := _instead_of_logic(c, node, last, right)) is not None:
+        c.report("V0304", f"`{node.op}` gives a boolean, found `{general(right)}`", node.right, instead)
     else:
         check_condition(c, node.right, right)
     return BOOLEAN
+
+
+def _instead_of_logic(c: Checker, node: Binary, last: Expr, right: Type) -> str | None:
+    """What to write for an `or` that would give a default, and an `and` that would look before it reads."""
+    if may_be_null(right) or operand(right) in (BOOLEAN, JSON) or isinstance(node.left, Binary):
+        return None
+    if operand(last.type or JSON) is BOOLEAN:
+        return f"write `{c.text_of(last)} ? {c.text_of(node.right)} : …`"
+    if node.op == "or":
+        return f'write `{c.text_of(last)} ?? {c.text_of(node.right)}`, or compare: `x == "" ? … : x`'
+    return "write `x?.name` to read what may not be there, or `x != null ? … : …`"
 
 
 def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) -> Type:
