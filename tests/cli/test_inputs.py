@@ -41,6 +41,17 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
+    "flags", ["--urgent-only --max-age 3", "--urgentOnly --maxAge 3", "--no-urgent-only --max-age=3"]
+)
+def test_a_name_of_several_words_is_a_flag_with_dashes(flags: str):
+    Path("triage.vibe").write_text(
+        "input urgentOnly: boolean = false\ninput maxAge: number\nprint(urgentOnly, maxAge)\n"
+    )
+    ran = antiphon("run", "triage.vibe", *flags.split())
+    assert (ran.code, ran.out) == (0, f"{'false' if '--no' in flags else 'true'} 3\n")
+
+
+@pytest.mark.parametrize(
     ("flags", "printed"),
     [
         ("--city Oslo", 'Oslo 3 null low false [] [] none []'),

@@ -249,3 +249,35 @@ def test_explanations_exist_for_every_code_in_use_and_for_no_other() -> None:
     assert used - {"V0119"} | OF_MODULES == {*CHECKED, *OF_MODULES}
     assert explain("V9999") is None
     assert explain(" v0201 ") == explain("V0201")
+
+
+def test_a_call_in_braces_is_warned_of_whatever_is_called():
+    declared = "function f(n: number): number { return n }\n"
+    assert codes(declared + 'print("{f(1)}", f(2))') == ["V0707"]
+    assert codes('print("{len(args)} and {now()}")') == ["V0707", "V0707"]
+    assert codes(declared + 'print("\\{f(1)} {color(red)}", f(1))') == []
+
+
+SHAPES = (
+    'type Shape = { kind: "c", r: number } | { kind: "s", w: number }\n'
+    'function mk(): Shape { return { kind: "s", w: 2 } }\nlet s = mk()\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "hint"),
+    [
+        (SHAPES + "print(s.r)", 'look which it is: `s.kind == "c"`'),
+        (SHAPES + 's.kind = "c"', "assign a whole one: `s = { … }`"),
+        ("try { throw 'a' } catch e { print(e.upper()) }", "the text of an error is `e.message`"),
+        ("try { throw 'a' } catch e { print(e == 'a') }", "compare its text, `e.message`"),
+        ("function f(): text { try { throw 'x' } catch e { return e } }", "its text is `e.message`"),
+        ("function f() { print(1) }\nmodel m = { name: 'a/b', tools: [f] }", "declare it with `tool`"),
+        ("model m = { name: 'a/b', tools: ['f'] }", "name it without quotes"),
+        ("type A { t?: text }\nlet a: A = {}\nlet b: { t: text } = a", "its field `t` may be missing"),
+        ("let a = { n: 'x' }\nlet b: { n: number } = a", "its field `n` is `text`, and `number` is wanted"),
+        ("let a = { n: 'x' }\nlet b: { m: number } = a", "it has no field `m`"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_told_with_what_to_write(program: str, hint: str):
+    assert any(hint in each for each in messages(program)), messages(program)

@@ -333,6 +333,15 @@ def test_python_with_a_string_over_several_lines_stays_as_it_is():
     assert formatted(text) == text
 
 
+def test_a_variable_called_async_does_not_take_the_loop_on_the_next_line():
+    text = "let async = 1\nconst x = async\nfor n in 1..2 { print(n, x, async) }\n"
+    assert formatted(text) == text
+
+
+def test_python_that_begins_on_the_first_line_has_no_empty_one_behind_it():
+    assert formatted("x = py() {return 1 # one\n}\n") == "x = py() {\n  return 1 # one\n}\n"
+
+
 def test_line_ends_become_plain_and_there_is_one_at_the_end():
     assert formatted("\ufeffa\r\nb\rc = `x\r\ny`\r\n\r\n\r\n") == "a\nb\nc = `x\ny`\n"
     assert formatted("") == formatted(" \n\n") == ""

@@ -18,7 +18,8 @@ from antiphon.lang.check.methods import (
 )
 from antiphon.lang.check.types import NAMED
 from antiphon.lang.formatter import format_source
-from antiphon.lang.syntax.habits import METHODS, NAMES, STATEMENTS, TYPES
+from antiphon.lang.run.system import MODULES, functions
+from antiphon.lang.syntax.habits import METHODS, NAMES, STATEMENTS, SYSTEM, TYPES
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import RESERVED
@@ -187,3 +188,11 @@ def test_no_program_is_sound_because_several_mistakes_are_told_as_one():
 def test_a_regular_expression_is_told_of_as_a_whole(pattern: str):
     assert codes(f'const found = {pattern}.test("x")\nprint(found)\n') == ["V0109"]
     assert codes("const a = 6\nconst b = 3\nprint(a / b / 2)\n") == []
+
+
+def test_a_name_of_the_system_that_is_not_imported_is_told_where_it_is():
+    assert {module: [*functions(module)] for module in MODULES} == {
+        module: names.split() for module, names in SYSTEM.items() if module != "tools"
+    }
+    assert messages("print(readText('a'))")[0].endswith('(write `import { readText } from "system/files"`)')
+    assert messages("print(runShell('ls'))")[0].endswith('(write `import { runShell } from "system/tools"`)')

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import traceback
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -436,3 +437,10 @@ def test_errors_of_python_that_cannot_tell_what_they_are_get_a_message():
 def test_a_path_that_no_file_can_have_is_no_module(name: str, kind: str):
     with pytest.raises(ProgramErrors, match="no module with such a name"):
         loads(f'import {{ a }} from "./{name}{kind}"\nprint(a)')
+
+
+def test_what_python_suspects_of_a_block_is_no_warning_of_ours():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ran('const n = py() { return len("\\d") }\nprint(n)').prints == ["2"]
+        assert ran('const n = py() { return "twelve"(int) }').error.code == "V0915"

@@ -38,7 +38,7 @@ def mod(a, b):
 
 def at(xs, i):
     if i != int(i):
-        raise Failure("V0902")
+        raise Failure("V0904")
     if not -len(xs) <= i < len(xs):
         raise Failure("V0903")
     return xs[int(i)]

@@ -6,6 +6,7 @@ other is the command's; and what follows `--` is in the program's `args`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +105,13 @@ class ProgramCommand(click.Command):
 
 
 def flag(name: str) -> str:
-    """The flag of an input."""
-    return f"--{name.replace('_', '-')}"
+    """The flag of an input: `--max-wind` of `max_wind` and of `maxWind`."""
+    apart = _HUMP.sub("-", name)
+    return f"--{(apart if apart == name else apart.lower()).replace('_', '-')}"
+
+
+#: Where a new word begins in a name.
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def texts_of(flags: Mapping[str, list[str]], inputs: Mapping[str, Given]) -> dict[str, Any]:
@@ -170,12 +176,13 @@ def _source(file: str) -> Source | None:
 
 def _meant(given: str, declared: Mapping[str, Input]) -> str:
     """The input that a flag is of, also by `--no-` of a boolean one; none, if it is of none."""
-    name = given[2:].partition("=")[0]
-    for each in (name, name.replace("-", "_")):
-        if each in declared:
+    written = given.partition("=")[0]
+    if written[2:] in declared:
+        return written[2:]
+    for each, node in declared.items():
+        if written == flag(each) or (_is_boolean(node) and written in (flag(f"no-{each}"), f"--no-{each}")):
             return each
-    other = name.removeprefix("no-").replace("-", "_")
-    return other if other != name and other in declared and _is_boolean(declared[other]) else ""
+    return ""
 
 
 def _is_boolean(node: Input) -> bool:
@@ -194,7 +201,7 @@ def _take(
     written, equals, value = args[at].partition("=")
     given = flags.setdefault(name, [])
     if _is_boolean(declared[name]) and not equals:
-        is_on = written[2:].replace("-", "_") == name
+        is_on = written in (flag(name), f"--{name}")
         given.append("true" if is_on else "false")
         return at + 1
     if not equals:

@@ -10,7 +10,7 @@ from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.members import check_changeable, item_slot, member_type
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import assigned, assigned_part, changed, narrowed_type
-from antiphon.lang.check.notation import general, shown
+from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import combine, operand
 from antiphon.lang.check.parts import common_field
@@ -201,7 +201,7 @@ def _common_slot(c: Checker, target: Member, kind: Union, where: tuple[int, int]
     """What may be put into a field of whichever object it is: only where it is the same in each."""
     types = list(dict.fromkeys(each.fields[target.name].read for each in kind.options if isinstance(each, Object)))
     if len(types) > 1:
-        hint = f"look which it is: `{c.text_of(target.object)} is {shown(kind.options[0])}`"
+        hint = f"assign a whole one: `{c.object_text_of(target.object)} = {{ … }}`"
         c.report("V0306", f"the field `{target.name}` is not the same in every `{general(kind)}`", where, hint)
         return JSON
     return types[0]

@@ -30,7 +30,7 @@ from antiphon.lang.check.types import (
     widen,
     without_null,
 )
-from antiphon.lang.syntax.habits import NAMES
+from antiphon.lang.syntax.habits import METHOD_ARGUMENTS, NAMES
 from antiphon.lang.syntax.nodes import Call, Name
 
 
@@ -129,7 +129,7 @@ def check_arguments(
             c.expr(each.value)
     elif len(given) < required or (len(given) > len(types) and not variadic):
         message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
-        c.report("V0310", message, where, _signature(name, callable_))
+        c.report("V0310", message, where, _signature(name, callable_) or METHOD_ARGUMENTS.get(name, ""))
     names = callable_.names if callable_ is not None else ()
     take = c.fit if is_declared else c.want
     for i, argument in enumerate(given):

@@ -71,7 +71,7 @@ def let(c: Checker, node: Let) -> bool:
         _check_async(c, value)
     symbol = node.symbol or _declare(c, node, type_)
     symbol.is_async = node.is_async
-    symbol.items = literal_items(value) if node.is_const and declared is None else None
+    symbol.items = literal_items(value) if declared is None else None
     symbol.node = value if node.is_const and type(value) is Lambda else None
     if node.exported:
         _export_constant(c, node, symbol)

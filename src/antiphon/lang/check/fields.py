@@ -5,7 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.fitting import join
 from antiphon.lang.check.notation import fields_of, general
 from antiphon.lang.check.state import Checker
-from antiphon.lang.check.types import JSON, TEXT, Array, Field, Literal, Object, Type, Union, nullable, without_null
+from antiphon.lang.check.types import JSON, TEXT, Array, Field, Literal, Object, Type, Union, nullable
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Member
 
 #: Of objects with more fields it is not worked out what they have in common.
@@ -64,7 +64,8 @@ def method_type(c: Checker, call: Call, node: Member, kind: Object) -> Type | No
 
 def _got(call: Call, kind: Object) -> Type:
     keys = keys_of(call.arguments[0])
-    found = common_type(kind)
+    # One that may be missing is not null: then it is the default.
+    found = common_type(Object({name: Field(each.type) for name, each in kind.fields.items()}))
     if keys is not None and len(keys) == 1:
         field = kind.fields.get(keys[0])
         if field is not None and not field.optional:
@@ -75,7 +76,7 @@ def _got(call: Call, kind: Object) -> Type:
     if len(call.arguments) == 1:
         return nullable(found)
     default = call.arguments[1].type
-    return join(without_null(found), default) if default is not None else JSON
+    return join(found, default) if default is not None else JSON
 
 
 def _removed(c: Checker, call: Call, node: Member, kind: Object) -> Type:

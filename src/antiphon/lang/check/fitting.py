@@ -109,13 +109,13 @@ def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
         return source in target.members or any(_assignable(source, each, certain, seen) for each in target.options)
     if isinstance(source, Literal):
         return base(source) == base(target) and not isinstance(target, Literal)
-    if isinstance(source, Array) and isinstance(target, Array):
+    if (isinstance(source, Array) and isinstance(target, Array)) or (
+        isinstance(source, Map) and isinstance(target, Map)
+    ):
+        # One that can change is not shared with a wider type; that is looked at where it gets another name.
         return _items_fit(source, target, certain, seen)
     if isinstance(source, Object) and isinstance(target, Object):
         return _fits(source, target, certain, seen)
-    if isinstance(source, Map) and isinstance(target, Map):
-        # A map can change: through a wider type, it would come to hold what the narrower one has not.
-        return _items_fit(source, target, True, seen) and _items_fit(target, source, True, seen)
     if isinstance(source, Callable) and isinstance(target, Callable):
         return _may_stand_for(source, target, certain, seen)
     return {source, target} == {TEXT, PROMPT} if isinstance(source, Simple) and isinstance(target, Simple) else False

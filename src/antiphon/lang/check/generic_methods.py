@@ -5,7 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.calls import expected_arguments
 from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.function_values import check_lambda, wrong_arity
-from antiphon.lang.check.iteration import is_private
+from antiphon.lang.check.iteration import is_private, known_items
 from antiphon.lang.check.learning import learned
 from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, written_type
 from antiphon.lang.check.narrowing import called, called_unknown
@@ -45,6 +45,7 @@ def generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted
         wanted_count = expected_arguments(method.required, len(method.parameters))
         c.report("V0310", f"`{node.name}` expects {wanted_count}, got {len(given)}", where, hint)
         return JSON
+    receiver = known_items(node, receiver)
     known: dict[Type, Type] = {T: receiver.item}
     if node.name == "flat":
         known[U] = _inside(c, receiver, where)

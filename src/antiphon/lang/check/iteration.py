@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from antiphon.lang.check.fields import common_type
+from antiphon.lang.check.fitting import join
 from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
-from antiphon.lang.check.parts import of_literals
+from antiphon.lang.check.parts import of_literals, options, union
 from antiphon.lang.check.sharing import constant_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type, is_mutable
+from antiphon.lang.check.types import (
+    AI,
+    JSON,
+    NEVER,
+    NUMBER,
+    TEXT,
+    Array,
+    Map,
+    Object,
+    Type,
+    Union,
+    base,
+    is_mutable,
+    plain,
+    widen,
+)
 from antiphon.lang.check.whole import check_whole
-from antiphon.lang.syntax.nodes import ArrayLit, Expr, Name, Spread, root_symbol
+from antiphon.lang.syntax.nodes import ArrayLit, Expr, Member, Name, Spread, root_symbol
 
 
 def item_type(c: Checker, node: Expr, type_: Type) -> Type:
@@ -20,7 +36,10 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
     type_ = present(c, node, type_)
     kind = operand(type_)
     if isinstance(kind, Array):
-        return _literals(node) or kind.item
+        return written_items(node) or kind.item
+    arrays = [each for each in kind.options if isinstance(each, Array)] if isinstance(kind, Union) else []
+    if arrays and len(arrays) == len(options(kind)):
+        return union(each.item for each in arrays)
     if isinstance(type_, AI):
         message = "Cannot iterate over AIResult directly. Use .toolCalls or .value"
         text = c.object_text_of(node)
@@ -33,20 +52,49 @@ def item_type(c: Checker, node: Expr, type_: Type) -> Type:
     return JSON
 
 
-def _literals(node: Expr) -> Type | None:
-    """The literals that are gone through, where they are written out: each of them is one of these."""
+def written_items(node: Expr) -> Type | None:
+    """What is gone through, where it is written out: each of the items is one of these."""
     if isinstance(node, Name):
-        return node.symbol.items if node.symbol is not None else None
+        return node.symbol.items if node.symbol is not None and node.symbol.kind == "const" else None
     return literal_items(node)
 
 
+def known_items(node: Member, receiver: Array) -> Array:
+    """The array that has a method, with what is known of its items where it is written out, and they are json."""
+    return Array(written_items(node.object) or JSON) if receiver.item is JSON else receiver
+
+
+def first_items(node: Member, receiver: Array) -> Array:
+    """The same, and of a variable what its items were when it was declared, if it has not been assigned since."""
+    symbol = node.object.symbol if isinstance(node.object, Name) else None
+    if receiver.item is JSON and symbol is not None and symbol.items is not None and not symbol.assigned:
+        return Array(symbol.items)
+    return known_items(node, receiver)
+
+
 def literal_items(node: Expr | None) -> Type | None:
-    """The literals of an array that holds nothing else."""
+    """What the items of an array are that is written out, where that is more than its type says."""
     if not isinstance(node, ArrayLit):
         return None
     types = [None if isinstance(each, Spread) else each.type for each in node.items]
     known = [each for each in types if each is not None]
-    return of_literals(known) if len(known) == len(types) else None
+    if len(known) < len(types):
+        return None
+    return of_literals(known) or (_several_kinds(known) if node.type == Array(JSON) else None)
+
+
+def _several_kinds(types: list[Type]) -> Type | None:
+    """What items of several kinds are, one by one, which beside each other are json."""
+    found: dict[object, Type] = {}
+    for each in types:
+        kind = base(widen(plain(each), whole=False))
+        if kind in (JSON, NEVER):
+            return None
+        # Objects have something in common, and so have arrays.
+        key = type(kind) if isinstance(kind, Object | Array) else kind
+        found[key] = join(found[key], kind) if key in found else kind
+    several = union(found.values())
+    return several if isinstance(several, Union) and JSON not in several.members else None
 
 
 def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
@@ -69,7 +117,7 @@ def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
 def _hint(c: Checker, node: Expr, kind: Type) -> str:
     text = c.object_text_of(node)
     if kind is TEXT:
-        return f"go through its lines, `{text}.lines()`, or count: `for i in {text}.length`"
+        return f'go through its characters, `{text}.split("")`, or its lines, `{text}.lines()`'
     if isinstance(kind, Object):
         return f"go through its fields: `{text}.keys()`"
     if isinstance(kind, Map):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from antiphon.lang.check.fitting import join
+from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.names import check_hole, tool_value
 from antiphon.lang.check.notation import fields_of, shown
 from antiphon.lang.check.null import check_sent
@@ -47,6 +47,9 @@ from antiphon.lang.syntax.nodes import (
 _EXPRESSION_IN_BRACES = re.compile(
     r"(?<![$\\\\{])\{\s*([^\W\d]\w*)(?:[^{}\n]*\([^{}\n]*\)[^{}\n]*|[\w.\[\]]*\s*(?:[-+*/%<>?]|[=!]=|(?:and|or)\b)[^{}\n]+)\}"
 )
+_VALUES = frozenset(("let", "const", "parameter", "loop", "caught"))
+#: What may stand before parentheses in braces.
+_CALLED = _VALUES | {"function", "tool", "import", "builtin"}
 _TRUE, _FALSE = Literal(True), Literal(False)
 #: What is made of other values is kept so deep and so large as a type; beyond that it is json.
 _MOST_DEPTH, _MOST_SIZE = 12, 100
@@ -76,7 +79,8 @@ def _warn_of_braces(c: Checker, node: TextLit) -> None:
     """Warn of `{name.method()}`, `{n + 1}` and the like, which is text though it reads like a hole."""
     for found in _EXPRESSION_IN_BRACES.finditer(c.source.text, node.start, node.end):
         symbol = c.scope.find(found[1])
-        if symbol is not None and symbol.kind in ("let", "const", "parameter", "loop", "caught"):
+        is_called = c.source.text.startswith("(", found.end(1))
+        if symbol is not None and symbol.kind in (_CALLED if is_called else _VALUES):
             said = "this is text: braces hold a name with members and indexes, nothing else"
             c.warn("V0707", said, (found.start(), found.end()), f"write `${found[0]}`, or `\\{found[0]}` for the text")
 
@@ -157,6 +161,9 @@ def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
     if isinstance(options[0], Union):
         options = list(options[0].options)
     fitting = [each for each in options if isinstance(each, kind)]
+    if len(fitting) > 1 and kind is Map:
+        # What is written out is new: it may be the map that all others would fit.
+        fitting = [each for each in fitting if all(assignable(other, each, certain=True) for other in fitting)]
     return fitting[0] if len(fitting) == 1 else None
 
 

@@ -23,13 +23,14 @@ from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
-from antiphon.lang.check.parts import common_field
+from antiphon.lang.check.parts import common_field, discriminator, options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
     AI_MEMBERS,
     AI_NAMES,
+    ERROR,
     JSON,
     MODEL,
     NEVER,
@@ -47,9 +48,9 @@ from antiphon.lang.check.types import (
     plain,
     without_null,
 )
-from antiphon.lang.check.whole import check_whole
+from antiphon.lang.check.whole import check_whole, known_number
 from antiphon.lang.syntax.habits import METHODS
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice, TextLit
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
@@ -122,10 +123,14 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
         return narrowed_type(c, node, found) if c.narrowed else found
     if isinstance(kind, Union) and (common := common_field(kind, node.name)) is not None:
         return narrowed_type(c, node, common) if c.narrowed else common
-    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object | Map)):
+    if node.name == "length" and (isinstance(kind, Object) or all(map(_is_counted, options(kind)))):
         return NUMBER
     _no_member(c, node, type_, kind)
     return JSON
+
+
+def _is_counted(type_: Type) -> bool:
+    return type_ is TEXT or isinstance(type_, Array | Map)
 
 
 def index_type(c: Checker, node: Index, type_: Type) -> Type:
@@ -171,7 +176,7 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
         if operand(bound) not in (NUMBER, JSON) and bound is not NULL:
             c.report("V0309", f"the bounds of a slice are numbers, found `{general(bound)}`", each)
         check_whole(c, each, "the bound of a slice")
-    if isinstance(node.step, NumberLit) and node.step.value == 0:
+    if node.step is not None and known_number(node.step) == 0:
         c.report("V0309", "the step of a slice cannot be 0", node.step)
     kind = operand(type_)
     if kind is TEXT or kind is JSON or isinstance(kind, Array):
@@ -273,12 +278,23 @@ def _known_method(c: Checker, call: Call, node: Member, method: Method, receiver
         hint = "write `sortBy(x => …)`, with what to sort by; `-x` turns the order of numbers around"
         c.report("V0341", "`sort` takes no function, and no names", how[0], hint, is_habit=True)
         return receiver
+    if node.name == "remove" and isinstance(receiver, Array) and how and _is_text(c, how[0]):
+        check_freely(c, call)
+        hint = "write `xs.remove(xs.indexOf(x))`, or `xs = xs.filter(y => y != x)`"
+        c.report("V0301", "`remove` takes the position of an item, and not the item", how[0], hint)
+        return receiver.item
     check_arguments(c, call, node.name, where, types, method.required)
     check_method(c, call, node, receiver)
     if isinstance(receiver, Map) and node.name == "get" and len(call.arguments) == 2:
         return receiver.value
     known = method_type(c, call, node, receiver) if isinstance(receiver, Object) else None
     return signature_type(method.returns, receiver) if known is None else known
+
+
+def _is_text(c: Checker, node: object) -> bool:
+    """Whether it is seen at once that a value is a text."""
+    symbol = c.scope.find(node.name) if isinstance(node, Name) else None
+    return isinstance(node, TextLit) or (symbol is not None and operand(symbol.type) is TEXT)
 
 
 def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dict[str, Method]) -> None:
@@ -289,6 +305,8 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
         return
     other = _habit(kind, node.name) if kind is not NULL else ""
     hint = other or c.meant(node.name, table)
+    if kind is ERROR:
+        hint = f"the text of an error is `{c.text_of(node.object)}.message`"
     if isinstance(kind, Union) and not hint:
         hint = f"test which it is: `if {c.text_of(node.object)} is {shown(kind.options[0])} {{ … }}`"
     c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint, is_habit=bool(other))
@@ -298,6 +316,15 @@ def _habit(kind: Type, name: str) -> str:
     """What to write for a method or member that other languages have."""
     own = METHODS.get(kind_word(kind), {})
     return own.get(name) or METHODS[""].get(name, "")
+
+
+def _test(c: Checker, node: Expr, kind: Union, one: Object) -> str:
+    """What tells which of several objects a value is: a field of literals, or its type."""
+    told = discriminator(kind, one)
+    if told is None:
+        return f"{c.text_of(node)} is {shown(one)}"
+    name, literals = told
+    return f"{c.object_text_of(node)}.{name} == {shown(literals[0])}"
 
 
 def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
@@ -313,8 +340,8 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         return
     fields = kind.fields if isinstance(kind, Object) else ("length",)
     if isinstance(kind, Union):
-        some = next((shown(each) for each in kind.options if isinstance(each, Object) and node.name in each.fields), "")
-        hint = f"look which it is: `{c.text_of(node.object)} is {some}`" if some else ""
+        some = next((each for each in kind.options if isinstance(each, Object) and node.name in each.fields), None)
+        hint = f"look which it is: `{_test(c, node.object, kind, some)}`" if some is not None else ""
         c.report("V0306", f"not every `{general(type_)}` has a field `{node.name}`", where, hint)
         return
     own = [*AI_NAMES] if isinstance(type_, AI) else []

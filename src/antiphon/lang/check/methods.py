@@ -23,6 +23,7 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     base,
+    is_data,
     nullable,
 )
 
@@ -277,7 +278,21 @@ def kind_word(kind: Type) -> str:
 
 def methods_of(type_: Type) -> dict[str, Method] | None:
     """The methods of a type; `None` for `json`, of which nothing is known."""
-    return _TABLES.get(kind_word(base(type_)))
+    kind = base(type_)
+    return _common_methods(kind) if isinstance(kind, Union) else _TABLES.get(kind_word(kind))
+
+
+def _common_methods(type_: Union) -> dict[str, Method]:
+    """The methods that do the same whichever of several kinds a value is."""
+    if any(isinstance(each, Object) for each in type_.options):
+        # What an object has besides its type's fields must not be seen: so these are of each type alone.
+        return _EVERYWHERE if is_data(type_) else {}
+    first, *others = [methods_of(each) or {} for each in type_.options]
+    return {
+        name: method
+        for name, method in first.items()
+        if all(each.get(name) is method for each in others) and {*method.parameters, method.returns} <= _FIXED.keys()
+    }
 
 
 def all_method_names() -> frozenset[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from antiphon.lang.check.fields import keys_of
 from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.iteration import first_items
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
+from antiphon.lang.check.parts import options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     BOOLEAN,
@@ -42,14 +44,26 @@ def check_method(c: Checker, call: Call, node: Member, receiver: Type) -> None:
             check_whole(c, call.arguments[at], f"this argument of `{node.name}`")
     if not isinstance(receiver, Array):
         return
+    receiver = first_items(node, receiver)
     where = node.name_start, node.name_start + len(node.name)
     if node.name == "sum" and not assignable(receiver.item, NUMBER):
-        c.report("V0302", f"`sum` adds numbers, found `{shown(receiver)}`", where)
+        c.report("V0302", f"`sum` adds numbers, found `{shown(receiver)}`", where, _some(receiver))
     elif node.name == "sort" and call.arguments:
         _check_field(c, call.arguments[0], receiver.item)
     elif node.name in ("sort", "min", "max") and not call.arguments and not _has_order(receiver.item):
-        hint = 'name a field: `sort("name")`' if node.name == "sort" and isinstance(receiver.item, Object) else ""
+        by_field = node.name == "sort" and isinstance(receiver.item, Object)
+        hint = 'name a field: `sort("name")`' if by_field else _some(receiver)
         c.report("V0302", f"`{node.name}` compares numbers or texts, found `{general(receiver)}`", where, hint)
+
+
+def _some(receiver: Array) -> str:
+    """How to take the items of one kind out of several."""
+    kinds = [each for each in (NUMBER, TEXT) if each in options(receiver.item)]
+    return (
+        f"take some of the items: `filter(x => x is {shown(kinds[0])})`"
+        if len(options(receiver.item)) > 1 and kinds
+        else ""
+    )
 
 
 def check_length(c: Checker, node: Expr) -> None:

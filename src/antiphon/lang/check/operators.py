@@ -11,6 +11,7 @@ from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     BOOLEAN,
+    ERROR,
     JSON,
     NEVER,
     NULL,
@@ -150,8 +151,9 @@ def _arithmetic(c: Checker, node: Binary, left: Type) -> Type:
 
 def _plus(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
-    check_has_text(c, node.left, left)
-    check_has_text(c, node.right, right)
+    if not (isinstance(operand(left), Array) and isinstance(operand(right), Array)):
+        check_has_text(c, node.left, left)
+        check_has_text(c, node.right, right)
     left, right = present(c, node.left, left), present(c, node.right, right)
     return combine(c, "+", left, right, (node.start, node.end))
 
@@ -172,6 +174,12 @@ def _alike(left: Type, right: Type) -> str:
     return "make them alike: `t.toNumber()`, or `n.toString()`" if {operand(left), operand(right)} == _BOTH else ""
 
 
+def _of_error(c: Checker, node: Binary, left: Type, right: Type) -> str:
+    """What of a caught error is compared."""
+    error = node.left if left is ERROR else node.right if right is ERROR else None
+    return f"compare its text, `{c.text_of(error)}.message`, or its `.code`" if error is not None else ""
+
+
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
     right = c.expr(node.right)
     for each, type_ in ((node.left, left), (node.right, right)):
@@ -181,7 +189,7 @@ def _equal(c: Checker, node: Binary, left: Type) -> Type:
     if not _may_be_equal(left, right):
         literal = has_literals(left) or has_literals(right)
         show = shown if literal and operand(left) == operand(right) else general
-        hint = _nearest_literal(c, left, right) or _alike(left, right)
+        hint = _nearest_literal(c, left, right) or _alike(left, right) or _of_error(c, node, left, right)
         c.report("V0303", f"`{show(left)}` and `{show(right)}` are never equal", node, hint)
     return BOOLEAN
 
@@ -220,9 +228,22 @@ def _logic(c: Checker, node: Binary, left: Type) -> Type:
     if isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
         hint = f"write `{c.text_of(last)} {node.op} {c.text_of(last.left)} == {c.text_of(node.right)}`"
         c.report("V0304", f"a condition is a boolean, found `{general(right)}`", node.right, hint)
+    elif (instead := _instead_of_logic(c, node, last, right)) is not None:
+        c.report("V0304", f"`{node.op}` gives a boolean, found `{general(right)}`", node.right, instead)
     else:
         check_condition(c, node.right, right)
     return BOOLEAN
+
+
+def _instead_of_logic(c: Checker, node: Binary, last: Expr, right: Type) -> str | None:
+    """What to write for an `or` that would give a default, and an `and` that would look before it reads."""
+    if may_be_null(right) or operand(right) in (BOOLEAN, JSON) or isinstance(node.left, Binary):
+        return None
+    if operand(last.type or JSON) is BOOLEAN:
+        return f"write `{c.text_of(last)} ? {c.text_of(node.right)} : …`"
+    if node.op == "or":
+        return f'write `{c.text_of(last)} ?? {c.text_of(node.right)}`, or compare: `x == "" ? … : x`'
+    return "write `x?.name` to read what may not be there, or `x != null ? … : …`"
 
 
 def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) -> Type:

@@ -7,7 +7,19 @@ from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.settling import check_shared
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Kind, Symbol
-from antiphon.lang.check.types import JSON, MODEL, Array, Field, Object, Type, base, plain, widen, without_null
+from antiphon.lang.check.types import (
+    JSON,
+    MODEL,
+    Array,
+    Field,
+    Object,
+    Type,
+    base,
+    may_be_null,
+    plain,
+    widen,
+    without_null,
+)
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.habits import NAMED, TYPES
@@ -216,12 +228,25 @@ def _check_taken_apart(c: Checker, pattern: Pattern, value: Expr, type_: Type, w
         message = f"only an object can be taken apart, found `{general(kind)}`"
         c.report("V0408", message, value, "an AI call, json, a function that gives an object, or an object")
         return
+    if isinstance(kind, Object):
+        _let_be_null(pattern, kind)
     if assignable(kind, wanted):
         return
     if not isinstance(kind, Object):
         c.mismatch(value, kind, wanted, "")
         return
     _check_pattern_fields(c, pattern, kind)
+
+
+def _let_be_null(pattern: Pattern, kind: Object) -> None:
+    """A field that may be missing in the object is null then, where the pattern lets it be null."""
+    assert isinstance(pattern.type, Object)
+    for each in pattern.fields:
+        given, taken = kind.fields.get(each.name), pattern.type.fields[each.name]
+        if given is not None and given.optional and may_be_null(taken.type):
+            pattern.type.fields[each.name] = Field(taken.type, True, taken.description)
+        elif each.nested is not None and given is not None and isinstance(given.type, Object):
+            _let_be_null(each.nested, given.type)
 
 
 def _check_pattern_fields(c: Checker, pattern: Pattern, kind: Object) -> None:
@@ -232,8 +257,9 @@ def _check_pattern_fields(c: Checker, pattern: Pattern, kind: Object) -> None:
         if given is None and each.default is None:
             hint = c.meant(each.name, kind.fields)
             c.report("V0306", f"`{general(kind)}` has no field `{each.name}`", _name(each), hint)
-        elif given is not None and given.optional and each.default is None:
-            hint = f"give it a default: `{each.name}: {shown(given.type)} = …`"
+        elif given is not None and given.optional and each.default is None and not _may_be_null(each):
+            default, null = f"{each.name}: {shown(given.type)} = …", f"{each.name}: {shown(given.read)}"
+            hint = f"give it a default, `{default}`, or let it be null: `{null}`"
             c.report("V0301", f"the field `{each.name}` may be missing", _name(each), hint)
         elif each.nested is not None and isinstance(inner, Object):
             _check_pattern_fields(c, each.nested, inner)
@@ -252,6 +278,11 @@ def _check_leaves(c: Checker, pattern: Pattern, value: Expr, type_: Type) -> Non
             _check_leaves(c, each.nested, value, field.type)
         elif assignable(field.type, wanted):
             check_shared(c, value, field.type, wanted, json_too=True)
+
+
+def _may_be_null(node: PatternField) -> bool:
+    type_ = _leaf_type(node)
+    return type_ is not None and may_be_null(type_)
 
 
 def _leaf_type(node: PatternField) -> Type | None:

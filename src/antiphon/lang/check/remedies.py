@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     BOOLEAN,
+    ERROR,
+    NULL,
     NUMBER,
     TEXT,
+    TOOL,
     Callable,
     Literal,
     Map,
@@ -23,7 +27,7 @@ from antiphon.lang.check.types import (
     plain,
     without_null,
 )
-from antiphon.lang.syntax.nodes import Node, NullLit, NumberLit, TextLit
+from antiphon.lang.syntax.nodes import Call, Node, NullLit, NumberLit, TextLit
 
 _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (NUMBER, TEXT): "toString",
@@ -37,14 +41,22 @@ _NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
     """What to write instead of a value that does not fit; empty where nobody can say."""
+    if wanted is TOOL:
+        return (
+            "declare it with `tool` instead of `function`" if isinstance(found, Callable) else "name it without quotes"
+        )
     if isinstance(node, NumberLit | TextLit | NullLit):
         return _other_literal(c, node, wanted)
+    if found is NULL:
+        return "nothing is given here" if isinstance(node, Call) else ""
     if may_be_null(found) and not may_be_null(wanted):
         return f"it may be null: give a value for that case, `{c.text_of(node)} ?? …`, or test `!= null` before"
     if not is_data(found) and is_data(wanted) and not isinstance(found, Callable) and has_function(found):
         return "there is a function in it, and that is no data"
     if not is_data(found) and (isinstance(found, Callable) or isinstance(wanted, Callable)):
         return function_hint(found, wanted)
+    if found is ERROR and base(wanted) is TEXT:
+        return f"its text is `{c.text_of(node)}.message`"
     if isinstance(plain(found), Object | Map) and isinstance(aim := without_null(plain(wanted)), Object | Map):
         return _map_hint(c.text_of(node), found, aim)
     if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
@@ -82,5 +94,20 @@ def _map_hint(text: str, found: Type, wanted: Type) -> str:
     if isinstance(wanted, Map) and isinstance(plain(found), Object):
         return f"an object has the fields it has; put them into a map: `{{ ...{text} }}`"
     if isinstance(wanted, Map):
-        return "a map can change, so its values must be of just this type: make another one in a loop"
+        return ""
+    if isinstance(wanted, Object) and isinstance(given := plain(found), Object):
+        return _field_hint(given, wanted)
     return 'a map may have any keys: take out what is wanted, as in `{ name: m["name"] }`'
+
+
+def _field_hint(found: Object, wanted: Object) -> str:
+    """Which field it is that does not fit."""
+    for name, field in wanted.fields.items():
+        given = found.fields.get(name)
+        if given is None and not field.optional:
+            return f"it has no field `{name}`"
+        if given is not None and given.optional and not field.optional:
+            return f"its field `{name}` may be missing"
+        if given is not None and not assignable(given.type, field.type):
+            return f"its field `{name}` is `{shown(given.type)}`, and `{shown(field.type)}` is wanted"
+    return ""

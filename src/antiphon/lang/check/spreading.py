@@ -52,6 +52,7 @@ def check_values(c: Checker, node: Spread, goal: Map) -> None:
         if not assignable(each, goal.value):
             c.mismatch(node.value, each, goal.value, "")
             return
+        check_shared(c, node.value, each, goal.value)
 
 
 def _fields(type_: Type) -> dict[str, Field]:

@@ -190,7 +190,8 @@ def leave(c: Checker, node: Break | Continue) -> bool:
     if loops:
         loops[-1] = loops[-1] or word == "break"
     elif c.frame.is_async_for:
-        _out_of_async_for(c, node, word)
+        if isinstance(node, Break):
+            _out_of_async_for(c, node, word)
     else:
         c.report(
             "V0503", f"`{word}` stands outside a loop", node, "leave it out; `return` ends a function or the program"
@@ -288,8 +289,13 @@ def test(c: Checker, node: Test) -> bool:
     return False
 
 
-def _out_of_async_for(c: Checker, node: Break | Continue | Return, word: str) -> None:
-    c.report("V0506", f"`{word}` would leave an `async for`", node, "its iterations run at the same time; use `yield`")
+def _out_of_async_for(c: Checker, node: Break | Return, word: str) -> None:
+    c.report(
+        "V0506",
+        f"`{word}` would leave an `async for`",
+        node,
+        "its rounds run at the same time; `continue` ends one of them, `yield` gives what it has found",
+    )
 
 
 def _check_mode(c: Checker, mode: LoopMode | None) -> None:

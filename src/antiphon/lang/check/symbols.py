@@ -36,7 +36,7 @@ class Symbol:
     #: Whether a function other than the owner uses it.
     is_captured: bool = False
     assigned: bool = False
-    #: Of a constant array of literals: which they are.
+    #: Of an array that is written out: what its items are where that is more than its type says.
     items: Type | None = None
     #: For functions, tools and constants that are functions: the node. For imported names: the symbol in the other
     #: module.

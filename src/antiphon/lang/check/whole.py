@@ -12,24 +12,24 @@ _DEEPEST, _LARGEST = 20, 1e12
 
 def check_whole(c: Checker, node: Expr, what: str) -> None:
     """What is known to be a fraction is no index, no end of a range, and no number of times."""
-    value = _known(node, _DEEPEST)
+    value = known_number(node)
     if isinstance(value, float) and not value.is_integer():
         hint = f"write `({c.text_of(node)}).floor()`" if not isinstance(node, NumberLit) else ""
         c.report("V0309", f"{what} is a whole number, found {value}", node, hint)
 
 
-def _known(node: Expr, depth: int) -> int | float | None:
+def known_number(node: Expr, depth: int = _DEEPEST) -> int | float | None:
     """The number that an expression is for certain."""
     if isinstance(node.type, Literal) and isinstance(node.type.value, int | float):
         return node.type.value
     if depth == 0:
         return None
     if isinstance(node, Unary) and node.op == "-":
-        value = _known(node.operand, depth - 1)
+        value = known_number(node.operand, depth - 1)
         return None if value is None else -value
     if not isinstance(node, Binary):
         return None
-    left, right = _known(node.left, depth - 1), _known(node.right, depth - 1)
+    left, right = known_number(node.left, depth - 1), known_number(node.right, depth - 1)
     if left is None or right is None or max(abs(left), abs(right)) > _LARGEST:
         return None
     return _worked_out(node.op, left, right)

@@ -104,8 +104,9 @@ def _declared(c: Checker, node: TypeName) -> Type:
     other = TYPES.get(node.name.lower())
     if symbol is None or (other and symbol.is_lost):
         known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
-        hint = f"write `{other}`" if other else c.meant(node.name, known)
-        c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=other is not None)
+        near = "" if other else c.meant(node.name, known)
+        hint = f"write `{other}`" if other else near or f'a type of texts is `"{node.name}" | "…"`'
+        c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=not near)
         return JSON
     symbol.used = True
     if symbol.kind == "type":

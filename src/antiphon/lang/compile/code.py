@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any, Literal
@@ -121,6 +122,12 @@ class Code:
         """Compile a `py` block to a function; gives its name."""
         name = f"_vpy{len(self.python)}"
         text, skipped = dedented(node.code)
+        with warnings.catch_warnings():
+            # What Python suspects is told when it happens, at its place in the program.
+            warnings.simplefilter("ignore")
+            return self._add_python(name, text, skipped, source, node)
+
+    def _add_python(self, name: str, text: str, skipped: int, source: Source, node: PyBlock) -> str:
         tree = ast.parse(text)
         line = source.line_of(node.code_start)
         ast.increment_lineno(tree, line - 1 + skipped)

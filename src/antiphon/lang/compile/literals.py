@@ -26,7 +26,7 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
-from antiphon.lang.compile.views import picked
+from antiphon.lang.compile.views import there
 from antiphon.lang.syntax import nodes as n
 
 
@@ -153,9 +153,8 @@ def _spread_values(c: Compiler, node: n.Spread, wanted: Map) -> ast.expr:
     """What is put into a map: another, or an object of which each field fits."""
     kind = base(type_of(node.value))
     if isinstance(kind, Object):
-        return picked(
-            c.cast(node.value, Object({name: Field(wanted.value) for name in kind.fields})), kind, c.place(node)
-        )
+        fields = {name: Field(wanted.value, each.optional) for name, each in kind.fields.items()}
+        return there(c.cast(node.value, Object(fields)), kind, c.place(node))
     return c.cast(node.value, wanted)
 
 
@@ -176,8 +175,8 @@ def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> lis
     place = c.place(node)
     if isinstance(type_of(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
         # Nothing in it belongs to a constant.
-        return _one_by_one(c, value, own, place) or [(None, picked(value, given, place))]
-    return [(None, emit.call("_vspreadfields", [picked(value, given, place)], place))]
+        return _one_by_one(c, value, own, place) or [(None, there(value, given, place))]
+    return [(None, emit.call("_vspreadfields", [there(value, given, place)], place))]
 
 
 def _one_by_one(

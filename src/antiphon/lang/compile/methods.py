@@ -8,7 +8,7 @@ from typing import cast
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, is_generic
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import kind_word, methods_of, signature_type
-from antiphon.lang.check.types import AI, JSON, Array, Object, Type, base, without_null
+from antiphon.lang.check.types import AI, JSON, Array, Object, Type, Union, base, without_null
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.calls import call_arguments
 from antiphon.lang.compile.direct_methods import direct_method
@@ -16,7 +16,7 @@ from antiphon.lang.compile.emit import Place
 from antiphon.lang.compile.function_values import array_method, method_arguments
 from antiphon.lang.compile.guards import is_a
 from antiphon.lang.compile.state import Compiler, type_of
-from antiphon.lang.compile.views import named_field, of_fields, picked
+from antiphon.lang.compile.views import named_field, of_fields, picked, there
 from antiphon.lang.syntax import nodes as n
 
 #: Methods of objects that look at all fields.
@@ -36,7 +36,7 @@ def method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr
     if known is None and name in WITH_FUNCTION and is_generic(name, node):
         arguments = method_arguments(c, node, name, JSON)
         return emit.call("_vcall", [value, emit.constant(name, place), *arguments], place)
-    if known is None or name not in known:
+    if known is None or name not in known or isinstance(base(type_), Union):
         return _dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
     if isinstance(type_, AI):
         value, type_ = emit.call("_vunwrap", [value], place), type_.inner
@@ -46,7 +46,7 @@ def method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr
     wanted = _parameter_types(known[name].parameters, kind)
     arguments = [c.cast(each, type_) for each, type_ in zip(node.arguments, wanted, strict=False)]
     if name in _LOOKING:
-        value = picked(value, kind, place)
+        value = there(value, kind, place) if name == "get" else picked(value, kind, place)
     elif (named := _named_by(kind, name)) is not None:
         arguments = [named_field(each, named, place) for each in arguments]
     direct = direct_method(c, node, kind, value, arguments, place)

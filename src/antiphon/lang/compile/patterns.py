@@ -85,7 +85,7 @@ def _fields(
         if field is not None and not field.optional and each.default is None:
             value = emit.item(emit.name(name, place), key, place)
         else:
-            value = _field_value(c, each, name, key, place)
+            value = _field_value(c, each, name, key, _may_be_missing(pattern, each), place)
         if each.nested is not None:
             out.append(emit.assign(held, value, place))
             bindings += _fields(c, each.nested, held, field.type if field is not None else JSON, is_const, out)
@@ -95,10 +95,16 @@ def _fields(
     return bindings
 
 
-def _field_value(c: Compiler, each: n.PatternField, name: str, key: ast.expr, place: Place) -> ast.expr:
+def _may_be_missing(pattern: n.Pattern, field: n.PatternField) -> bool:
+    return isinstance(pattern.type, Object) and pattern.type.fields[field.name].optional
+
+
+def _field_value(
+    c: Compiler, each: n.PatternField, name: str, key: ast.expr, may_be_missing: bool, place: Place
+) -> ast.expr:
     whole = emit.name(name, place)
     if each.default is None:
-        return emit.call("_vfield", [whole, key], place)
+        return emit.call("_voptional" if may_be_missing else "_vfield", [whole, key], place)
     found = c.temporary()
     read = emit.named(found, emit.call("_voptional", [whole, key], place), place)
     test = emit.compare(read, ast.IsNot(), emit.constant(None, place), place)

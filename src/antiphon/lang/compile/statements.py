@@ -161,8 +161,11 @@ def break_(c: Compiler, node: n.Break) -> list[ast.stmt]:
 
 
 def continue_(c: Compiler, node: n.Continue) -> list[ast.stmt]:
-    """`continue`."""
-    return [at(ast.Continue(), c.place(node))]
+    """`continue`; a round of an `async for` is a function, and ends with what it has yielded."""
+    place = c.place(node)
+    if c.scope.collects and not c.scope.loops:
+        return [at(ast.Return(emit.name(c.scope.collects, place)), place)]
+    return [at(ast.Continue(), place)]
 
 
 def inner_block(c: Compiler, node: n.Block) -> list[ast.stmt]:

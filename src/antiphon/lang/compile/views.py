@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
-from antiphon.lang.check.types import JSON, Array, Object, Type, is_mutable
+from antiphon.lang.check.types import JSON, Array, Object, Type, is_mutable, may_be_null
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place
 
@@ -15,6 +15,21 @@ def picked(value: ast.expr, kind: Type, place: Place) -> ast.expr:
     if not isinstance(kind, Object):
         return value
     return emit.call("_vpick", [value, emit.constant(tuple(kind.fields), place)], place)
+
+
+def there(value: ast.expr, kind: Type, place: Place) -> ast.expr:
+    """The same without optional fields that are null."""
+    optional = _may_be_missing(kind)
+    if not isinstance(kind, Object) or not optional:
+        return picked(value, kind, place)
+    return emit.call(
+        "_vthere", [value, *(emit.constant(each, place) for each in (tuple(kind.fields), optional))], place
+    )
+
+
+def _may_be_missing(kind: Type) -> tuple[str, ...]:
+    fields = kind.fields if isinstance(kind, Object) else {}
+    return tuple(name for name, each in fields.items() if each.optional and not may_be_null(each.type))
 
 
 def named_field(key: ast.expr, kind: Object, place: Place) -> ast.expr:

@@ -167,7 +167,7 @@ def _python(block: str) -> Doc:
         return f"{head}{code}}}"
     first, _, rest = code.partition("\n")
     lines = [line.rstrip() for line in textwrap.dedent(rest).rstrip().split("\n")]
-    lines = [first.strip(), *lines] if first.strip() else lines
+    lines = [first.strip(), *(lines if rest.strip() else ())] if first.strip() else lines
     while not lines[0]:
         del lines[0]
     return group([head, indent([part for line in lines for part in (HARD, line)]), HARD, "}"])

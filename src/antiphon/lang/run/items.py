@@ -69,7 +69,9 @@ def whole(value: Any, what: str) -> int:
         return value
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    raise VibeError("V0902", f"{what} is a whole number, not {text(value) if is_number(value) else kind_of(value)}")
+    if is_number(value):
+        raise VibeError("V0904", f"{what} is a whole number, not {text(value)}")
+    raise VibeError("V0902", f"{what} is a whole number, not {kind_of(value)}")
 
 
 def part(value: Any, first: Any, last: Any = None, step: Any = None) -> Any:
@@ -79,7 +81,7 @@ def part(value: Any, first: Any, last: Any = None, step: Any = None) -> Any:
         raise VibeError("V0902", f"{kind_of(value)} cannot be sliced")
     bounds = [None if bound is None else whole(bound, "a slice's bound") for bound in (first, last, step)]
     if bounds[2] == 0:
-        raise VibeError("V0902", "a slice's step cannot be 0")
+        raise VibeError("V0904", "a slice's step cannot be 0")
     return cast(Any, value)[slice(*bounds)]
 
 

@@ -87,6 +87,7 @@ _SHARED: dict[str, Any] = {
     "_vrange": items.span_array,
     "_vas": fitting.as_type,
     "_vpick": views.pick,
+    "_vthere": views.there,
     "_vnamed": views.named,
     "_vseen": views.seen,
     "_vcopy": values.own,

@@ -110,6 +110,8 @@ def _fixed(value: float, digits: Any) -> str:
         factor = 10**digits
         return f"{math.floor(value * factor + 0.5) / factor:.{digits}f}"
     places = max(0, min(whole(digits, "the number of digits"), 100))
+    if type(value) is float and not math.isfinite(value):
+        return text(value)
     rounded = _round(value, digits)
     return f"{rounded}{'.' * bool(places)}{'0' * places}" if type(rounded) is int else f"{rounded:.{places}f}"
 
@@ -141,7 +143,7 @@ def _push(items: list[Any], item: Any) -> None:
 
 
 def _insert(items: list[Any], index: Any, item: Any) -> None:
-    items.insert(whole(index, "an index"), item)
+    items.insert(max(-len(items), min(whole(index, "an index"), len(items))), item)
 
 
 def _values(fields: dict[str, Any]) -> list[Any]:

@@ -19,6 +19,11 @@ def pick(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: each for name, each in fields.items() if name in names}
 
 
+def there(value: Any, names: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+    """The same without those that may be missing, and are null: they hide nothing that was there before."""
+    return {name: each for name, each in pick(value, names).items() if each is not None or name not in optional}
+
+
 def named(key: Any, names: tuple[str, ...]) -> Any:
     """The name of a field, which the type of the object must have."""
     key = unwrap(key)

@@ -10,7 +10,7 @@ from antiphon.lang.syntax.block_parser import read_loop_body
 from antiphon.lang.syntax.cursor import Cursor
 from antiphon.lang.syntax.expression_parser import ADDITIVE, read_deeper, read_expression
 from antiphon.lang.syntax.habit_expressions import is_do_while, read_do_while
-from antiphon.lang.syntax.habits import FOLLOWING
+from antiphon.lang.syntax.habits import BEFORE_MODELS, FOLLOWING
 from antiphon.lang.syntax.tokens import RESERVED
 
 _CONTEXTS = frozenset(("default", "local", "none"))
@@ -26,7 +26,14 @@ def read_ask_model(c: Cursor) -> n.Expr:
     prompt = read_deeper(c, at, ADDITIVE)
     node = n.Ask(c.starts[at], c.ends[c.at - 1], "do" if c.kinds[at] == "do" else "vibe", prompt)
     if _is_name_here(c) and c.values[c.at] not in _CONTEXTS and c.values[c.at] not in FOLLOWING:
-        _take_model(c, node)
+        if c.values[c.at] in BEFORE_MODELS and _is_model_at(c, c.at + 1):
+            c.report("V0109", f"there is no `{c.values[c.at]}` here", c.at, 'name the model alone: `do "…" m`')
+            c.at += 1
+        if c.kinds[c.at] == "name":
+            _take_model(c, node)
+    if c.kinds[c.at] == "{" and c.at not in c.fresh and c.kinds[c.at + 1] == "name" and c.kinds[c.at + 2] == ":":
+        hint = "settings are those of a model: declare `model m = { name: …, temperature: 0 }`, and ask it by its name"
+        c.unexpected("the end of the statement", hint)
     if _is_name_here(c) and c.values[c.at] in _CONTEXTS:
         node.context = cast(n.Context, c.values[c.at])
         node.end = c.ends[c.at]
@@ -36,6 +43,11 @@ def read_ask_model(c: Cursor) -> n.Expr:
 
 def _is_name_here(c: Cursor) -> bool:
     return c.kinds[c.at] == "name" and c.at not in c.fresh
+
+
+def _is_model_at(c: Cursor, at: int) -> bool:
+    is_value = c.kinds[at] == "{" or (c.kinds[at] == "name" and c.values[at] not in _CONTEXTS)
+    return is_value and at not in c.fresh
 
 
 def _take_model(c: Cursor, node: n.Ask) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import Cursor
+from antiphon.lang.syntax.habits import MODULES
 from antiphon.lang.syntax.type_parser import read_description, read_plain_text, read_type
 from antiphon.lang.syntax.variable_parser import read_value
 
@@ -67,6 +68,7 @@ def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.Ty
         c.at += 1
     elif c.kinds[c.at] != "{":
         hint = "write out all fields: what has them fits" if c.values[c.at] in ("extends", "implements") else ""
+        hint = "types have no parameters; declare a `type` for each use" if c.kinds[c.at] in ("<", "[") else hint
         c.unexpected("`{` and the fields, or `=` and a type", hint)
     declared = read_type(c)
     return n.TypeDecl(start, declared.end, c.values[name], declared, exported, c.starts[name])
@@ -96,11 +98,19 @@ def _read_foreign_import(c: Cursor) -> n.BadStatement:
     elif c.kinds[at] == "name" and (after != "name" or c.values[at + 1] == "as"):
         hint = f'names of Python are imported one by one: `import {{ name }} from "py:{c.values[at]}"`'
     else:
-        hint = 'write `import { name } from "./file.vibe"`'
+        hint = f'write `import {{ name }} from "{_module_meant(c)}"`'
     c.report("V0101", f"expected `{{` and the names to import, found {c.found()}", at, hint)
     first = c.at - 1
     c.recover(first)
     return n.BadStatement(c.starts[first], max(c.starts[first], c.ends[c.at - 1]))
+
+
+def _module_meant(c: Cursor) -> str:
+    """The module that an import of another language would be of here."""
+    at = c.at
+    while c.kinds[at] not in ("text", "end") and at + 1 not in c.fresh:
+        at += 1
+    return MODULES.get(c.values[at], "./file.vibe") if c.kinds[at] == "text" else "./file.vibe"
 
 
 def _read_import_name(c: Cursor) -> n.ImportName:

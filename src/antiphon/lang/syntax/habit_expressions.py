@@ -174,6 +174,8 @@ def read_no_operand(c: Cursor) -> n.Expr:
     if kinds[at] == "/" and (end := _regex_end(c, at)) > 0:
         return _read_regex(c, end)
     hint = SIGNS_ALONE.get(kinds[at], "")
+    if kinds[at - 1] in ("and", "or") and kinds[at] in ("<", ">", "<=", ">=", "==", "!="):
+        hint = "each side is whole: write `a > 1 and a < 10`"
     if kinds[at - 1] == "..":
         hint = "both ends belong to a range: `for i in 3 { … }` is 0, 1, 2, and `1..3` is 1, 2, 3"
     return c.unexpected("an expression", hint)

@@ -33,7 +33,7 @@ _FLOOR = "write `(a / b).floor()`; `//` begins a comment"
 #: Signs, as what they are read, and what to write.
 SIGNS = {
     "&&": ("and", "write `and`"),
-    "||": ("or", "write `or`"),
+    "||": ("or", "write `or`; a default for what may be null is `x ?? …`"),
     "===": ("==", "write `==`, which never converts"),
     "!==": ("!=", "write `!=`, which never converts"),
     "->": ("=>", "write `=>` for a function or an arm of `match`, `:` before a type, and `.` before a member"),
@@ -68,6 +68,8 @@ BEHIND = {
     "until": "write `while not … { … }`",
     "for": "write `for x in xs { … }`, with the statement in the braces",
     "do": "a block stands in `{` and `}`: `for x in xs { … }`",
+    "extends": "write out all fields: what has them fits",
+    "implements": "write out all fields: what has them fits",
     ",": "each has its own statement; several at once are `const [a, b] = [1, 2]`",
     ":": "a `{` that begins a statement begins a block; an object stands in parentheses there",
     "=": "`=` assigns, and is a statement; `==` compares",
@@ -92,6 +94,16 @@ ARGUMENTS = {
     **_each("sep", 'write `print(xs.join(", "))`'),
     **_each("key", "write `xs.sortBy(x => …)`"),
     **_each("reverse", "write `xs.sortBy(x => -x)`, or turn it around: `xs[::-1]`"),
+}
+#: Words before a model elsewhere, behind what it is asked.
+BEFORE_MODELS = frozenset(("with", "using", "by", "via", "on", "from"))
+#: Arguments of methods that take others elsewhere, by the method: what to write for them.
+METHOD_ARGUMENTS = {
+    "pop": "write `xs.remove(0)` for the item at a position, `pop()` for the last",
+    "split": 'it splits everywhere: take parts of what it gives, `s.split(",")[:2]`',
+    "push": "push them one by one, or write `xs += [a, b]`",
+    "join": 'write `xs.join(", ")`',
+    "sum": "write `xs.sum()`",
 }
 #: What stands between two values in a bracket elsewhere.
 BETWEEN = {
@@ -371,8 +383,29 @@ NAMES = {
     **_each("structuredClone deepcopy copy", "write `x.copy()`"),
     **_each("encodeURIComponent", _PY.format("quote", "urllib.parse")),
     **_each("undefined", "write `null`"),
+    **_each(
+        "ai llm gpt chat complete completion generate openai anthropic claude agent",
+        'write `do "…"`, or `vibe "…"` with tools',
+    ),
     **_each("string boolean number text", "it is the name of a type"),
 }
+
+#: What the modules of the system give, for those who have not imported it.
+SYSTEM = {
+    "files": "readText readLines readBytes writeText appendText exists list copy move remove",
+    "data": "parseCsv toCsv parseJsonLines toJsonLines parseYaml toYaml parseToml",
+    "http": "get post request expectOk",
+    "process": "run",
+    "time": "today parseTime formatTime inZone parts add secondsBetween unix fromUnix",
+    "text": "matches find findAll replace split escape fill",
+    "random": "random choice shuffle uuid seed",
+    "hash": "sha256 sha512 sha1 md5",
+    "tools": "readFile listFiles globFiles grepFiles writeFile editFile gitStatus gitDiff gitLog runShell fetchUrl "
+    "askUser currentTime readonlyTools allTools",
+}
+for _module, _names in SYSTEM.items():
+    for _name in _names.split():
+        NAMES.setdefault(_name, f'write `import {{ {_name} }} from "system/{_module}"`')
 
 _ALWAYS = "it is always there: leave it out of the import"
 #: Names that are imported from elsewhere, and what to write.
@@ -450,7 +483,8 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("padLeft rjust zfill", 'write `padStart(n, "0")`'),
         **_each("padRight ljust", "write `padEnd(n)`"),
         **_each("toInt parseInt parseFloat to_i to_f toInteger", "write `toNumber()`"),
-        **_each("map filter forEach reverse", 'make it an array: `s.split("")`'),
+        **_each("map filter forEach", 'make it an array: `s.split("")`'),
+        **_each("reverse reversed", "write `s[::-1]`"),
         **_each("encode decode", "text is text; files and hashes take it as UTF-8"),
         **_each("count", "write `s.split(part).length - 1`"),
         **_each("sort", 'make it an array: `s.split("")`'),

@@ -140,6 +140,8 @@ def _read_pattern(c: Cursor) -> n.TypeNode:
     if kind not in _PATTERNS:
         word = c.values[c.at] if kind == "name" else "T"
         hint = f"values are written out; a type is `is {word}`, and all others are `else`"
+        if kind != "name" or c.kinds[c.at + 1] == "if":
+            hint = "an arm is for values or types alone: write `if … { … } else if … { … }`"
         c.unexpected('a value such as `"low"`, `is` and a type, or `else`', hint)
     return read_type(c, in_arm=True)
 

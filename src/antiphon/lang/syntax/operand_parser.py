@@ -69,7 +69,9 @@ def _read_parenthesis(c: Cursor) -> n.Expr:
         if c.kinds[c.at] == ")":
             c.at += 1
         elif c.kinds[c.at] == "," and c.partner(opener) > 0:
-            c.report("V0109", "there are no tuples here", opener, "write an array: `[a, b]`")
+            is_asked = c.kinds[opener - 1] in ("do", "vibe", "ask")
+            hint = 'name the model behind it, `do "…" m`; tools and settings are those of a model' if is_asked else ""
+            c.report("V0109", "there are no tuples here", opener, hint or "write an array: `[a, b]`")
             raise Unreadable
         else:
             c.unclosed(opener, ")")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object
+from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Field, Map, Object, Union
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.system.files import decoded
 from antiphon.lang.run.system.function import Function
@@ -28,7 +28,8 @@ RESPONSE = Object(
 _OPTIONS = Object(
     {
         "headers": Field(Map(TEXT), True),
-        "query": Field(Map(TEXT), True),
+        # A map of texts that the program has already, or one that is written out.
+        "query": Field(Union((Map(TEXT), Map(Union((TEXT, NUMBER, BOOLEAN))))), True),
         "body": Field(JSON, True),
         "timeout": Field(NUMBER, True),
         "encoding": Field(TEXT, True),

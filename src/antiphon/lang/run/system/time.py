@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.lang.check.types import NUMBER, TEXT, Field, Object, Union
 from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.items import whole
 from antiphon.lang.run.system.function import Function
 
 if TYPE_CHECKING:
@@ -77,10 +78,7 @@ def _add(time: str, duration: Any) -> str:
 
 
 def _whole(given: dict[str, float], name: str) -> int:
-    number = given.get(name) or 0
-    if number != int(number):
-        raise VibeError("V0902", f"`{name}` is a whole number, not {number:g}")
-    return int(number)
+    return whole(given.get(name) or 0, f"`{name}`")
 
 
 def _seconds_between(start: str, end: str) -> float:
