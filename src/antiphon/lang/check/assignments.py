@@ -70,6 +70,7 @@ def _assign_name(c: Checker, node: Assign, target: Name) -> None:
         return
     target.type = wanted = symbol.type
     if symbol.is_constant:
+        symbol.is_captured = symbol.is_captured or symbol.owner is not c.frame.node
         _constant(c, target, symbol)
         c.expr(node.value)
         return
@@ -88,7 +89,7 @@ def _note_assignment(c: Checker, symbol: Symbol) -> None:
     symbol.assigned = True
     where = c.frame.node
     if where is not symbol.owner and (not symbol.assigned_in or symbol.assigned_in[-1] is not where):
-        symbol.assigned_in.append(where)
+        symbol.assigned_in += (where,)
 
 
 def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:

@@ -216,30 +216,33 @@ _PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_
 
 
 def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None, wanted: Type | None) -> Type:
-    receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
-    if (function := field_function(receiver, node.name)) is not None:
+    receiver = plain(type_)
+    if may_be_null(receiver):
+        receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
+    kind = operand(receiver)
+    if isinstance(kind, Object) and (function := field_function(kind, node.name)) is not None:
         if may_be_null(narrowed_type(c, node, _field(receiver, node.name))):
             hint = f"test `{c.text_of(node)} != null` before"
             c.report("V0311", f"`{node.name}` may be null, and cannot be called", node, hint)
         return call_function(c, call, function, node.name, (node.name_start, node.name_start + len(node.name)))
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
-    if node.name in _MUTATING and (method.mutates if method is not None else operand(receiver) is JSON):
+    if node.name in _MUTATING and (method.mutates if method is not None else kind is JSON):
         check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
-        found = _known_method(c, call, node, method, operand(receiver), wanted)
+        found = _known_method(c, call, node, method, kind, wanted)
         if method.mutates:
-            changed(c, _changed_by_call(call, operand(receiver)))
+            changed(c, _changed_by_call(call, kind))
         return found
     is_known = not (isinstance(node.object, Name) and (node.object.symbol is None or node.object.symbol.is_lost))
-    if operand(receiver) is JSON and is_known and node.name in WITH_FUNCTION and is_generic(node.name, call):
+    if kind is JSON and is_known and node.name in WITH_FUNCTION and is_generic(node.name, call):
         generic_method(c, call, node, Array(JSON), None)
         return JSON
     check_freely(c, call)
     refuse_names(c, call, node.name)
     if node.name in _MUTATING:
         changed(c, _changed_by_call(call, JSON))
-    if operand(receiver) is not JSON:
+    if kind is not JSON:
         _no_method(c, node, type_, receiver, table or {})
     return JSON
 
