@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
@@ -108,7 +109,7 @@ class _Formatter:
         while (kind := kinds[self._at]) not in _ENDS and not (pieces and places[self._at] in starts):
             if pieces:
                 is_after = pieces[-1].kind == "block"
-                line = self._written.line(self._at, room) if is_after else None
+                line = self._written.rest(self._at, room) if is_after else None
             pieces.append(self._piece(pieces) if line is None else self._line(*line))
             if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
@@ -142,17 +143,26 @@ class _Formatter:
         return piece
 
     def _block(self, opener: Piece) -> Piece:
-        first = self._at
+        is_short = self._is_short(self._at - 1, opener.start)
         self._room -= 2
         beside, lines = self._lines(self._roles.blocks[opener.start])
         self._room += 2
         self._at += 1
         doc: Doc = "{}"
-        if opener.start in self._roles.short and not any(map(self._is_apart, range(first, self._at))):
+        if is_short:
             doc = group(["{", indent([LINE, *lines]), LINE, "}"])
         elif beside or lines:
             doc = Group(["{", *beside, *([Indent([HARD, *lines], 2, True)] if lines else []), HARD, "}"], True)
         return Piece("block", doc, opener.start, opener.lines)
+
+    def _is_short(self, opener: int, start: int) -> bool:
+        """Whether a block may stand on one line, where it stands now."""
+        end = self._roles.short.get(start)
+        if end is None:
+            return False
+        closer = bisect_left(self._pieces.starts, end) - 1
+        self._written.take_apart(opener, closer)
+        return not any(map(self._is_apart, range(opener + 1, closer + 1)))
 
     def _is_apart(self, at: int) -> bool:
         """Whether a piece is a reason not to put a block on one line."""
