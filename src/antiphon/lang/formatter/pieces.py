@@ -73,6 +73,8 @@ class Piece:
 
     def on_its_line(self) -> list[Doc]:
         """A comment that begins a line: one with a `*` at the head of each line moves as a whole."""
+        if self.kind == "//":
+            return [self.doc]
         first, *others = (line.strip() for line in self.text.split("\n"))
         if not others or not all(line.startswith("*") for line in others):
             return [self.doc]
@@ -149,12 +151,17 @@ class Pieces:
         """Leave a piece out: the line ends before it stand before the next."""
         self._more[at + 1] = self.lines(at)
 
+    def comment(self, at: int) -> str:
+        """A comment, without space at the ends of its lines."""
+        text = self.texts[at]
+        return "\n".join(line.rstrip() for line in text.split("\n")) if self.kinds[at] == "/*" else text.rstrip()
+
     def doc(self, at: int) -> Doc:
         """What is printed of a piece."""
-        kind, text = self.kinds[at], self.texts[at]
+        kind = self.kinds[at]
         if kind in COMMENTS:
-            return "\n".join(line.rstrip() for line in text.split("\n"))
-        return _python(text) if kind == "py" else text
+            return self.comment(at)
+        return _python(self.texts[at]) if kind == "py" else self.texts[at]
 
     def piece(self, at: int) -> Piece:
         """A piece that can be laid out."""

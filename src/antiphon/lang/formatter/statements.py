@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import takewhile
 
+from antiphon.lang.formatter.body import Body, text_of
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.items import arms, bracket
-from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Indent, Suffix, group, indent, printed
+from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.lines import Lines
 from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
 from antiphon.lang.formatter.roles import Roles
@@ -58,30 +59,30 @@ class _Formatter:
 
     def program(self) -> list[Doc]:
         """The whole file."""
-        return self._lines(self._roles.statements)[1]
+        return self._body(self._roles.statements).docs()
 
     # Blocks and statements
 
-    def _lines(self, starts: frozenset[int]) -> tuple[list[Doc], list[Doc]]:
-        """What stands in a block up to its brace: comments beside the opening one, and the lines."""
-        beside: list[Doc] = []
-        lines: list[Doc] = []
+    def _body(self, starts: frozenset[int]) -> Body:
+        """What stands in a block up to its brace."""
+        pieces, body = self._pieces, Body(self._room)
         goes_on = False
-        while (kind := self._pieces.kinds[self._at]) not in ("}", "end"):
+        while (kind := pieces.kinds[self._at]) not in ("}", "end"):
             if kind == ";":
-                self._pieces.skip(self._at)
+                pieces.skip(self._at)
                 self._at += 1
                 continue
-            before = self._pieces.lines(self._at)
-            if kind in COMMENTS and before == 0 and self._at:
-                (lines or beside).append(Suffix(f" {self._pieces.doc(self._at)}"))
+            before = pieces.lines(self._at)
+            if kind not in COMMENTS:
+                body.add(self._statement(starts, 0 if goes_on else self._room), 0 if goes_on else before or 1)
+                goes_on = False
+            elif before == 0 and self._at:
+                body.add_beside(pieces.comment(self._at))
                 self._at += 1
-                continue
-            if lines:
-                lines += [" "] if goes_on else [HARD, HARD] if before > 1 else [HARD]
-            lines += self._comment() if kind in COMMENTS else self._statement(starts, 0 if goes_on else self._room)
-            goes_on = kind in COMMENTS and not self._ends_line(self._at)
-        return beside, lines
+            else:
+                body.add(self._comment(), 0 if goes_on else before or 1)
+                goes_on = not self._ends_line(self._at)
+        return body
 
     def _ends_line(self, at: int) -> bool:
         """Whether nothing but comments follows on its line."""
@@ -114,7 +115,8 @@ class _Formatter:
             if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
         self._at = after
-        return _statement(pieces[:kept])
+        text = _text(pieces[:kept], " " * (WIDTH - self._room)) if self._room > 0 else None
+        return _statement(pieces[:kept]) if text is None else [text]
 
     def _line(self, text: str, after: int) -> Piece:
         at, self._at = self._at, after
@@ -144,15 +146,12 @@ class _Formatter:
 
     def _block(self, opener: Piece) -> Piece:
         is_short = self._is_short(self._at - 1, opener.start)
-        self._room -= 2
-        beside, lines = self._lines(self._roles.blocks[opener.start])
-        self._room += 2
+        # What is on one line must not be text that is known to be several.
+        around, self._room = self._room, 0 if is_short else self._room - 2
+        body = self._body(self._roles.blocks[opener.start])
+        self._room = around
         self._at += 1
-        doc: Doc = "{}"
-        if is_short:
-            doc = group(["{", indent([LINE, *lines]), LINE, "}"])
-        elif beside or lines:
-            doc = Group(["{", *beside, *([Indent([HARD, *lines], 2, True)] if lines else []), HARD, "}"], True)
+        doc = group(["{", indent([LINE, *body.docs()]), LINE, "}"]) if is_short else body.block()
         return Piece("block", doc, opener.start, opener.lines)
 
     def _is_short(self, opener: int, start: int) -> bool:
@@ -191,6 +190,16 @@ def _statement(pieces: list[Piece]) -> list[Doc]:
         )
         part = []
     return [*out, *_between(out, part, 2)]
+
+
+def _text(pieces: list[Piece], margin: str) -> str | None:
+    """A statement as text, if all lines of its blocks are, and those between them."""
+    texts: list[str] = []
+    for piece in pieces:
+        if piece.kind not in ("line", "block") or (text := text_of(piece.doc, margin)) is None:
+            return None
+        texts.append(text)
+    return " ".join(texts)
 
 
 def _between(before: list[Doc], part: list[Piece], by: int) -> list[Doc]:
