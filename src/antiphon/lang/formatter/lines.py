@@ -71,9 +71,7 @@ class Lines:
         """
         stop = self._stops.find(1, at + 1)
         pieces, shape = self._pieces, self._shape
-        if shape[at] in _NO_LINE or shape.find(_ODD, at, stop) >= 0:
-            return None
-        if pieces.text.find("\n", pieces.starts[at], pieces.ends[stop - 1]) >= 0:
+        if shape[at] in _NO_LINE or self._needs_layout(at, stop):
             return None
         kind = pieces.kinds[stop]
         if kind in _MIDDLE and shape.count(_OPENS, at, stop) != shape.count(_CLOSES, at, stop):
@@ -89,6 +87,17 @@ class Lines:
         """The same, of what follows on a block: if that takes several lines, another one cannot be on one."""
         line = self.line(at, room)
         return None if line is not None and self._pieces.shape.find(b"{", at, line[1]) >= 0 else line
+
+    def part(self, at: int, after: int) -> str | None:
+        """The pieces from one up to another as text; nothing if they must be laid out."""
+        if self._stops.find(1, at + 1, after) >= 0 or self._needs_layout(at, after):
+            return None
+        return "".join(self._written[2 * at + 1 : 2 * after])
+
+    def _needs_layout(self, at: int, after: int) -> bool:
+        pieces = self._pieces
+        is_odd = self._shape.find(_ODD, at, after) >= 0
+        return is_odd or pieces.text.find("\n", pieces.starts[at], pieces.ends[after - 1]) >= 0
 
     def take_apart(self, opener: int, closer: int) -> None:
         """Let lines end at the braces of a block, though it could have been on one."""

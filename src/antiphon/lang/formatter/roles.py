@@ -25,15 +25,16 @@ class Roles:
     #: Blocks that may stand on one line, and where they end: the only ones of their statement, with one plain in them.
     short: dict[int, int] = field(default_factory=dict[int, int])
     patterns: set[int] = field(default_factory=set[int])
-    fields: set[int] = field(default_factory=set[int])
+    #: Where fields begin, and where they end.
+    fields: dict[int, int] = field(default_factory=dict[int, int])
     operators: set[int] = field(default_factory=set[int])
     #: The signs of `c ? a : b`.
     choices: set[int] = field(default_factory=set[int])
     #: Each `match`, and each `in` of a loop.
     words: set[int] = field(default_factory=set[int])
-    #: The braces of each `match`, and where its arms begin.
+    #: The braces of each `match`, and where its arms begin and end.
     matches: set[int] = field(default_factory=set[int])
-    arms: set[int] = field(default_factory=set[int])
+    arms: dict[int, int] = field(default_factory=dict[int, int])
     #: The brackets of the keys of maps.
     keys: set[int] = field(default_factory=set[int])
     #: Where slices end.
@@ -124,8 +125,8 @@ class Roles:
         self.matches.add(node.brace)
 
     def note_arm(self, node: n.Arm) -> None:
-        """Where an arm begins."""
-        self.arms.add(node.start)
+        """Where an arm is."""
+        self.arms[node.start] = node.end
         if isinstance(node.body, n.Block):
             self._note_short(node.body)
 
@@ -134,8 +135,8 @@ class Roles:
         self.patterns.add(node.start)
 
     def note_field(self, node: n.Entry | n.Spread | n.TypeField | n.PatternField) -> None:
-        """Where a field begins."""
-        self.fields.add(node.start)
+        """Where a field is."""
+        self.fields[node.start] = node.end
 
     def note_slice(self, node: n.Slice) -> None:
         """That the colons in a bracket part no key from its value."""

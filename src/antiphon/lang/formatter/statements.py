@@ -7,8 +7,8 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.body import Body, text_of
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.items import arms, bracket
-from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Suffix, group, indent, printed
+from antiphon.lang.formatter.items import arms, bracket, mark_commas
+from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Folded, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.lines import Lines
 from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
 from antiphon.lang.formatter.roles import Roles
@@ -59,7 +59,10 @@ class _Formatter:
 
     def program(self) -> list[Doc]:
         """The whole file."""
-        return self._body(self._roles.statements).docs()
+        docs = self._body(self._roles.statements).docs()
+        # What is taken apart while it is printed begins where only the printer knows.
+        self._room = 0
+        return docs
 
     # Blocks and statements
 
@@ -100,11 +103,20 @@ class _Formatter:
 
     def _statement(self, starts: frozenset[int], room: int) -> list[Doc]:
         """The statement that begins here, without the comments after it. There is room for so much on its line."""
-        line = self._written.line(self._at, room)
+        at, kinds, places = self._at, self._pieces.kinds, self._pieces.starts
+        line = self._written.line(at, room if self._room > 0 else WIDTH)
+        if line is None or not (kinds[line[1]] in _ENDS or places[line[1]] in starts):
+            return self._laid_out(starts, room, line if self._room > 0 else None)
+        self._at = line[1]
+        return [line[0] if self._room > 0 else Folded(line[0], lambda: self._unfolded(at, starts))]
+
+    def _unfolded(self, at: int, starts: frozenset[int]) -> list[Doc]:
+        self._at = at
+        return self._laid_out(starts, 0, None)
+
+    def _laid_out(self, starts: frozenset[int], room: int, line: tuple[str, int] | None) -> list[Doc]:
+        """The same, whose first line is known or is not."""
         kinds, places = self._pieces.kinds, self._pieces.starts
-        if line is not None and (kinds[line[1]] in _ENDS or places[line[1]] in starts):
-            self._at = line[1]
-            return [line[0]]
         pieces: list[Piece] = []
         kept, after = 0, self._at
         while (kind := kinds[self._at]) not in _ENDS and not (pieces and places[self._at] in starts):
@@ -129,20 +141,42 @@ class _Formatter:
         if piece.kind == "{" and piece.start in self._roles.blocks:
             return self._block(piece)
         if piece.kind in PAIRS:
+            is_match = piece.start in self._roles.matches
             inner: list[Piece] = []
             # Where the lines of a block in a bracket begin is not known yet.
             self._room -= WIDTH
             while self._pieces.kinds[self._at] != PAIRS[piece.kind]:
-                inner.append(self._piece(inner))
+                item = self._item(self._roles.arms if is_match else self._roles.fields) if piece.kind == "{" else None
+                inner.append(item or self._piece(inner))
             self._room += WIDTH
             self._at += 1
             closer = self._pieces.piece(self._at - 1)
-            if piece.start in self._roles.matches:
+            if is_match:
                 return arms(piece, inner, closer, self._roles)
             return bracket(piece, before, inner, closer, self._roles)
         if piece.kind in AMBIGUOUS or piece.start in self._roles.words:
             piece.kind = self._roles.kind_of(piece.kind, piece.start)
         return piece
+
+    def _item(self, ends: dict[int, int]) -> Piece | None:
+        """The field or arm that begins here, if all of it can be on a line."""
+        at, places = self._at, self._pieces.starts
+        if places[at] not in ends:
+            return None
+        after = bisect_left(places, ends[places[at]], at)
+        text = self._written.part(at, after)
+        if text is None:
+            return None
+        self._at = after
+        return Piece("item", Folded(text, lambda: self._flowing(at, after)), places[at], self._pieces.lines(at))
+
+    def _flowing(self, at: int, after: int) -> list[Doc]:
+        self._at = at
+        pieces: list[Piece] = []
+        while self._at < after:
+            pieces.append(self._piece(pieces))
+        mark_commas(pieces, self._roles)
+        return flowing(pieces)
 
     def _block(self, opener: Piece) -> Piece:
         is_short = self._is_short(self._at - 1, opener.start)
