@@ -333,6 +333,28 @@ def test_python_with_a_string_over_several_lines_stays_as_it_is():
     assert formatted(text) == text
 
 
+def test_python_whose_code_stands_beside_its_brace_gets_no_empty_line():
+    text = "x = py() { return 1 # one\n}\ny = py() {\n\n\n    if a:\n        b\n  \n }\n"
+    out = "x = py() {\n  return 1 # one\n}\ny = py() {\n  if a:\n      b\n}\n"
+    assert formatted(text) == formatted(out) == out
+
+
+@pytest.mark.parametrize(
+    "text",
+    (
+        "async; for i in n { c }",
+        "x = async; for i in n { c }",
+        "async; private let y = 1",
+        'private; async let z = do "x"',
+    ),
+)
+def test_statements_that_a_semicolon_parts_stay_two(text: str):
+    out = formatted(text)
+    assert out == text.replace("; ", "\n") + "\n"
+    assert tree(out) == tree(text)
+    assert formatted(out) == out
+
+
 def test_line_ends_become_plain_and_there_is_one_at_the_end():
     assert formatted("\ufeffa\r\nb\rc = `x\r\ny`\r\n\r\n\r\n") == "a\nb\nc = `x\ny`\n"
     assert formatted("") == formatted(" \n\n") == ""

@@ -208,10 +208,7 @@ def _python(block: str) -> Doc:
     if _has_long_strings(code):
         return f"{head}{code}}}"
     first, _, rest = code.partition("\n")
-    lines = [line.rstrip() for line in textwrap.dedent(rest).rstrip().split("\n")]
-    lines = [first.strip(), *lines] if first.strip() else lines
-    while not lines[0]:
-        del lines[0]
+    lines = [line.rstrip() for line in f"{first.strip()}\n{textwrap.dedent(rest)}".strip("\n").rstrip().split("\n")]
     return group([head, indent([part for line in lines for part in (HARD, line)]), HARD, "}"])
 
 
