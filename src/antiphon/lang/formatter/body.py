@@ -53,20 +53,16 @@ class Body:
         self._flush()
         return self._docs
 
+    def text(self) -> str | None:
+        """All of it in braces, if it is text."""
+        if self._docs or self._beside or not self._is_known:
+            return None
+        outer = self._between[1][:-2]
+        return f"{{{self._between[1]}{''.join(self._text)}{outer}}}" if self._text else "{}"
+
     def block(self) -> Doc:
         """All of it in braces."""
         docs = self.docs()
         if not self._beside and not docs:
             return "{}"
         return Group(["{", *self._beside, *([Indent([HARD, *docs], 2, True)] if docs else []), HARD, "}"], True)
-
-
-def text_of(block: Doc, margin: str) -> str | None:
-    """A block in braces as text, if all of its lines are."""
-    if isinstance(block, str):
-        return block
-    match block:
-        case Group(["{", Indent([_, str(text)]), _, _]):
-            return f"{{\n{margin}  {text}\n{margin}}}"
-        case _:
-            return None

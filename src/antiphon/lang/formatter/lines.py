@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from itertools import pairwise
+from itertools import compress, pairwise
 
 from antiphon.lang.formatter.pieces import COMMENTS, Pieces, spaced
 from antiphon.lang.formatter.roles import VALUES, Roles
@@ -18,8 +18,10 @@ _VALUES = VALUES | {")", "]", "}"}
 _BRACES = 4
 #: What the shape of a text is searched for. A comma before a bracket that closes goes.
 _BRACE, _STOP, _MINUS = (re.compile(letters) for letters in (rb"[{}]", rb"[;/]", rb"-"))
-_LAST_COMMA, _MEMBER = re.compile(rb",(?=[)}])"), re.compile(rb"(?<=\.)w")
-_OPENS, _CLOSES, _ODD, _NO_LINE = b"(", b")", b"@", b"{/"
+_NO_LINE, _MEMBER = re.compile(rb"[@/{}]|,(?=[)}])"), re.compile(rb"(?<=\.)w")
+_OPENS, _CLOSES = b"(", b")"
+#: Stands for what is not just written. There is none in a text whose line ends are plain.
+_ODD = "\r"
 
 
 class _Gaps(dict[tuple[str, str], str]):
@@ -52,36 +54,47 @@ class Lines:
         self._begins = roles.statements.union(*roles.blocks.values())
         #: Pieces before which a line ends.
         self._stops = bytearray(map(self._begins.__contains__, pieces.starts))
-        #: As that of the pieces; but braces stay only where they are those of blocks that take several lines.
-        self._shape = pieces.shape.copy()
-        for found in _LAST_COMMA.finditer(pieces.shape):
-            self._shape[found.start()] = _ODD[0]
         for found in _STOP.finditer(pieces.shape):
             self._stops[found.start()] = 1
+        #: As that of the pieces; but braces stay only where they are those of blocks that take several lines.
+        self._shape = pieces.shape.copy()
         kinds = self._kinds()
         #: The space before each piece, and the piece.
         self._written = [""] * (2 * len(kinds))
         self._written[2::2] = map(_GAPS.__getitem__, pairwise(kinds))
         self._written[1::2] = pieces.texts
+        for found in _NO_LINE.finditer(self._shape):
+            self._written[2 * found.start() + 1] = _ODD
+        self._lines = self._split()
+
+    def _split(self) -> dict[int, tuple[str, int]]:
+        """What stands between two line ends, and where the second is, by where it begins."""
+        stops = [*compress(range(len(self._stops)), self._stops)]
+        for at in stops:
+            self._written[2 * at] = "\n"
+        lines = "".join(self._written).split("\n")
+        return dict(zip(stops, zip(lines[1:], stops[1:], strict=False), strict=False))
 
     def line(self, at: int, room: int) -> tuple[str, int] | None:
         """The pieces from here up to a block or the end of the statement as text, and where they end.
 
         Nothing if they need more room, stand on several lines now, or must do so: then they are laid out.
         """
-        stop = self._stops.find(1, at + 1)
+        line = self._lines.get(at)
+        if line is None or len(line[0]) > room or self._needs_layout(line[0], at, line[1]):
+            return None
+        if self._pieces.kinds[line[1]] in _MIDDLE:
+            return line if self._is_whole(line[0], at, line[1], room) else None
+        return line
+
+    def _is_whole(self, line: str, at: int, stop: int, room: int) -> bool:
+        """Whether a line does not end in brackets, nor at a comment in a statement, and has room for a brace."""
         pieces, shape = self._pieces, self._shape
-        if shape[at] in _NO_LINE or self._needs_layout(at, stop):
-            return None
-        kind = pieces.kinds[stop]
-        if kind in _MIDDLE and shape.count(_OPENS, at, stop) != shape.count(_CLOSES, at, stop):
-            return None
-        if kind == "{" and pieces.starts[stop] not in self._begins:
-            room -= _BRACES
-        elif kind in COMMENTS and not self._ends_statement(stop):
-            return None
-        line = "".join(self._written[2 * at + 1 : 2 * stop])
-        return (line, stop) if len(line) <= room else None
+        if shape.count(_OPENS, at, stop) != shape.count(_CLOSES, at, stop):
+            return False
+        if pieces.kinds[stop] in COMMENTS:
+            return self._ends_statement(stop)
+        return pieces.kinds[stop] == ";" or pieces.starts[stop] in self._begins or len(line) <= room - _BRACES
 
     def rest(self, at: int, room: int) -> tuple[str, int] | None:
         """The same, of what follows on a block: if that takes several lines, another one cannot be on one."""
@@ -90,19 +103,16 @@ class Lines:
 
     def part(self, at: int, after: int) -> str | None:
         """The pieces from one up to another as text; nothing if they must be laid out."""
-        if self._stops.find(1, at + 1, after) >= 0 or self._needs_layout(at, after):
-            return None
-        return "".join(self._written[2 * at + 1 : 2 * after])
+        text = "".join(self._written[2 * at + 1 : 2 * after])
+        return None if "\n" in text or self._needs_layout(text, at, after) else text
 
-    def _needs_layout(self, at: int, after: int) -> bool:
+    def _needs_layout(self, text: str, at: int, after: int) -> bool:
         pieces = self._pieces
-        is_odd = self._shape.find(_ODD, at, after) >= 0
-        return is_odd or pieces.text.find("\n", pieces.starts[at], pieces.ends[after - 1]) >= 0
-
-    def take_apart(self, opener: int, closer: int) -> None:
-        """Let lines end at the braces of a block, though it could have been on one."""
-        self._stops[opener] = self._stops[opener + 1] = self._stops[closer] = 1
-        self._shape[opener], self._shape[closer] = b"{}"
+        start = pieces.starts[at]
+        # Most of what is formatted is already as it should be.
+        if pieces.text.startswith(text, start):
+            return False
+        return _ODD in text or pieces.text.find("\n", start, pieces.ends[after - 1]) >= 0
 
     def _ends_statement(self, at: int) -> bool:
         """Whether nothing of the statement follows on a comment."""

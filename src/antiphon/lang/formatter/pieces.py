@@ -54,6 +54,8 @@ class Piece:
     doc: Doc
     start: int
     lines: int
+    #: The text of a line or a block that needs no layout.
+    whole: str | None = None
 
     @property
     def is_comment(self) -> bool:
@@ -103,6 +105,8 @@ class Pieces:
         for found in _SLICED.finditer(self.shape):
             at = found.start()
             self.texts[at] = text[self.starts[at] : self.ends[at]]
+            if self.kinds[at] == "text" and "\n" in self.texts[at]:
+                self.shape[at] = _SHAPE["py"]
         #: Line ends that count for a piece though they do not stand just before it.
         self._more: dict[int, int] = {}
         # Of `let private`, the two words change places.

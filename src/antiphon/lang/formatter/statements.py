@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import takewhile
 
-from antiphon.lang.formatter.body import Body, text_of
+from antiphon.lang.formatter.body import Body
 from antiphon.lang.formatter.flow import flowing
 from antiphon.lang.formatter.items import arms, bracket, mark_commas
 from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Folded, Group, Suffix, group, indent, printed
@@ -105,7 +105,7 @@ class _Formatter:
         """The statement that begins here, without the comments after it. There is room for so much on its line."""
         at, kinds, places = self._at, self._pieces.kinds, self._pieces.starts
         line = self._written.line(at, room if self._room > 0 else WIDTH)
-        if line is None or not (kinds[line[1]] in _ENDS or places[line[1]] in starts):
+        if line is None or not (kinds[line[1]] in _ENDS or places[line[1]] in starts or kinds[line[1]] in COMMENTS):
             return self._laid_out(starts, room, line if self._room > 0 else None)
         self._at = line[1]
         return [line[0] if self._room > 0 else Folded(line[0], lambda: self._unfolded(at, starts))]
@@ -127,12 +127,13 @@ class _Formatter:
             if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
         self._at = after
-        text = _text(pieces[:kept], " " * (WIDTH - self._room)) if self._room > 0 else None
-        return _statement(pieces[:kept]) if text is None else [text]
+        del pieces[kept:]
+        texts = [piece.whole for piece in pieces if piece.whole is not None]
+        return [" ".join(texts)] if len(texts) == len(pieces) else _statement(pieces)
 
     def _line(self, text: str, after: int) -> Piece:
         at, self._at = self._at, after
-        return Piece("line", text, self._pieces.starts[at], self._pieces.lines(at))
+        return Piece("line", text, self._pieces.starts[at], self._pieces.lines(at), text)
 
     def _piece(self, before: list[Piece]) -> Piece:
         """The next piece; if it opens a bracket, the whole of it."""
@@ -185,8 +186,10 @@ class _Formatter:
         body = self._body(self._roles.blocks[opener.start])
         self._room = around
         self._at += 1
-        doc = group(["{", indent([LINE, *body.docs()]), LINE, "}"]) if is_short else body.block()
-        return Piece("block", doc, opener.start, opener.lines)
+        if is_short:
+            return Piece("block", group(["{", indent([LINE, *body.docs()]), LINE, "}"]), opener.start, opener.lines)
+        text = body.text()
+        return Piece("block", body.block(), opener.start, opener.lines, text)
 
     def _is_short(self, opener: int, start: int) -> bool:
         """Whether a block may stand on one line, where it stands now."""
@@ -194,7 +197,6 @@ class _Formatter:
         if end is None:
             return False
         closer = bisect_left(self._pieces.starts, end) - 1
-        self._written.take_apart(opener, closer)
         return not any(map(self._is_apart, range(opener + 1, closer + 1)))
 
     def _is_apart(self, at: int) -> bool:
@@ -224,16 +226,6 @@ def _statement(pieces: list[Piece]) -> list[Doc]:
         )
         part = []
     return [*out, *_between(out, part, 2)]
-
-
-def _text(pieces: list[Piece], margin: str) -> str | None:
-    """A statement as text, if all lines of its blocks are, and those between them."""
-    texts: list[str] = []
-    for piece in pieces:
-        if piece.kind not in ("line", "block") or (text := text_of(piece.doc, margin)) is None:
-            return None
-        texts.append(text)
-    return " ".join(texts)
 
 
 def _between(before: list[Doc], part: list[Piece], by: int) -> list[Doc]:
