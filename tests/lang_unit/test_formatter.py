@@ -338,8 +338,26 @@ def test_a_variable_called_async_does_not_take_the_loop_on_the_next_line():
     assert formatted(text) == text
 
 
-def test_python_that_begins_on_the_first_line_has_no_empty_one_behind_it():
-    assert formatted("x = py() {return 1 # one\n}\n") == "x = py() {\n  return 1 # one\n}\n"
+def test_python_whose_code_stands_beside_its_brace_gets_no_empty_line():
+    text = "x = py() { return 1 # one\n}\ny = py() {\n\n\n    if a:\n        b\n  \n }\n"
+    out = "x = py() {\n  return 1 # one\n}\ny = py() {\n  if a:\n      b\n}\n"
+    assert formatted(text) == formatted(out) == out
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "async; for i in n { c }",
+        "x = async; for i in n { c }",
+        "async; private let y = 1",
+        'private; async let z = do "x"',
+    ],
+)
+def test_statements_that_a_semicolon_parts_stay_two(text: str):
+    out = formatted(text)
+    assert out == text.replace("; ", "\n") + "\n"
+    assert tree(out) == tree(text)
+    assert formatted(out) == out
 
 
 def test_line_ends_become_plain_and_there_is_one_at_the_end():

@@ -43,16 +43,21 @@ def bracket(opener: Piece, before: list[Piece], inner: list[Piece], closer: Piec
 
 def arms(opener: Piece, inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
     """The arms of a `match`: on one line with commas between them, or each on its own without."""
-    before_arrow = False
-    for piece in inner:
-        before_arrow = piece.start in roles.arms or (before_arrow and piece.kind != "=>")
-        if piece.kind == "," and before_arrow:
-            piece.kind = "comma"
+    mark_commas(inner, roles)
     items, tail = _split(inner, closer, roles.arms)
     return Piece("match", _listed("match", opener, items, tail, closer, LINE), opener.start, opener.lines)
 
 
-def _split(inner: list[Piece], closer: Piece, fields: set[int]) -> tuple[list[_Item], list[Piece]]:
+def mark_commas(pieces: list[Piece], roles: Roles) -> None:
+    """Tell the commas between what an arm is for from those between arms."""
+    before_arrow = False
+    for piece in pieces:
+        before_arrow = piece.kind not in ("=>", "item") and (before_arrow or piece.start in roles.arms)
+        if piece.kind == "," and before_arrow:
+            piece.kind = "comma"
+
+
+def _split(inner: list[Piece], closer: Piece, fields: dict[int, int]) -> tuple[list[_Item], list[Piece]]:
     """The items, which end at a comma or where the next field begins; and the comments after the last."""
     items = [_Item([])]
     after: list[Piece] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,7 +56,15 @@ class Group:
     hugging: list[Doc] | None = None
 
 
-Doc = str | Line | IfBroken | Suffix | Indent | Group
+@dataclass(slots=True, frozen=True)
+class Folded:
+    """What is written as `text` if there is room for it; only if there is not, it is taken apart."""
+
+    text: str
+    unfolded: Callable[[], list[Doc]]
+
+
+Doc = str | Line | IfBroken | Suffix | Indent | Group | Folded
 
 
 #: What may need a line end.
@@ -106,6 +114,11 @@ def printed(parts: list[Doc]) -> str:
             broken, chosen = _choice(doc, broken, WIDTH - column, tasks)
             tasks += [(margin, broken, part) for part in reversed(chosen)]
             continue
+        elif kind is Folded:
+            text = doc.text
+            if broken and not _fits([text], WIDTH - column, tasks):
+                tasks += [(margin, True, part) for part in reversed(doc.unfolded())]
+                continue
         else:
             text = doc.text if broken or kind is Suffix else ""
         if text:
@@ -152,6 +165,8 @@ def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
         elif kind is Group:
             broken = doc.hard or broken
             tasks += [(broken, part) for part in reversed(doc.parts)]
+        elif kind is Folded:
+            room -= len(doc.text)
         elif kind is IfBroken and broken:
             room -= len(doc.text.strip())
     return False

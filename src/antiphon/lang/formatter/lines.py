@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-from operator import add
+import re
+from bisect import bisect_left
+from itertools import compress, pairwise
 
-from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Pieces, spaced
-from antiphon.lang.formatter.roles import Roles
-from antiphon.lang.syntax.tokens import PAIRS
+from antiphon.lang.formatter.pieces import COMMENTS, Pieces, spaced
+from antiphon.lang.formatter.roles import VALUES, Roles
 
+_OPENERS, _CLOSERS = frozenset(("(", "[", "[key", "{")), frozenset(")]}")
 _ENDS = frozenset(("}", "end", ";"))
-_CLOSERS = frozenset(")]}")
-#: What is not just written, with a space before it or without.
-_LOOKED_AT = COMMENTS | _ENDS | _CLOSERS | AMBIGUOUS | PAIRS.keys() | {"text", "py", "@"}
+#: What may stand in brackets, though a line ends before it.
+_MIDDLE = COMMENTS | {"{", ";"}
+_VALUES = VALUES | {")", "]", "}"}
 #: A block takes a space and a brace after the line, and one before it may take as much.
 _BRACES = 4
+#: What the shape of a text is searched for. A comma before a bracket that closes goes.
+_BRACE, _STOP, _MINUS = (re.compile(letters) for letters in (rb"[{}]", rb"[;/]", rb"-"))
+_NO_LINE, _MEMBER = re.compile(rb"[@/{}]|,(?=[)}])"), re.compile(rb"(?<=\.)w")
+_OPENS, _CLOSES = b"(", b")"
+#: Stands for what is not just written. There is none in a text whose line ends are plain.
+_ODD = "\r"
 
 
 class _Gaps(dict[tuple[str, str], str]):
-    """What stands between two pieces: what the first is for those after it, and the second for those before it."""
+    """What stands between two pieces on a line."""
 
     def __missing__(self, kinds: tuple[str, str]) -> str:
-        before, after = kinds
-        if before.startswith("open") or after.startswith("close"):
-            is_wide = "wide" in before or "wide" in after
-            gap = " " if is_wide and not (before.startswith("open") and after.startswith("close")) else ""
-        else:
-            gap = " " if spaced(before, after) else ""
-        self[kinds] = gap
+        self[kinds] = gap = _gap(*kinds)
         return gap
+
+
+def _gap(before: str, after: str) -> str:
+    if before in ("(", "[", "[key", "{pattern") or after in (")", "]", "}pattern"):
+        return ""
+    if before == "{" or after in ("}", "}block"):
+        return "" if after == "}" and before == "{" else " "
+    if after in ("(", "[") and before in _VALUES:
+        return ""
+    return " " if spaced(before, after) else ""
 
 
 _GAPS = _Gaps()
@@ -41,34 +52,67 @@ class Lines:
         self._pieces = pieces
         self._roles = roles
         self._begins = roles.statements.union(*roles.blocks.values())
-        #: Pieces before which a line ends, and those that cannot be on one.
+        #: Pieces before which a line ends.
         self._stops = bytearray(map(self._begins.__contains__, pieces.starts))
-        self._odd = bytearray(len(pieces.kinds))
-        #: What pieces are for those before them, and for those after them.
-        self._first, self._last = pieces.kinds.copy(), pieces.kinds.copy()
-        self._look_at_kinds()
-        self._look_at_fields()
-        self._texts = [pieces.text[start:end] for start, end in zip(pieces.starts, pieces.ends, strict=True)]
-        for at, text in pieces.swapped.items():
-            self._texts[at] = text
-        gaps = map(_GAPS.__getitem__, zip(self._last, self._first[1:], strict=False))
-        self._written = [self._texts[0], *map(add, gaps, self._texts[1:])]
+        for found in _STOP.finditer(pieces.shape):
+            self._stops[found.start()] = 1
+        #: As that of the pieces; but braces stay only where they are those of blocks that take several lines.
+        self._shape = pieces.shape.copy()
+        kinds = self._kinds()
+        #: The space before each piece, and the piece.
+        self._written = [""] * (2 * len(kinds))
+        self._written[2::2] = map(_GAPS.__getitem__, pairwise(kinds))
+        self._written[1::2] = pieces.texts
+        for found in _NO_LINE.finditer(self._shape):
+            self._written[2 * found.start() + 1] = _ODD
+        self._lines = self._split()
+
+    def _split(self) -> dict[int, tuple[str, int]]:
+        """What stands between two line ends, and where the second is, by where it begins."""
+        stops = [*compress(range(len(self._stops)), self._stops)]
+        for at in stops:
+            self._written[2 * at] = "\n"
+        lines = "".join(self._written).split("\n")
+        return dict(zip(stops, zip(lines[1:], stops[1:], strict=False), strict=False))
 
     def line(self, at: int, room: int) -> tuple[str, int] | None:
         """The pieces from here up to a block or the end of the statement as text, and where they end.
 
-        Nothing if they need more room, or a line end among them: then they are laid out.
+        Nothing if they need more room, stand on several lines now, or must do so: then they are laid out.
         """
-        stop = self._stops.find(1, at + 1)
-        if stop - at > room or self._odd.find(1, at, stop) >= 0:
+        line = self._lines.get(at)
+        if line is None or len(line[0]) > room or self._needs_layout(line[0], at, line[1]):
             return None
-        kind = self._pieces.kinds[stop]
-        if kind == "{" and self._pieces.starts[stop] not in self._begins:
-            room -= _BRACES
-        elif kind in COMMENTS and not self._ends_statement(stop):
-            return None
-        line = self._texts[at] + "".join(self._written[at + 1 : stop])
-        return (line, stop) if len(line) <= room else None
+        if self._pieces.kinds[line[1]] in _MIDDLE:
+            return line if self._is_whole(line[0], at, line[1], room) else None
+        return line
+
+    def _is_whole(self, line: str, at: int, stop: int, room: int) -> bool:
+        """Whether a line does not end in brackets, nor at a comment in a statement, and has room for a brace."""
+        pieces, shape = self._pieces, self._shape
+        if shape.count(_OPENS, at, stop) != shape.count(_CLOSES, at, stop):
+            return False
+        if pieces.kinds[stop] in COMMENTS:
+            return self._ends_statement(stop)
+        return pieces.kinds[stop] == ";" or pieces.starts[stop] in self._begins or len(line) <= room - _BRACES
+
+    def rest(self, at: int, room: int) -> tuple[str, int] | None:
+        """The same, of what follows on a block: if that takes several lines, another one cannot be on one."""
+        line = self.line(at, room)
+        return None if line is not None and self._pieces.shape.find(b"{", at, line[1]) >= 0 else line
+
+    def part(self, at: int, after: int) -> str | None:
+        """The pieces from one up to another as text; nothing if they must be laid out."""
+        text = "".join(self._written[2 * at + 1 : 2 * after])
+        return None if "\n" in text or self._needs_layout(text, at, after) else text
+
+    def _needs_layout(self, text: str, at: int, after: int) -> bool:
+        pieces = self._pieces
+        start = pieces.starts[at]
+        # Most of what is formatted is already as it should be.
+        if pieces.text.startswith(text, start):
+            return False
+        return _ODD in text or pieces.text.find("\n", start, pieces.ends[after - 1]) >= 0
 
     def _ends_statement(self, at: int) -> bool:
         """Whether nothing of the statement follows on a comment."""
@@ -76,61 +120,57 @@ class Lines:
             at += 1
         return self._pieces.kinds[at] in _ENDS or self._pieces.starts[at] in self._begins
 
-    def _look_at_kinds(self) -> None:
-        kinds, starts, ends = self._pieces.kinds, self._pieces.starts, self._pieces.ends
-        # The brackets around a piece: what they are, whether there is space at their edges, and where they open.
-        around: list[tuple[str, bool, int]] = []
-        for at in [at for at, kind in enumerate(kinds) if kind in _LOOKED_AT]:
-            kind, place = kinds[at], starts[at]
-            if kind == "text":
-                self._odd[at] = self._pieces.text.find("\n", place, ends[at]) >= 0
-            elif kind in AMBIGUOUS:
-                kind = self._roles.kind_of(kind, place)
-                kind = "slice" if kind == ":" and around and around[-1][0] == "index" else kind
-                self._first[at] = self._last[at] = kind
-            elif kind == "{" and place in self._roles.blocks:
-                self._stop(at, around)
-                around.append(("block", False, at))
-            elif kind in PAIRS:
-                around.append(self._opened(at, kind, place))
-            elif kind in _CLOSERS:
-                self._closed(at, *around.pop()[:2])
-            elif kind in COMMENTS:
-                self._stop(at, around)
+    def _kinds(self) -> list[str]:
+        """What the pieces are for those beside them."""
+        pieces, roles = self._pieces, self._roles
+        kinds, starts = pieces.kinds.copy(), pieces.starts
+        for found in _MINUS.finditer(pieces.shape):
+            at = found.start()
+            kinds[at] = roles.kind_of("-", starts[at])
+        for found in _MEMBER.finditer(pieces.shape):
+            kinds[found.start()] = "name"
+        for kind, places in (("choice", roles.choices), ("word", roles.words), ("[key", roles.keys)):
+            for place in places:
+                kinds[bisect_left(starts, place)] = kind
+        for end in roles.slices:
+            self._look_at_slice(kinds, bisect_left(starts, end) - 1)
+        self._look_at_braces(kinds)
+        return kinds
+
+    def _look_at_braces(self, kinds: list[str]) -> None:
+        pieces, roles, stops, shape = self._pieces, self._roles, self._stops, self._shape
+        #: What the braces around are.
+        around: list[str] = []
+        for found in _BRACE.finditer(pieces.shape):
+            at = found.start()
+            if kinds[at] == "{":
+                what = roles.brace_kind(pieces.starts[at])
+                if what == "block" and self._is_on_a_line(at):
+                    what = "short"
+                    stops[at + 1] = 0
+                around.append(what)
             else:
-                self._stops[at] = kind in _ENDS
-                self._odd[at] = 1
+                what = around.pop()
+            if what == "block":
+                stops[at] = 1
+                continue
+            if what == "pattern":
+                kinds[at] += what
+            elif what == "short" and kinds[at] == "}":
+                kinds[at] = "}block"
+            shape[at] = (_OPENS if shape[at] == b"{"[0] else _CLOSES)[0]
 
-    def _stop(self, at: int, around: list[tuple[str, bool, int]]) -> None:
-        """A line ends before a comment or a block, but not in brackets: these are not on one line."""
-        self._stops[at] = self._odd[at] = 1
-        for _, _, opener in takewhile(lambda each: each[0] != "block", reversed(around)):
-            self._odd[opener] = 1
+    def _is_on_a_line(self, at: int) -> bool:
+        """Whether a block stands on one line and may stay there."""
+        starts = self._pieces.starts
+        end = self._roles.short.get(starts[at], -1)
+        return end >= 0 and starts[at + 1] in self._begins and self._pieces.text.find("\n", starts[at], end) < 0
 
-    def _opened(self, at: int, kind: str, place: int) -> tuple[str, bool, int]:
-        roles = self._roles
-        last, before = (self._last[at - 1], self._last[at - 2]) if place not in self._begins else ("", "")
-        self._first[at] = found = roles.bracket_kind(kind, place, last, before)
-        if kind == "{":
-            self._odd[at] = place in roles.matches or self._pieces.lines(at + 1) > 0
-        is_wide = kind == "{" and place not in roles.patterns
-        self._last[at] = "open wide" if is_wide else "open"
-        return found, is_wide, at
-
-    def _closed(self, at: int, kind: str, is_wide: bool) -> None:
-        if kind == "block":
-            self._stops[at] = self._odd[at] = 1
-            return
-        # A comma before it goes.
-        self._odd[at] = self._last[at - 1] == ","
-        self._first[at] = "close wide" if is_wide else "close"
-        self._last[at] = kind
-
-    def _look_at_fields(self) -> None:
-        """Where the commas between fields are line ends they have to be written."""
-        fields = bytearray(map(self._roles.fields.__contains__, self._pieces.starts))
-        at = fields.find(1)
-        while at >= 0:
-            if self._last[at - 1] not in (",", "open", "open wide"):
-                self._odd[at] = 1
-            at = fields.find(1, at + 1)
+    def _look_at_slice(self, kinds: list[str], closer: int) -> None:
+        """What the colons in the brackets of a slice are."""
+        depth, at = 1, closer
+        while depth:
+            at -= 1
+            depth += (kinds[at] in _CLOSERS) - (kinds[at] in _OPENERS)
+            if depth == 1 and kinds[at] == ":":
+                kinds[at] = "slice"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from antiphon.lang.formatter.layout import HARD, Doc, group, indent
-from antiphon.lang.syntax.tokens import Tokens
+from antiphon.lang.syntax.tokens import RESERVED, Tokens
 
 #: How tightly the operators bind after which a line may be broken.
 POWERS = {"|": 0, "??": 1, "or": 2, "and": 3, "+": 7, "-": 7, "*": 8, "/": 8, "%": 8} | dict.fromkeys(
@@ -25,6 +25,27 @@ _TIGHT_BEFORE = frozenset((",", "comma", ".", "?.", "..", "?", ":", "slice", "ca
 _TIGHT_AFTER = frozenset((".", "?.", "..", "...", "slice", "@", "unary"))
 
 
+#: The letters of the shape of a text, by the kinds of its pieces; all others are a space.
+_LETTERS = (
+    dict.fromkeys(RESERVED, b"w")
+    | dict.fromkeys("([", b"(")
+    | dict.fromkeys(")]", b")")
+    | dict.fromkeys(("//", "/*"), b"/")
+    | {sign: sign.encode() for sign in "{},;-|"}
+    | {"end": b";", ".": b".", "?.": b".", "py": b"@", "@": b"@", "text": b"t", "quote": b"<", "endquote": b">"}
+)
+
+
+class _Shape(dict[str, int]):
+    def __missing__(self, kind: str) -> int:
+        self[kind] = code = _LETTERS.get(kind, b" ")[0]
+        return code
+
+
+_SHAPE = _Shape()
+_QUOTES, _BAR, _SLICED = re.compile(rb"[<>]"), re.compile(rb"\|"), re.compile(rb"[t/@]")
+
+
 @dataclass(slots=True)
 class Piece:
     """A token, a comment (of kind `//` or `/*`) or a whole bracket, and how many line ends stand before it."""
@@ -33,6 +54,8 @@ class Piece:
     doc: Doc
     start: int
     lines: int
+    #: The text of a line or a block that needs no layout.
+    whole: str | None = None
 
     @property
     def is_comment(self) -> bool:
@@ -52,6 +75,8 @@ class Piece:
 
     def on_its_line(self) -> list[Doc]:
         """A comment that begins a line: one with a `*` at the head of each line moves as a whole."""
+        if self.kind == "//":
+            return [self.doc]
         first, *others = (line.strip() for line in self.text.split("\n"))
         if not others or not all(line.startswith("*") for line in others):
             return [self.doc]
@@ -73,31 +98,46 @@ class Pieces:
         self.kinds: list[str] = []
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self.texts: list[str] = []
+        #: A letter for each, which can be searched for many at once.
+        self.shape = bytearray()
         self._take(tokens)
+        for found in _SLICED.finditer(self.shape):
+            at = found.start()
+            self.texts[at] = text[self.starts[at] : self.ends[at]]
+            if self.kinds[at] == "text" and "\n" in self.texts[at]:
+                self.shape[at] = _SHAPE["py"]
         #: Line ends that count for a piece though they do not stand just before it.
         self._more: dict[int, int] = {}
-        #: What is written instead of a word: of `let private`, the two change places.
-        self.swapped = dict(self._swaps()) if _PRIVATE.search(text) else {}
+        # Of `let private`, the two words change places.
+        if _PRIVATE.search(text):
+            for at, word in [*self._swaps()]:
+                self.texts[at] = word
 
     def _take(self, tokens: Tokens) -> None:
         """Tokens and comments in their order. What stands between those that are no pieces is taken as a whole."""
+        shape = bytes(map(_SHAPE.__getitem__, tokens.kinds))
         at = 0
-        for first, after, start, end, kind in sorted([*_joined(tokens), *_comments(self.text, tokens)]):
+        for first, after, start, end, kind in sorted([*_joined(tokens, shape), *_comments(self.text, tokens)]):
             # A comment in the hole of a string is a part of the string.
             if first < at:
                 continue
-            self._add(tokens, at, first)
+            self._add(tokens, shape, at, first)
             at = after
             if kind:
                 self.kinds.append(kind)
                 self.starts.append(start)
                 self.ends.append(end)
-        self._add(tokens, at, tokens.kinds.index("end", at) + 1)
+                self.texts.append("")
+                self.shape.append(_SHAPE[kind])
+        self._add(tokens, shape, at, tokens.kinds.index("end", at) + 1)
 
-    def _add(self, tokens: Tokens, first: int, after: int) -> None:
+    def _add(self, tokens: Tokens, shape: bytes, first: int, after: int) -> None:
         self.kinds += tokens.kinds[first:after]
         self.starts += tokens.starts[first:after]
         self.ends += tokens.ends[first:after]
+        self.texts += tokens.values[first:after]
+        self.shape += shape[first:after]
 
     def _swaps(self) -> Iterator[tuple[int, str]]:
         for at, kind in enumerate(self.kinds[:-2]):
@@ -115,12 +155,17 @@ class Pieces:
         """Leave a piece out: the line ends before it stand before the next."""
         self._more[at + 1] = self.lines(at)
 
+    def comment(self, at: int) -> str:
+        """A comment, without space at the ends of its lines."""
+        text = self.texts[at]
+        return "\n".join(line.rstrip() for line in text.split("\n")) if self.kinds[at] == "/*" else text.rstrip()
+
     def doc(self, at: int) -> Doc:
         """What is printed of a piece."""
-        kind, text = self.kinds[at], self.swapped.get(at) or self.text[self.starts[at] : self.ends[at]]
+        kind = self.kinds[at]
         if kind in COMMENTS:
-            return "\n".join(line.rstrip() for line in text.split("\n"))
-        return _python(text) if kind == "py" else text
+            return self.comment(at)
+        return _python(self.texts[at]) if kind == "py" else self.texts[at]
 
     def piece(self, at: int) -> Piece:
         """A piece that can be laid out."""
@@ -137,18 +182,19 @@ def _comments(text: str, tokens: Tokens) -> Iterator[_Change]:
         yield place, place, start, end, text[start : start + 2]
 
 
-def _joined(tokens: Tokens) -> Iterator[_Change]:
+def _joined(tokens: Tokens, shape: bytes) -> Iterator[_Change]:
     """A string with holes counts as one piece, and a `|` before the first of several types as none."""
     kinds = tokens.kinds
-    if "quote" in kinds:
-        depth = opened = 0
-        for at in [at for at, kind in enumerate(kinds) if kind == "quote" or kind == "endquote"]:
-            opened = opened if depth else at
-            depth += 1 if kinds[at] == "quote" else -1
-            if not depth:
-                yield opened, at + 1, tokens.starts[opened], tokens.ends[at], "text"
-    if "|" in kinds:
-        for at in [at for at, kind in enumerate(kinds) if kind == "|" and kinds[at - 1] in ("=", ":", "(")]:
+    depth = opened = 0
+    for found in _QUOTES.finditer(shape):
+        at = found.start()
+        opened = opened if depth else at
+        depth += 1 if kinds[at] == "quote" else -1
+        if not depth:
+            yield opened, at + 1, tokens.starts[opened], tokens.ends[at], "text"
+    for found in _BAR.finditer(shape):
+        at = found.start()
+        if kinds[at - 1] in ("=", ":", "("):
             yield at, at + 1, tokens.starts[at], tokens.ends[at], ""
 
 
@@ -166,10 +212,7 @@ def _python(block: str) -> Doc:
     if _has_long_strings(code):
         return f"{head}{code}}}"
     first, _, rest = code.partition("\n")
-    lines = [line.rstrip() for line in textwrap.dedent(rest).rstrip().split("\n")]
-    lines = [first.strip(), *(lines if rest.strip() else ())] if first.strip() else lines
-    while not lines[0]:
-        del lines[0]
+    lines = [line.rstrip() for line in f"{first.strip()}\n{textwrap.dedent(rest)}".strip("\n").rstrip().split("\n")]
     return group([head, indent([part for line in lines for part in (HARD, line)]), HARD, "}"])
 
 

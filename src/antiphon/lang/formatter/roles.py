@@ -9,7 +9,8 @@ from typing import Any
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.tokens import RESERVED
 
-_VALUES = frozenset(
+#: Kinds of pieces on which a bracket follows that is a call or an index.
+VALUES = frozenset(
     ["name", "number", "text", "true", "false", "null", "py", "call", "index", "paren", "array", "object", "match"]
 )
 _COMPOUND = (n.Block, n.If, n.MatchStatement, n.For, n.While, n.Try, n.Function, n.Test)
@@ -21,20 +22,23 @@ class Roles:
 
     statements: frozenset[int]
     blocks: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
-    #: Blocks that may stand on one line: the only ones of their statement, and with one plain statement in them.
-    short: set[int] = field(default_factory=set[int])
+    #: Blocks that may stand on one line, and where they end: the only ones of their statement, with one plain in them.
+    short: dict[int, int] = field(default_factory=dict[int, int])
     patterns: set[int] = field(default_factory=set[int])
-    fields: set[int] = field(default_factory=set[int])
+    #: Where fields begin, and where they end.
+    fields: dict[int, int] = field(default_factory=dict[int, int])
     operators: set[int] = field(default_factory=set[int])
     #: The signs of `c ? a : b`.
     choices: set[int] = field(default_factory=set[int])
     #: Each `match`, and each `in` of a loop.
     words: set[int] = field(default_factory=set[int])
-    #: The braces of each `match`, and where its arms begin.
+    #: The braces of each `match`, and where its arms begin and end.
     matches: set[int] = field(default_factory=set[int])
-    arms: set[int] = field(default_factory=set[int])
+    arms: dict[int, int] = field(default_factory=dict[int, int])
     #: The brackets of the keys of maps.
     keys: set[int] = field(default_factory=set[int])
+    #: Where slices end.
+    slices: set[int] = field(default_factory=set[int])
     #: Each `if` that follows an `else`.
     _others: set[int] = field(default_factory=set[int])
 
@@ -43,8 +47,8 @@ class Roles:
         """The roles in a program."""
         roles = cls(_starts(program.statements))
         pending: list[Any] = [program]
-        while pending:
-            node = pending.pop()
+        # It grows while it is gone through.
+        for node in pending:
             rule, parts = _ENTRIES[node.__class__]
             if rule is not None:
                 rule(roles, node)
@@ -70,14 +74,19 @@ class Roles:
         """What a bracket is: one that follows on a value is a call or an index."""
         if kind == "{":
             return "object"
-        follows_value = last in _VALUES or last == "?." or (last in RESERVED and last_but_one in (".", "?."))
+        follows_value = last in VALUES or last == "?." or (last in RESERVED and last_but_one in (".", "?."))
         if follows_value and start not in self.keys:
             return "call" if kind == "(" else "index"
         return "paren" if kind == "(" or start in self.keys else "array"
 
+    def brace_kind(self, start: int) -> str:
+        """What a brace opens: a block, a pattern, or a list of fields or arms."""
+        return "block" if start in self.blocks else "pattern" if start in self.patterns else "list"
+
     def note_block(self, node: n.Block) -> None:
-        """What begins in a block."""
-        self.blocks[node.start] = _starts(node.statements)
+        """What begins in a block; but in an arm of a `match` it has no braces."""
+        if not (node.statements and node.statements[0].start == node.start):
+            self.blocks[node.start] = _starts(node.statements)
 
     def note_body(self, node: n.AsyncFor | n.For | n.While | n.Test) -> None:
         """Whether the one block of a statement is short."""
@@ -116,8 +125,8 @@ class Roles:
         self.matches.add(node.brace)
 
     def note_arm(self, node: n.Arm) -> None:
-        """Where an arm begins."""
-        self.arms.add(node.start)
+        """Where an arm is."""
+        self.arms[node.start] = node.end
         if isinstance(node.body, n.Block):
             self._note_short(node.body)
 
@@ -126,8 +135,12 @@ class Roles:
         self.patterns.add(node.start)
 
     def note_field(self, node: n.Entry | n.Spread | n.TypeField | n.PatternField) -> None:
-        """Where a field begins."""
-        self.fields.add(node.start)
+        """Where a field is."""
+        self.fields[node.start] = node.end
+
+    def note_slice(self, node: n.Slice) -> None:
+        """That the colons in a bracket part no key from its value."""
+        self.slices.add(node.end)
 
     def note_map(self, node: n.MapType) -> None:
         """That a bracket holds the key of a map."""
@@ -135,7 +148,7 @@ class Roles:
 
     def _note_short(self, block: n.Block) -> None:
         if len(block.statements) == 1 and not isinstance(block.statements[0], _COMPOUND):
-            self.short.add(block.start)
+            self.short[block.start] = block.end
 
 
 #: What is noted of a node; nothing, where its tokens say all.
@@ -144,6 +157,7 @@ _RULES: dict[type, Callable[[Roles, Any], None] | None] = {
     n.Function: Roles.note_function,
     n.Lambda: Roles.note_lambda,
     n.MapType: Roles.note_map,
+    n.Slice: Roles.note_slice,
     n.If: Roles.note_if,
     n.Binary: Roles.note_operator,
     n.Pattern: Roles.note_pattern,
@@ -165,7 +179,6 @@ _RULES: dict[type, Callable[[Roles, Any], None] | None] = {
             n.Range,
             n.Member,
             n.Index,
-            n.Slice,
             n.Call,
             n.Ask,
             n.AskHuman,

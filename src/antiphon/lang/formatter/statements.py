@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from itertools import takewhile
 
+from antiphon.lang.formatter.body import Body
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.items import arms, bracket
-from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Group, Indent, Suffix, group, indent, printed
+from antiphon.lang.formatter.items import arms, bracket, mark_commas
+from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Folded, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.lines import Lines
 from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
 from antiphon.lang.formatter.roles import Roles
@@ -57,30 +59,33 @@ class _Formatter:
 
     def program(self) -> list[Doc]:
         """The whole file."""
-        return self._lines(self._roles.statements)[1]
+        docs = self._body(self._roles.statements).docs()
+        # What is taken apart while it is printed begins where only the printer knows.
+        self._room = 0
+        return docs
 
     # Blocks and statements
 
-    def _lines(self, starts: frozenset[int]) -> tuple[list[Doc], list[Doc]]:
-        """What stands in a block up to its brace: comments beside the opening one, and the lines."""
-        beside: list[Doc] = []
-        lines: list[Doc] = []
+    def _body(self, starts: frozenset[int]) -> Body:
+        """What stands in a block up to its brace."""
+        pieces, body = self._pieces, Body(self._room)
         goes_on = False
-        while (kind := self._pieces.kinds[self._at]) not in ("}", "end"):
+        while (kind := pieces.kinds[self._at]) not in ("}", "end"):
             if kind == ";":
-                self._pieces.skip(self._at)
+                pieces.skip(self._at)
                 self._at += 1
                 continue
-            before = self._pieces.lines(self._at)
-            if kind in COMMENTS and before == 0 and self._at:
-                (lines or beside).append(Suffix(f" {self._pieces.doc(self._at)}"))
+            before = pieces.lines(self._at)
+            if kind not in COMMENTS:
+                body.add(self._statement(starts, 0 if goes_on else self._room), 0 if goes_on else before or 1)
+                goes_on = False
+            elif before == 0 and self._at:
+                body.add_beside(pieces.comment(self._at))
                 self._at += 1
-                continue
-            if lines:
-                lines += [" "] if goes_on else [HARD, HARD] if before > 1 else [HARD]
-            lines += self._comment() if kind in COMMENTS else self._statement(starts, 0 if goes_on else self._room)
-            goes_on = kind in COMMENTS and not self._ends_line(self._at)
-        return beside, lines
+            else:
+                body.add(self._comment(), 0 if goes_on else before or 1)
+                goes_on = not self._ends_line(self._at)
+        return body
 
     def _ends_line(self, at: int) -> bool:
         """Whether nothing but comments follows on its line."""
@@ -98,26 +103,37 @@ class _Formatter:
 
     def _statement(self, starts: frozenset[int], room: int) -> list[Doc]:
         """The statement that begins here, without the comments after it. There is room for so much on its line."""
-        line = self._written.line(self._at, room)
+        at, kinds, places = self._at, self._pieces.kinds, self._pieces.starts
+        line = self._written.line(at, room if self._room > 0 else WIDTH)
+        if line is None or not (kinds[line[1]] in _ENDS or places[line[1]] in starts or kinds[line[1]] in COMMENTS):
+            return self._laid_out(starts, room, line if self._room > 0 else None)
+        self._at = line[1]
+        return [line[0] if self._room > 0 else Folded(line[0], lambda: self._unfolded(at, starts))]
+
+    def _unfolded(self, at: int, starts: frozenset[int]) -> list[Doc]:
+        self._at = at
+        return self._laid_out(starts, 0, None)
+
+    def _laid_out(self, starts: frozenset[int], room: int, line: tuple[str, int] | None) -> list[Doc]:
+        """The same, whose first line is known or is not."""
         kinds, places = self._pieces.kinds, self._pieces.starts
-        if line is not None and (kinds[line[1]] in _ENDS or places[line[1]] in starts):
-            self._at = line[1]
-            return [line[0]]
         pieces: list[Piece] = []
         kept, after = 0, self._at
         while (kind := kinds[self._at]) not in _ENDS and not (pieces and places[self._at] in starts):
             if pieces:
                 is_after = pieces[-1].kind == "block"
-                line = self._written.line(self._at, room) if is_after else None
+                line = self._written.rest(self._at, room) if is_after else None
             pieces.append(self._piece(pieces) if line is None else self._line(*line))
             if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
         self._at = after
-        return _statement(pieces[:kept])
+        del pieces[kept:]
+        texts = [piece.whole for piece in pieces if piece.whole is not None]
+        return [" ".join(texts)] if len(texts) == len(pieces) else _statement(pieces)
 
     def _line(self, text: str, after: int) -> Piece:
         at, self._at = self._at, after
-        return Piece("line", text, self._pieces.starts[at], self._pieces.lines(at))
+        return Piece("line", text, self._pieces.starts[at], self._pieces.lines(at), text)
 
     def _piece(self, before: list[Piece]) -> Piece:
         """The next piece; if it opens a bracket, the whole of it."""
@@ -126,33 +142,62 @@ class _Formatter:
         if piece.kind == "{" and piece.start in self._roles.blocks:
             return self._block(piece)
         if piece.kind in PAIRS:
+            is_match = piece.start in self._roles.matches
             inner: list[Piece] = []
             # Where the lines of a block in a bracket begin is not known yet.
             self._room -= WIDTH
             while self._pieces.kinds[self._at] != PAIRS[piece.kind]:
-                inner.append(self._piece(inner))
+                item = self._item(self._roles.arms if is_match else self._roles.fields) if piece.kind == "{" else None
+                inner.append(item or self._piece(inner))
             self._room += WIDTH
             self._at += 1
             closer = self._pieces.piece(self._at - 1)
-            if piece.start in self._roles.matches:
+            if is_match:
                 return arms(piece, inner, closer, self._roles)
             return bracket(piece, before, inner, closer, self._roles)
         if piece.kind in AMBIGUOUS or piece.start in self._roles.words:
             piece.kind = self._roles.kind_of(piece.kind, piece.start)
         return piece
 
+    def _item(self, ends: dict[int, int]) -> Piece | None:
+        """The field or arm that begins here, if all of it can be on a line."""
+        at, places = self._at, self._pieces.starts
+        if places[at] not in ends:
+            return None
+        after = bisect_left(places, ends[places[at]], at)
+        text = self._written.part(at, after)
+        if text is None:
+            return None
+        self._at = after
+        return Piece("item", Folded(text, lambda: self._flowing(at, after)), places[at], self._pieces.lines(at))
+
+    def _flowing(self, at: int, after: int) -> list[Doc]:
+        self._at = at
+        pieces: list[Piece] = []
+        while self._at < after:
+            pieces.append(self._piece(pieces))
+        mark_commas(pieces, self._roles)
+        return flowing(pieces)
+
     def _block(self, opener: Piece) -> Piece:
-        first = self._at
-        self._room -= 2
-        beside, lines = self._lines(self._roles.blocks[opener.start])
-        self._room += 2
+        is_short = self._is_short(self._at - 1, opener.start)
+        # What is on one line must not be text that is known to be several.
+        around, self._room = self._room, 0 if is_short else self._room - 2
+        body = self._body(self._roles.blocks[opener.start])
+        self._room = around
         self._at += 1
-        doc: Doc = "{}"
-        if opener.start in self._roles.short and not any(map(self._is_apart, range(first, self._at))):
-            doc = group(["{", indent([LINE, *lines]), LINE, "}"])
-        elif beside or lines:
-            doc = Group(["{", *beside, *([Indent([HARD, *lines], 2, True)] if lines else []), HARD, "}"], True)
-        return Piece("block", doc, opener.start, opener.lines)
+        if is_short:
+            return Piece("block", group(["{", indent([LINE, *body.docs()]), LINE, "}"]), opener.start, opener.lines)
+        text = body.text()
+        return Piece("block", body.block(), opener.start, opener.lines, text)
+
+    def _is_short(self, opener: int, start: int) -> bool:
+        """Whether a block may stand on one line, where it stands now."""
+        end = self._roles.short.get(start)
+        if end is None:
+            return False
+        closer = bisect_left(self._pieces.starts, end) - 1
+        return not any(map(self._is_apart, range(opener + 1, closer + 1)))
 
     def _is_apart(self, at: int) -> bool:
         """Whether a piece is a reason not to put a block on one line."""

@@ -120,7 +120,7 @@ def read_operand(c: Cursor) -> n.Expr:
 
 def _read_word(c: Cursor, at: int, word: str) -> n.Expr:
     """A name that may be a word of ours or of another language here; it is taken already."""
-    if word == "async" and c.kinds[at + 1] == "for" and at + 1 not in c.fresh:
+    if word == "async" and c.kinds[at + 1] == "for" and (c.nested or at + 1 not in c.fresh):
         return BEGINNINGS["async"](c)
     if word in _FOREIGN_WORDS and begins_prefix(c, at):
         c.at = at

@@ -143,6 +143,8 @@ def _read_modified(c: Cursor, start: int, exported: bool) -> n.Statement | None:
         c.at += 1
         return read_input(c, start, private=True)
     while c.values[at] in ("private", "async") and c.kinds[at] == "name" and c.values[at] not in seen:
+        if seen and at in c.fresh:
+            return None
         seen.add(c.values[at])
         at += 1
     if c.kinds[at] == "function" and at not in c.fresh:
