@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeGuard
 
@@ -48,7 +48,7 @@ def reach(source: Source, python: Mapping[Path, Files] | None = None) -> list[st
     return list(dict.fromkeys(said for node in nodes for said in _said(node, source, python or {})))
 
 
-def _parts(node: n.Node) -> Iterable[n.Node]:
+def _parts(node: n.Node) -> Sequence[n.Node]:
     # Of a call of `env` the name says nothing more; anywhere else it does.
     return node.arguments if _reads_environment(node) else n.children(node)
 

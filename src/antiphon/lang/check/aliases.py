@@ -6,7 +6,7 @@ followed there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
@@ -22,6 +22,7 @@ _MUTATING = frozenset(
 
 #: A node, what is done with its value, and the variable that it goes into.
 _Use = tuple[Any, int, Symbol | None]
+_Uses = list[_Use]
 
 
 def fate_of(symbol: Symbol) -> int:
@@ -41,12 +42,12 @@ def fate_of(symbol: Symbol) -> int:
 
 def trace(roots: Iterable[n.Node]) -> None:
     """Note at each variable what is done with its value."""
-    todo: list[_Use] = [(each, READ, None) for each in roots]
+    todo: _Uses = [(each, READ, None) for each in roots]
     while todo:
         node, how, into = todo.pop()
         rule = _RULES.get(node.__class__)
         if rule is not None:
-            todo += rule(node, how, into)
+            rule(todo, node, how, into)
         else:
             # Of what is not known here, all is kept.
             todo += [(child, KEPT, None) for child in n.children(node)]
@@ -68,56 +69,54 @@ def parameters_of(node: n.Expr) -> list[Symbol]:
     return [each.symbol for each in function.parameters if each.symbol is not None]
 
 
-def _name(node: n.Name, how: int, into: Symbol | None) -> Iterator[_Use]:
+def _name(_: _Uses, node: n.Name, how: int, into: Symbol | None) -> None:
     symbol = node.symbol
     if symbol is not None and is_mutable(node.type):
         if into is not None:
             symbol.flows.append(into)
         else:
             symbol.fate = max(symbol.fate, how)
-    return iter(())
 
 
-def _part(node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> Iterator[_Use]:
-    yield (node.object, how, into) if is_mutable(node.type) else (node.object, READ, None)
-    for each in n.children(node):
-        if each is not node.object:
-            yield each, READ, None
+def _part(todo: _Uses, node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> None:
+    todo.append((node.object, how, into) if is_mutable(node.type) else (node.object, READ, None))
+    if node.__class__ is not n.Member:
+        todo += [(each, READ, None) for each in n.children(node) if each is not node.object]
 
 
-def _call(node: n.Call, how: int, into: Symbol | None) -> Iterator[_Use]:
+def _call(todo: _Uses, node: n.Call, how: int, into: Symbol | None) -> None:
     callee = node.callee
     if isinstance(callee, n.Member):
-        yield from _method(node, callee, how, into)
+        _method(todo, node, callee, how, into)
         return
     symbol = callee.symbol if isinstance(callee, n.Name) else None
     if symbol is None:
-        yield callee, KEPT, None
+        todo.append((callee, KEPT, None))
     for at, each in enumerate(node.arguments):
         if symbol is not None and symbol.kind in ("builtin", "import"):
             # Python gets a copy; what is built in keeps nothing.
-            yield each, READ, None
+            todo.append((each, READ, None))
         else:
-            yield each, KEPT, parameter_of(symbol, at) if symbol is not None else None
+            todo.append((each, KEPT, parameter_of(symbol, at) if symbol is not None else None))
     names = symbol.type.names if symbol is not None and isinstance(symbol.type, Signature) else ()
     for named in node.named:
         at = names.index(named.name) if named.name in names else len(names)
-        yield named.value, KEPT, parameter_of(symbol, at) if symbol is not None else None
+        todo.append((named.value, KEPT, parameter_of(symbol, at) if symbol is not None else None))
 
 
-def _method(node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> Iterator[_Use]:
+def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> None:
     uses: list[tuple[int, Symbol | None]] = []
     if callee.name in _MUTATING:
         uses.append((CHANGED, None))
     if is_mutable(node.type) and callee.name != "copy":
         uses.append((how, into))
     for each in node.arguments:
-        yield each, KEPT, None
+        todo.append((each, KEPT, None))
         if isinstance(each.type, Signature):
             # A function is called with the items.
             takers = parameters_of(each)
             uses += [(KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None]]
-    yield _used(callee.object, uses)
+    todo.append(_used(callee.object, uses))
 
 
 def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
@@ -132,67 +131,65 @@ def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
     return node, KEPT, held
 
 
-def _binary(node: n.Binary, how: int, into: Symbol | None) -> Iterator[_Use]:
+def _binary(todo: _Uses, node: n.Binary, how: int, into: Symbol | None) -> None:
     kind = plain(node.type) if node.type is not None else None
     handed = node.op == "??" or (node.op == "+" and not (isinstance(kind, Array) and not is_mutable(kind.item)))
-    for each in (node.left, node.right):
-        yield (each, how, into) if handed and is_mutable(node.type) else (each, READ, None)
+    if not handed or not is_mutable(node.type):
+        how, into = READ, None
+    todo += ((node.left, how, into), (node.right, how, into))
 
 
-def _choice(node: n.Conditional, how: int, into: Symbol | None) -> Iterator[_Use]:
-    yield node.condition, READ, None
-    yield node.then, how, into
-    yield node.otherwise, how, into
+def _choice(todo: _Uses, node: n.Conditional, how: int, into: Symbol | None) -> None:
+    todo += ((node.condition, READ, None), (node.then, how, into), (node.otherwise, how, into))
 
 
-def _match(node: n.Match | n.MatchStatement, how: int, into: Symbol | None) -> Iterator[_Use]:
-    yield node.value, READ, None
-    for arm in node.arms:
-        yield arm.body, how, into
+def _match(todo: _Uses, node: n.Match | n.MatchStatement, how: int, into: Symbol | None) -> None:
+    todo.append((node.value, READ, None))
+    todo += [(arm.body, how, into) for arm in node.arms]
 
 
-def _read(node: n.Node, _: int, __: Symbol | None) -> Iterator[_Use]:
-    return ((each, READ, None) for each in n.children(node))
+def _read(todo: _Uses, node: n.Node, _: int, __: Symbol | None) -> None:
+    todo += [(each, READ, None) for each in n.children(node)]
 
 
-def _loop(node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> Iterator[_Use]:
+def _loop(todo: _Uses, node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> None:
     into = [node.symbol]
     if isinstance(node, n.For) and node.value is not None:
         into.append(node.value.symbol)
     if isinstance(node, n.For) and node.pattern is not None:
         into += [each.symbol for each in n.walk(node.pattern) if isinstance(each, n.PatternField | n.PatternItem)]
-    yield _used(node.iterable, [(KEPT, each) for each in into if each is not None])
-    yield node.body, READ, None
+    todo += (_used(node.iterable, [(KEPT, each) for each in into if each is not None]), (node.body, READ, None))
 
 
-def _let(node: n.Let, _: int, __: Symbol | None) -> Iterator[_Use]:
+def _let(todo: _Uses, node: n.Let, _: int, __: Symbol | None) -> None:
     if node.value is not None:
         # What goes into a constant is copied.
-        yield node.value, READ if node.is_const and not node.is_async else KEPT, None if node.is_const else node.symbol
+        how = READ if node.is_const and not node.is_async else KEPT
+        todo.append((node.value, how, None if node.is_const else node.symbol))
 
 
-def _destructure(node: n.Destructure, _: int, __: Symbol | None) -> Iterator[_Use]:
-    yield node.pattern, READ, None
-    yield node.value, READ if node.is_const and not node.is_async else KEPT, None
+def _destructure(todo: _Uses, node: n.Destructure, _: int, __: Symbol | None) -> None:
+    todo.append((node.pattern, READ, None))
+    todo.append((node.value, READ if node.is_const and not node.is_async else KEPT, None))
 
 
-def _assign(node: n.Assign, _: int, __: Symbol | None) -> Iterator[_Use]:
+def _assign(todo: _Uses, node: n.Assign, _: int, __: Symbol | None) -> None:
     target = node.target
     if isinstance(target, n.Name):
-        yield node.value, KEPT, target.symbol if node.op == "=" else None
+        todo.append((node.value, KEPT, target.symbol if node.op == "=" else None))
         return
-    yield target.object, CHANGED, None
-    yield from ((each, READ, None) for each in n.children(target) if each is not target.object)
-    yield node.value, KEPT, None
+    todo.append((target.object, CHANGED, None))
+    todo += [(each, READ, None) for each in n.children(target) if each is not target.object]
+    todo.append((node.value, KEPT, None))
 
 
-def _function(node: n.Function, _: int, __: Symbol | None) -> Iterator[_Use]:
+def _function(todo: _Uses, node: n.Function, _: int, __: Symbol | None) -> None:
     if node.symbol is not None:
         node.symbol.traced = True
-    return ((each, KEPT, None) for each in n.children(node))
+    todo += [(each, KEPT, None) for each in n.children(node)]
 
 
-_RULES: dict[type, Callable[[Any, int, Symbol | None], Iterator[_Use]]] = {
+_RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.Name: _name,
     n.Call: _call,
     n.Binary: _binary,

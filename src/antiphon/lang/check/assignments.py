@@ -70,6 +70,7 @@ def _assign_name(c: Checker, node: Assign, target: Name) -> None:
         return
     target.type = wanted = symbol.type
     if symbol.is_constant:
+        symbol.is_captured = symbol.is_captured or symbol.owner is not c.frame.node
         _constant(c, target, symbol)
         c.expr(node.value)
         return

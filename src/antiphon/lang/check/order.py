@@ -23,7 +23,8 @@ def check_order(c: Checker) -> None:
     """Report the calls that come too early."""
     last: dict[int, int] = {}
     for each in c.variables:
-        last[id(each.owner)] = max(last.get(id(each.owner), 0), each.since)
+        if each.is_captured or each.assigned_in:
+            last[id(each.owner)] = max(last.get(id(each.owner), 0), each.since)
     known: dict[Symbol, _Uses] = {}
     for callee, function, frame in c.early:
         if last.get(id(frame), 0) < callee.start:

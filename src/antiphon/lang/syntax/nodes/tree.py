@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, field
 from functools import cache
-from typing import Any, ClassVar, cast, dataclass_transform, get_args
+from typing import Any, ClassVar, dataclass_transform, get_args
 
 
 @dataclass_transform(eq_default=False, field_specifiers=(field,))
@@ -71,37 +71,52 @@ class Node(metaclass=_Kind):
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
+class _Readers(dict[type, Callable[[Node], list[Node]]]):
+    """What reads the parts of a node, by its kind; each is written when the first of its kind is looked into."""
+
+    def __missing__(self, kind: type[Node]) -> Callable[[Node], list[Node]]:
+        parts = ", ".join(_part(name, kind.__annotations__[name]) for name in parts_of(kind))
+        read = self[kind] = eval(f"lambda node: [{parts}]")
+        return read
+
+
+def _part(name: str, said: str) -> str:
+    """What reads a field, by its annotation."""
+    if said.startswith("list["):
+        is_mixed = not _PLAIN.isdisjoint(said[5:-1].split(" | "))
+        return f"*[each for each in node.{name} if each.__class__ is not str]" if is_mixed else f"*node.{name}"
+    return f"*(() if node.{name} is None else (node.{name},))" if said.endswith(" | None") else f"node.{name}"
+
+
+_READERS = _Readers()
+
+
 def children(node: Node) -> list[Node]:
     """The nodes that a node is made of, in the order of the text."""
-    out: list[Node] = []
-    for name in parts_of(node.__class__):
-        value: Any = getattr(node, name)
-        if value.__class__ is list:
-            out += [each for each in cast("list[Any]", value) if isinstance(each, Node)]
-        elif isinstance(value, Node):
-            out.append(value)
-    return out
+    return _READERS[node.__class__](node)
 
 
 #: What is no node, in the annotations of the fields.
 _PLAIN = frozenset(("int", "str", "bool", "float", "Type", "Symbol", "Context", "None"))
+_NO_NODES = ("Literal[", "set[", "list[tuple[")
 
 
 @cache
 def parts_of(kind: type[Node]) -> tuple[str, ...]:
     """The fields of a kind of node that can hold nodes, in the order of the text."""
-    annotations = kind.__annotations__
-    return tuple(name for name in kind.own if not _PLAIN.issuperset(annotations[name].split(" | ")))
+    said = {name: kind.__annotations__[name] for name in kind.own}
+    return tuple(
+        name for name, each in said.items() if not each.startswith(_NO_NODES) and not _PLAIN.issuperset(each.split(" | "))
+    )
 
 
-def walk(root: Node, parts: Callable[[Node], Iterable[Node]] = children) -> Iterator[Node]:
+def walk(root: Node, parts: Callable[[Node], Sequence[Node]] = children) -> Iterator[Node]:
     """A node and all that is in it, each before its parts. No recursion: a program's writer chooses how deep it is."""
     pending = [root]
     while pending:
         node = pending.pop()
         yield node
-        inner = parts(node)
-        pending += reversed(inner if isinstance(inner, list) else [*inner])
+        pending += parts(node)[::-1]
 
 
 def require_all(table: Mapping[type, object], kinds: Any) -> None:
