@@ -83,7 +83,7 @@ def assignable(source: Type, target: Type, *, certain: bool = False) -> bool:
         return True
     if type(source) is Literal and type(target) is Simple:
         kind = base(source)
-        return target in (kind, JSON) or (kind is TEXT and target == PROMPT)
+        return target is kind or target is JSON or (kind is TEXT and target is PROMPT)
     return _assignable(source, target, certain, {})
 
 
@@ -92,7 +92,7 @@ _Seen = dict[tuple[int, int], bool]
 
 
 def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
-    if source is target or source in (target, NEVER):
+    if source is target or source is NEVER or (source.__class__ is target.__class__ and source == target):
         return True
     if isinstance(target, AI):
         return _assignable(plain(source), target.inner, certain, seen)
@@ -118,11 +118,12 @@ def _assignable(source: Type, target: Type, certain: bool, seen: _Seen) -> bool:
         return _items_fit(source, target, True, seen) and _items_fit(target, source, True, seen)
     if isinstance(source, Callable) and isinstance(target, Callable):
         return _may_stand_for(source, target, certain, seen)
-    return {source, target} == {TEXT, PROMPT} if isinstance(source, Simple) and isinstance(target, Simple) else False
+    return (source is TEXT and target is PROMPT) or (source is PROMPT and target is TEXT)
 
 
 def _items_fit(source: Array | Map, target: Array | Map, certain: bool, seen: _Seen) -> bool:
-    one, two = (each.item if isinstance(each, Array) else each.value for each in (source, target))
+    one = source.item if isinstance(source, Array) else source.value
+    two = target.item if isinstance(target, Array) else target.value
     if not isinstance(source.inner, Alias) and not isinstance(target.inner, Alias):
         return _assignable(one, two, certain or not is_data(one), seen)
     pair = (id(one), id(two))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from antiphon.lang.check.state import Checker
-from antiphon.lang.check.types import Simple, Type, may_be_null, without_null
+from antiphon.lang.check.types import AI, Type, Union, may_be_null, without_null
 from antiphon.lang.syntax.nodes import Binary, Expr, Hole, TextLit
+
+#: Types that null may be among.
+_OPEN = frozenset((Union, AI))
 
 
 def present(c: Checker, node: Expr, type_: Type, member: str = "") -> Type:
     """The type of a value that is used, without null; one that may be null is reported. `member` is what follows."""
-    if type(type_) is Simple or not may_be_null(type_):
+    if type_.__class__ not in _OPEN or not may_be_null(type_):
         return type_
     text = c.text_of(node)
     what = f"`{text}`" if text == c.source.text[node.start : node.end] else "this"

@@ -23,23 +23,25 @@ from antiphon.lang.check.types import (
     widen,
 )
 
-_BOOLEANS = (Literal(True), Literal(False))
+_BOOLEANS = _TRUE, _FALSE = Literal(True), Literal(False)
 #: So many literals beside each other are kept apart as a type.
 _MOST_LITERALS = 50
 
 
 def options(type_: Type) -> tuple[Type, ...]:
     """What a value of the type may be, one by one; of `NEVER`, nothing."""
-    return () if plain(type_) == NEVER else options_of(type_)
+    type_ = type_.inner if type_.__class__ is AI else type_
+    return type_.options if isinstance(type_, Union) else () if type_ is NEVER else (type_,)
 
 
 def union(types: Iterable[Type]) -> Type:
     """One of these."""
-    found = tuple(dict.fromkeys(each for type_ in types for each in options(type_)))
-    if set(found) >= set(_BOOLEANS):
-        rest = tuple(each for each in found if each not in _BOOLEANS)
-        found = (BOOLEAN, *rest)
-    return Union(found) if len(found) > 1 else found[0] if found else NEVER
+    found = dict.fromkeys([each for type_ in types for each in options(type_)])
+    if len(found) < 2:
+        return next(iter(found), NEVER)
+    if _TRUE in found and _FALSE in found:
+        found = dict.fromkeys((BOOLEAN, *(each for each in found if each not in _BOOLEANS)))
+    return Union(tuple(found)) if len(found) > 1 else BOOLEAN
 
 
 def kept(type_: Type, tested: Type) -> Type:
@@ -48,7 +50,7 @@ def kept(type_: Type, tested: Type) -> Type:
         return AI(kept(type_.inner, tested))
     if type_ == JSON:
         return tested if _is_scalar(tested) else JSON
-    return union(_common(one, two) for one in options(type_) for two in options(tested))
+    return union([_common(one, two) for one in options(type_) for two in options(tested)])
 
 
 def rest(type_: Type, tested: Type) -> Type:

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Simple:
-    """A type that is just its name."""
+    """A type that is just its name. There is one object of each: they are compared often."""
 
     name: str
 
@@ -167,15 +167,18 @@ def plain(type_: Type) -> Type:
 
 def base(type_: Type) -> Type:
     """What operators see: the type of a literal's value, of an AI result's, of a union that agrees."""
-    if type_.__class__ is Simple:
+    type_ = type_.inner if type_.__class__ is AI else type_
+    if isinstance(type_, Simple):
         return TEXT if type_ is PROMPT else type_
-    type_ = plain(type_)
     if isinstance(type_, Literal):
-        return BOOLEAN if isinstance(type_.value, bool) else TEXT if isinstance(type_.value, str) else NUMBER
+        return _BASES[type_.value.__class__]
     if isinstance(type_, Union):
         kinds = {base(each) for each in type_.options}
         return kinds.pop() if len(kinds) == 1 else type_
-    return TEXT if type_ is PROMPT else type_
+    return type_
+
+
+_BASES: dict[type, Type] = {bool: BOOLEAN, str: TEXT, int: NUMBER, float: NUMBER}
 
 
 def options_of(type_: Type) -> tuple[Type, ...]:
@@ -190,7 +193,7 @@ def widen(type_: Type, *, whole: bool = True) -> Type:
     Of what is not the `whole` yet, but will be beside others, null and what is empty stay what they are.
     """
     if isinstance(type_, Simple):
-        return JSON if whole and type_ in (NULL, NEVER) else type_
+        return JSON if whole and (type_ is NULL or type_ is NEVER) else type_
     if isinstance(type_, Literal) or (isinstance(type_, Union) and type_.is_fresh):
         return base(type_)
     if isinstance(type_, Array | Map):
@@ -216,8 +219,8 @@ def nullable(type_: Type) -> Type:
 
 def may_be_null(type_: Type) -> bool:
     """Whether null is among its values for certain knowledge; `json` says nothing of it."""
-    type_ = plain(type_)
-    return NULL in type_.members if type(type_) is Union else type_ is NULL
+    type_ = type_.inner if type_.__class__ is AI else type_
+    return NULL in type_.members if isinstance(type_, Union) else type_ is NULL
 
 
 def without_null(type_: Type) -> Type:
@@ -233,8 +236,10 @@ def without_null(type_: Type) -> Type:
 def is_data(type_: Type) -> bool:
     """Whether its values can be written as JSON. Types may hold each other in a long chain: this does not recur."""
     if isinstance(type_, Simple):
-        return type_ not in (MODEL, TOOL)
-    return not any(isinstance(each, Callable) or each in (MODEL, TOOL) for each in _inside(type_))
+        return type_ is not MODEL and type_ is not TOOL
+    if isinstance(type_, Literal):
+        return True
+    return not any(isinstance(each, Callable) or each is MODEL or each is TOOL for each in _inside(type_))
 
 
 def has_function(type_: Type) -> bool:
@@ -244,12 +249,16 @@ def has_function(type_: Type) -> bool:
 
 def is_mutable(type_: Type | None) -> bool:
     """Whether values of the type may be arrays or objects."""
-    if type_ is None or type_ is JSON:
-        return True
-    kind = plain(type_)
-    if isinstance(kind, Union):
-        return any(map(is_mutable, kind.options))
-    return kind == JSON if isinstance(kind, Simple) else not isinstance(kind, Literal | Callable)
+    if isinstance(type_, Simple):
+        return type_ is JSON
+    if isinstance(type_, Union):
+        return any(map(is_mutable, type_.options))
+    if isinstance(type_, AI):
+        return is_mutable(type_.inner)
+    return not isinstance(type_, _SCALAR)
+
+
+_SCALAR = (Literal, Callable)
 
 
 def has_literals(type_: Type) -> bool:
@@ -263,22 +272,23 @@ def _inside(type_: Type) -> Iterator[Type]:
     seen: set[int] = set()
     while todo:
         each = todo.pop()
-        if isinstance(each, Simple | Literal | Callable):
+        if isinstance(each, _WITHOUT_PARTS):
             yield each
         elif id(each) not in seen:
             seen.add(id(each))
             todo += _parts(each)
 
 
-def _parts(type_: Array | Map | Union | AI | Object) -> Iterable[Type]:
-    match type_:
-        case Array():
-            return (type_.item,)
-        case Map():
-            return (type_.value,)
-        case Union():
-            return type_.options
-        case AI():
-            return (type_.inner,)
-        case Object():
-            return (each.type for each in type_.fields.values())
+_WITHOUT_PARTS = (Simple, Literal, Callable)
+
+
+def _parts(type_: Type) -> Iterable[Type]:
+    if isinstance(type_, Array):
+        return (type_.item,)
+    if isinstance(type_, Object):
+        return [each.type for each in type_.fields.values()]
+    if isinstance(type_, Union):
+        return type_.options
+    if isinstance(type_, Map):
+        return (type_.value,)
+    return (type_.inner,) if isinstance(type_, AI) else ()
