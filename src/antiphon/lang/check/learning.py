@@ -10,6 +10,9 @@ from antiphon.lang.syntax.nodes import ArrayLit, Binary, Expr, Index, Is, Member
 
 #: A value, and what is known of it.
 Fact = tuple[Expr, Type]
+#: Expressions of whose values something can be known further on, and those that go into others.
+_STEPS = (Member, Index, Slice)
+_KNOWN = (Name, *_STEPS)
 #: What a condition is that does not hold.
 _NOTHING = union((NULL, Literal(False)))
 
@@ -72,13 +75,14 @@ def _looked_up(node: Binary, holds: bool) -> Iterator[Fact]:
 
 def _there(node: Expr) -> Iterator[Fact]:
     """That a value is not null; so is then what `?.` reached it through."""
-    if node.type is not None and may_be_null(node.type):
-        yield node, without_null(node.type)
-    yield from _reached(node)
+    if isinstance(node, _KNOWN):
+        if node.type is not None and may_be_null(node.type):
+            yield node, without_null(node.type)
+        yield from _reached(node)
 
 
 def _reached(node: Expr) -> Iterator[Fact]:
-    while isinstance(node, Member | Index | Slice):
+    while isinstance(node, _STEPS):
         if node.optional and node.object.type is not None and may_be_null(node.object.type):
             yield node.object, without_null(node.object.type)
         node = node.object
@@ -86,9 +90,9 @@ def _reached(node: Expr) -> Iterator[Fact]:
 
 def _tested(node: Expr, tested: Type, holds: bool) -> Iterator[Fact]:
     type_ = node.type
-    if type_ is None:
+    if type_ is None or not isinstance(node, _KNOWN):
         return
-    if type_ == JSON and not isinstance(node, Name):
+    if type_ is JSON and not isinstance(node, Name):
         # What is inside json may be the answer of a model, which is read otherwise.
         return
     found = kept(type_, tested) if holds else rest(type_, tested)

@@ -49,6 +49,7 @@ _EXPRESSION_IN_BRACES = re.compile(
 )
 _TRUE, _FALSE = Literal(True), Literal(False)
 #: What is made of other values is kept so deep and so large as a type; beyond that it is json.
+_MADE = (Array, Object)
 _MOST_DEPTH, _MOST_SIZE = 12, 100
 
 
@@ -215,7 +216,7 @@ def _held(type_: Type) -> Type:
     type_ = plain(type_)
     return (
         JSON
-        if isinstance(type_, Array | Object) and is_data(type_) and _size(type_, _MOST_DEPTH) > _MOST_SIZE
+        if isinstance(type_, _MADE) and is_data(type_) and _size(type_, _MOST_DEPTH) > _MOST_SIZE
         else type_
     )
 

@@ -52,6 +52,7 @@ from antiphon.lang.syntax.habits import METHODS
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
+_COUNTED = (Array, Object, Map)
 #: What a method is, on its own.
 _METHOD = Callable((), 0, JSON, unchecked=True)
 _MUTATING = frozenset(
@@ -122,7 +123,7 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
         return narrowed_type(c, node, found) if c.narrowed else found
     if isinstance(kind, Union) and (common := common_field(kind, node.name)) is not None:
         return narrowed_type(c, node, common) if c.narrowed else common
-    if node.name == "length" and (kind is TEXT or isinstance(kind, Array | Object | Map)):
+    if node.name == "length" and (kind is TEXT or isinstance(kind, _COUNTED)):
         return NUMBER
     _no_member(c, node, type_, kind)
     return JSON
@@ -211,30 +212,33 @@ _PARTS: dict[type, Any] = {Member: member_type, Index: index_type, Slice: slice_
 
 
 def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | None, wanted: Type | None) -> Type:
-    receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
-    if (function := field_function(receiver, node.name)) is not None:
+    receiver = plain(type_)
+    if may_be_null(receiver):
+        receiver = plain(present(c, node.object, type_, f"{node.name}(…)"))
+    kind = operand(receiver)
+    if isinstance(kind, Object) and (function := field_function(kind, node.name)) is not None:
         if may_be_null(narrowed_type(c, node, _field(receiver, node.name))):
             hint = f"test `{c.text_of(node)} != null` before"
             c.report("V0311", f"`{node.name}` may be null, and cannot be called", node, hint)
         return call_function(c, call, function, node.name, (node.name_start, node.name_start + len(node.name)))
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
-    if node.name in _MUTATING and (method.mutates if method is not None else operand(receiver) is JSON):
+    if node.name in _MUTATING and (method.mutates if method is not None else kind is JSON):
         check_changeable(c, root, node, f"and `{node.name}` would change it")
     if method is not None:
-        found = _known_method(c, call, node, method, operand(receiver), wanted)
+        found = _known_method(c, call, node, method, kind, wanted)
         if method.mutates:
-            changed(c, _changed_by_call(call, operand(receiver)))
+            changed(c, _changed_by_call(call, kind))
         return found
     is_known = not (isinstance(node.object, Name) and (node.object.symbol is None or node.object.symbol.is_lost))
-    if operand(receiver) is JSON and is_known and node.name in WITH_FUNCTION and is_generic(node.name, call):
+    if kind is JSON and is_known and node.name in WITH_FUNCTION and is_generic(node.name, call):
         generic_method(c, call, node, Array(JSON), None)
         return JSON
     check_freely(c, call)
     refuse_names(c, call, node.name)
     if node.name in _MUTATING:
         changed(c, _changed_by_call(call, JSON))
-    if operand(receiver) is not JSON:
+    if kind is not JSON:
         _no_method(c, node, type_, receiver, table or {})
     return JSON
 

@@ -14,6 +14,7 @@ from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.habits import NAMES
 from antiphon.lang.syntax.nodes import Hole, Index, Lambda, Member, Name, Node, Slice
 
+_STEPS = (Member, Index, Slice)
 _MEMBER = re.compile(r"\.([^\W\d]\w*)")
 
 
@@ -40,14 +41,10 @@ def resolve(c: Checker, node: Name) -> Symbol | None:
     if symbol is None:
         _unknown(c, node)
     else:
-        _note_use(c, symbol)
+        symbol.used = True
+        if symbol.owner is not c.frame.node:
+            symbol.is_captured = True
     return symbol
-
-
-def _note_use(c: Checker, symbol: Symbol) -> None:
-    symbol.used = True
-    if symbol.owner is not c.frame.node:
-        symbol.is_captured = True
 
 
 def tool_value(c: Checker, node: Name) -> Type | None:
@@ -68,7 +65,8 @@ def model_name(c: Checker, node: Name) -> None:
         models = (each for each in c.scope.all_names() if _is_model(c.scope.find(each)))
         _unknown(c, node, c.meant(node.name, models) or "declare it: `model " + node.name + ' = { name: "…" }`')
         return
-    _note_use(c, symbol)
+    symbol.used = True
+    symbol.is_captured = symbol.is_captured or symbol.owner is not c.frame.node
     if not _is_model(symbol) and symbol.type != JSON:
         hint = "a model is declared with `model name = { … }`; without one, the last that was declared is asked"
         c.report("V0315", f"`{node.name}` is not a model", node, hint, declared_here(symbol))
@@ -79,7 +77,7 @@ def check_hole(c: Checker, hole: Hole) -> None:
     value = hole.value
     if not hole.dollar:
         root = value
-        while isinstance(root, Member | Index | Slice):
+        while isinstance(root, _STEPS):
             root = root.object
         c.path_root = root
     check_has_text(c, value, c.expr(value))

@@ -26,6 +26,7 @@ from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, 
 _MOST_TERMS, _LONGEST = 50, 4
 #: So much is kept in mind: it is copied with every block.
 _MOST_FACTS = 64
+_PARTS = (Member, Index)
 #: Values of which it is known what they are.
 Known = dict[Path, Type]
 #: Of a tool's call: where the one is null, the other is there.
@@ -35,9 +36,11 @@ _EITHER = {"error": "result", "result": "error"}
 def narrow(c: Checker, condition: Expr, holds: bool) -> bool:
     """Take note of what is known where the condition holds, or where it does not; true if that cannot be."""
     facts = [*learned(condition, holds, _MOST_TERMS)]
-    # What one side of it found, the other may have changed.
-    effects = effects_of(c, condition) if facts else None
-    impossible = note(c, (each for each in facts if effects is None or not _may_change(effects, path_of(each[0]))))
+    impossible = False
+    if facts:
+        # What one side of it found, the other may have changed.
+        effects = effects_of(c, condition)
+        impossible = note(c, [each for each in facts if not _may_change(effects, path_of(each[0]))])
     missing = _missing(condition, holds)
     if isinstance(missing, Member) and missing.name in _EITHER and missing.object.type is TOOL_CALL:
         learn(c, Member(missing.start, missing.end, missing.object, _EITHER[missing.name]), TEXT)
@@ -164,8 +167,10 @@ def _is_lasting(c: Checker, symbol: Symbol) -> bool:
 
 def path_of(node: Expr) -> Path | None:
     """A variable with the members and items behind it, as far as they say which they are."""
+    if isinstance(node, Name):
+        return (node.symbol, ()) if node.symbol is not None else None
     steps: list[str | int | Symbol] = []
-    while isinstance(node, Member | Index) and len(steps) < _LONGEST:
+    while isinstance(node, _PARTS) and len(steps) < _LONGEST:
         step = node.name if isinstance(node, Member) else _step(node.index)
         if step is None:
             return None

@@ -11,11 +11,12 @@ from antiphon.lang.syntax import nodes as n
 
 #: The variables that a function uses and does not declare, and the functions.
 _Uses = tuple[set[Symbol], set[Symbol]]
+_FUNCTIONS = (n.Function, n.Lambda)
 
 
 def note_call(c: Checker, callee: n.Name, symbol: Symbol) -> None:
     """Take note of a call that runs where it stands, of a function whose body may be further down."""
-    if isinstance(symbol.node, n.Function | n.Lambda) and not c.in_test and symbol not in c.earlier:
+    if isinstance(symbol.node, _FUNCTIONS) and not c.in_test and symbol not in c.earlier:
         c.early.append((callee, symbol, c.running))
 
 
@@ -53,5 +54,5 @@ def _used(function: Symbol, known: dict[Symbol, _Uses]) -> set[Symbol]:
 
 def _own_uses(node: Any) -> _Uses:
     symbols = {each.symbol for each in n.walk(node) if isinstance(each, n.Name) and each.symbol is not None}
-    functions = {each for each in symbols if isinstance(each.node, n.Function | n.Lambda)}
+    functions = {each for each in symbols if isinstance(each.node, _FUNCTIONS)}
     return {each for each in symbols if each.kind in VARIABLES and each.owner is not node}, functions

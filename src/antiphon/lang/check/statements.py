@@ -54,8 +54,8 @@ from antiphon.lang.syntax.nodes import (
     children,
 )
 
-_LITERALS = ArrayLit | BoolLit | NullLit | NumberLit | ObjectLit | TextLit
-_WITHOUT_EFFECT = _LITERALS | Binary | Is | Index | Lambda | Member | Name | Range | Slice | Unary
+_LITERALS = (ArrayLit, BoolLit, NullLit, NumberLit, ObjectLit, TextLit)
+_WITHOUT_EFFECT = frozenset((*_LITERALS, Binary, Is, Index, Lambda, Member, Name, Range, Slice, Unary))
 
 
 def block(c: Checker, node: Block) -> bool:
@@ -74,13 +74,13 @@ def expression(c: Checker, node: ExprStatement) -> bool:
     is_last = c.scope is c.module and c.module.statements[-1] is node
     wanted = c.frame.returns if is_last else None
     type_ = c.expr(node.value) if wanted is None else c.want(node.value, wanted, "returns")
-    if isinstance(node.value, Name) and isinstance(type_, Callable) and not c.in_repl and len(c.diagnostics) == before:
+    if isinstance(type_, Callable) and isinstance(node.value, Name) and not c.in_repl and len(c.diagnostics) == before:
         c.report(
             "V0204", f"`{node.value.name}` is named here, and not called", node, f"call it: `{node.value.name}(…)`"
         )
     # The last value of a program is what the program gives, if it is data.
     is_result = is_last and assignable(type_, JSON)
-    is_unused = isinstance(node.value, _WITHOUT_EFFECT) or _only_gives(node.value)
+    is_unused = type(node.value) in _WITHOUT_EFFECT or _only_gives(node.value)
     if is_unused and not is_result and len(c.diagnostics) == before:
         c.warn("V0704", "nothing is done with this value", node.value, _unused_hint(c, node))
     return False
@@ -91,10 +91,8 @@ def _only_gives(value: Expr) -> bool:
     if not isinstance(value, Call) or not isinstance(value.callee, Member) or value.callee.name in WITH_FUNCTION:
         return False
     type_ = plain(value.callee.object.type or JSON)
-    method = (
-        (methods_of(type_) or {}).get(value.callee.name) if field_function(type_, value.callee.name) is None else None
-    )
-    return method is not None and not method.mutates
+    method = (methods_of(type_) or {}).get(value.callee.name)
+    return method is not None and not method.mutates and field_function(type_, value.callee.name) is None
 
 
 def _unused_hint(c: Checker, node: ExprStatement) -> str:

@@ -250,22 +250,24 @@ Expr = (
     | BadExpr
 )
 
+_STEPS = (Member, Index, Slice)
+
 
 def is_optional(step: Node | None) -> bool:
     """Whether a step of a path, which may be a call of a method, is taken only if what is before it is there."""
     step = step.callee if isinstance(step, Call) else step
-    return isinstance(step, Member | Index | Slice) and step.optional
+    return isinstance(step, _STEPS) and step.optional
 
 
 def reached(step: Node) -> Expr:
     """What a step of a path goes into."""
     step = step.callee if isinstance(step, Call) else step
-    assert isinstance(step, Member | Index | Slice)
+    assert isinstance(step, _STEPS)
     return step.object
 
 
 def root_symbol(node: Node) -> Symbol | None:
     """The variable that a path of members and items begins with."""
-    while isinstance(node, Member | Index | Slice):
+    while isinstance(node, _STEPS):
         node = node.object
     return node.symbol if isinstance(node, Name) else None
