@@ -35,8 +35,9 @@ def fate_of(symbol: Symbol) -> int:
             # A function of another module.
             trace((owner,))
         worst = max(worst, each.fate)
-        todo += [other for other in each.flows if other not in seen]
-        seen.update(each.flows)
+        if each.flows is not None:
+            todo += [other for other in each.flows if other not in seen]
+            seen.update(each.flows)
     return worst
 
 
@@ -72,10 +73,12 @@ def parameters_of(node: n.Expr) -> list[Symbol]:
 def _name(_: _Uses, node: n.Name, how: int, into: Symbol | None) -> None:
     symbol = node.symbol
     if symbol is not None and is_mutable(node.type):
-        if into is not None:
-            symbol.flows.append(into)
-        else:
+        if into is None:
             symbol.fate = max(symbol.fate, how)
+        elif symbol.flows is None:
+            symbol.flows = [into]
+        else:
+            symbol.flows.append(into)
 
 
 def _part(todo: _Uses, node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> None:
@@ -149,7 +152,7 @@ def _match(todo: _Uses, node: n.Match | n.MatchStatement, how: int, into: Symbol
 
 
 def _read(todo: _Uses, node: n.Node, _: int, __: Symbol | None) -> None:
-    todo += [(each, READ, None) for each in n.children(node)]
+    todo += [(each, READ, None) for each in n.children(node) if each.__class__ not in _LEAVES]
 
 
 def _loop(todo: _Uses, node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> None:
@@ -186,9 +189,16 @@ def _assign(todo: _Uses, node: n.Assign, _: int, __: Symbol | None) -> None:
 def _function(todo: _Uses, node: n.Function, _: int, __: Symbol | None) -> None:
     if node.symbol is not None:
         node.symbol.traced = True
-    todo += [(each, KEPT, None) for each in n.children(node)]
+    todo += [(each.default, KEPT, None) for each in node.parameters if each.default is not None]
+    todo.append((node.body, KEPT, None))
 
 
+def _nothing(_: _Uses, __: n.Node, ___: int, ____: Symbol | None) -> None:
+    """There are no variables in a type."""
+
+
+#: What is nothing but read, and has nothing in it.
+_LEAVES = frozenset((n.Name, n.NumberLit, n.BoolLit, n.NullLit))
 _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.Name: _name,
     n.Call: _call,
@@ -202,6 +212,7 @@ _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.Destructure: _destructure,
     n.Assign: _assign,
     n.Function: _function,
+    n.TypeDecl: _nothing,
     **dict.fromkeys((n.Member, n.Index, n.Slice), _part),
     **dict.fromkeys(
         (n.Unary, n.Range, n.Is, n.TextLit, n.Hole, n.Ask, n.AskHuman, n.PyBlock, n.If, n.While, n.ExprStatement), _read

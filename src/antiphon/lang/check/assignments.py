@@ -89,7 +89,7 @@ def _note_assignment(c: Checker, symbol: Symbol) -> None:
     symbol.assigned = True
     where = c.frame.node
     if where is not symbol.owner and (not symbol.assigned_in or symbol.assigned_in[-1] is not where):
-        symbol.assigned_in.append(where)
+        symbol.assigned_in += (where,)
 
 
 def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:

@@ -34,8 +34,6 @@ from antiphon.lang.syntax.nodes import (
 def hoist(c: Checker, statements: Iterable[Statement]) -> None:
     """Make the functions, tools and types of a block known, which may be used before they are declared."""
     found = [each for each in statements if type(each) in HOISTED]
-    if not found:
-        return
     types: list[Symbol] = []
     for each in found:
         if isinstance(each, TypeDecl):

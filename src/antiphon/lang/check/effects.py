@@ -44,7 +44,7 @@ class Effects:
 def effects_of(c: Checker, node: n.Node) -> Effects:
     """All that running a node may change, with the functions that it calls, and those that these call."""
     own = _own(c, node)
-    total, seen = Effects(), {id(node)}
+    total, seen = Effects(set(), set(), set()), {id(node)}
     todo = [own]
     while todo:
         each = todo.pop()
@@ -132,7 +132,7 @@ def _own(c: Checker, node: n.Node) -> Effects:
 
 
 def _read(root: n.Node) -> Effects:
-    out = Effects()
+    out = Effects(set(), set(), set())
     #: Each with the variables that are its own there: what is done with them changes nothing outside.
     todo: list[tuple[n.Node, frozenset[str]]] = [(root, frozenset())]
     while todo:

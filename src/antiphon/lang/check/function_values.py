@@ -47,7 +47,7 @@ def check_lambda(
     if now:
         run(c, node)
     c.narrowed = dict(before) if now else lasting(c)
-    c.frame = Frame(node, outer, returns, is_now=now)
+    c.frame = Frame(node, outer, returns, is_now=now, loops=[])
     symbols = _symbols(c, node, parameters, private)
     if items is not None:
         for each in symbols[first_item:]:
@@ -110,7 +110,7 @@ def _name(node: Parameter) -> tuple[int, int]:
 
 
 def _check_value(c: Checker, body: Expr, symbols: list[Symbol]) -> bool:
-    c.scope = Scope({each.name: each for each in symbols}, c.scope, body.start, body.end)
+    c.scope = Scope({each.name: each for each in symbols}, c.scope, body.start, body.end, [], [])
     if c.frame.returns is None:
         give(c, c.expr(body))
     else:

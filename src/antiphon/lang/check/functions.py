@@ -56,7 +56,7 @@ def check_body(c: Checker, node: Function) -> None:
     """Check parameters and body of a function."""
     returns = meaning_of(node)
     outer, before = c.frame, c.narrowed
-    c.frame, c.narrowed = Frame(node, outer, returns), {}
+    c.frame, c.narrowed = Frame(node, outer, returns, loops=[]), {}
     symbols = _parameters(c, node)
     ends = c.block(node.body, symbols)
     c.frame, c.narrowed = outer, before
@@ -113,7 +113,7 @@ def _check_default(c: Checker, node: Parameter, type_: Type, before: dict[str, S
     """A default may be made of the parameters before it."""
     assert node.default is not None
     outer = c.scope
-    c.scope = Scope(before, outer, node.start, node.end)
+    c.scope = Scope(before, outer, node.start, node.end, [], [])
     c.want(node.default, type_, node.name)
     c.scope = outer
 

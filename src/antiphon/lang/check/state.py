@@ -167,7 +167,7 @@ class Checker:
     def block(self, block: Block, symbols: Iterable[Symbol] = ()) -> bool:
         """Check a block in a scope of its own; true if its end cannot be reached."""
         outer = self.scope
-        self.scope = Scope({}, outer, block.start, block.end, block.statements)
+        self.scope = Scope({}, outer, block.start, block.end, block.statements, [])
         for each in symbols:
             self.declare(each)
         narrowed = self.narrowed
@@ -180,10 +180,10 @@ class Checker:
 
     def statements(self, statements: list[Statement]) -> bool:
         """Check the statements of the current scope; true if what comes after them cannot be reached."""
-        from antiphon.lang.check.declarations import hoist
-        from antiphon.lang.check.functions import check_body
+        if not HOISTED.isdisjoint(map(type, statements)):
+            from antiphon.lang.check.declarations import hoist
 
-        hoist(self, statements)
+            hoist(self, statements)
         ends = warned = False
         for each in statements:
             if ends and not warned and type(each) not in HOISTED:
@@ -191,9 +191,12 @@ class Checker:
                 self.warn("V0701", "this code cannot be reached", each)
             if STATEMENTS[type(each)](self, each):
                 ends = True
-        for function in self.scope.waiting:
-            check_body(self, function)
-        self.scope.waiting.clear()
+        if self.scope.waiting:
+            from antiphon.lang.check.functions import check_body
+
+            for function in self.scope.waiting:
+                check_body(self, function)
+            self.scope.waiting.clear()
         return ends
 
     @property

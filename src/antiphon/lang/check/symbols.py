@@ -31,7 +31,7 @@ class Symbol:
     #: The function node it is declared in; `None` at the top level. `async for` bodies count as functions.
     owner: Any = None
     #: Functions, other than the owner, in which it is assigned.
-    assigned_in: list[Any] = field(default_factory=list[Any])
+    assigned_in: tuple[Any, ...] = ()
     used: bool = False
     #: Whether a function other than the owner uses it.
     is_captured: bool = False
@@ -45,7 +45,7 @@ class Symbol:
     source: Symbol | None = None
     #: What is done with an array or object in it (see `aliases`), and the variables that it goes into.
     fate: int = 0
-    flows: list[Symbol] = field(default_factory=list["Symbol"])
+    flows: list[Symbol] | None = None
     traced: bool = False
     #: What it is called in Python; the compiler's.
     python: str = ""

@@ -110,7 +110,7 @@ def _stays_inside(symbol: Symbol) -> bool:
     """Whether all variables that its value goes into are gone with it."""
     seen, todo = {symbol}, [symbol]
     while todo:
-        for each in todo.pop().flows:
+        for each in todo.pop().flows or ():
             inside = each.kind == "parameter" or (symbol.since <= each.since and each.until <= symbol.until)
             if each.is_captured or each.assigned_in or not inside:
                 return False
