@@ -6,6 +6,10 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
+#: After so many objects that it was not asked to look at, the collector looks at all there are.
+_MOST = 300_000
+_unseen = 0
+
 
 @contextmanager
 def without_collector() -> Generator[None]:
@@ -16,4 +20,18 @@ def without_collector() -> Generator[None]:
         yield
     finally:
         if was_enabled:
+            _age()
             gc.enable()
+
+
+def _age() -> None:
+    """Take what was made for old: as young objects, all of them would be gone through at the very next moment."""
+    global _unseen
+    _unseen += gc.get_count()[0]
+    if _unseen > _MOST:
+        _unseen = 0
+        gc.collect()
+    elif not gc.get_freeze_count():
+        # Freezing takes objects of every age, and what is thawed is old. Who froze some himself keeps them so.
+        gc.freeze()
+        gc.unfreeze()
