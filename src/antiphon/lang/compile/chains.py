@@ -53,13 +53,13 @@ def _goes_through(step: Any) -> bool:
 def _stepped(c: Compiler, steps: list[Any], value: ast.expr, leniently: bool) -> ast.expr:
     """The steps from a value on. Where `?.` finds null, the rest is left out; what stands before it may be missing."""
     tests: list[tuple[ast.expr, Place]] = []
-    for step, after in zip(steps, [*steps[1:], None], strict=False):
-        optional = n.is_optional(step)
-        if optional:
+    optional = [*map(n.is_optional, steps), False]
+    for number, step in enumerate(steps):
+        if optional[number]:
             place = c.place(step)
             test, value = _is_there(c, n.reached(step), value, place)
             tests.append((test, place))
-        value = _step(c, step, value, leniently or optional or n.is_optional(after))
+        value = _step(c, step, value, leniently or optional[number] or optional[number + 1])
     for test, place in reversed(tests):
         value = emit.either(test, value, emit.constant(None, place), place)
     return value

@@ -8,7 +8,9 @@ from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
-_ASKING = (n.Ask, n.AskHuman, n.AsyncFor, n.PyBlock, n.Started)
+_ASKING = frozenset((n.Ask, n.AskHuman, n.AsyncFor, n.PyBlock, n.Started))
+#: What may be started meanwhile, and loops that may have a mode.
+_MAY_ASK = frozenset((n.Let, n.Destructure, n.For, n.While))
 
 
 def only_computes(c: Compiler, root: n.Node) -> bool:
@@ -35,8 +37,11 @@ def only_computes(c: Compiler, root: n.Node) -> bool:
 
 
 def _computes(node: n.Node) -> bool:
-    if isinstance(node, _ASKING) or getattr(node, "is_async", False) or getattr(node, "mode", None) is not None:
+    kind = node.__class__
+    if kind in _ASKING:
         return False
+    if kind in _MAY_ASK:
+        return not getattr(node, "is_async", False) and getattr(node, "mode", None) is None
     if isinstance(node, n.Name):
         return node.symbol is None or node.symbol.kind != "builtin" or node.symbol.name != "note"
     if not isinstance(node, n.Call):

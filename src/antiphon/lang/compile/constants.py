@@ -11,7 +11,7 @@ from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
 from antiphon.lang.check.sharing import is_fresh
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, NEVER, Array, Map, Object, Simple, Type, Union, base
+from antiphon.lang.check.types import AI, JSON, NEVER, Array, Literal, Map, Object, Simple, Type, Union, base
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
@@ -23,6 +23,8 @@ _MUTATING = frozenset(
 )
 #: What may run anything meanwhile.
 _OPEN = (n.Ask, n.AskHuman, n.AsyncFor, n.PyBlock, n.Started)
+#: What has no parts, and what may have any.
+_SCALAR, _UNKNOWN = (Simple, Literal), (AI, Signature)
 
 
 @dataclass(slots=True)
@@ -46,11 +48,11 @@ def is_frozen(c: Compiler, symbol: Symbol, value: n.Expr, here: tuple[list[n.Sta
     if kind == JSON:
         # What comes from json is copied.
         return False
-    if _parts(kind) is None:
+    if kind is not symbol.type and _parts(kind) is None:
         return True
     if is_fresh(value) or _is_constant(c, value):
         return False
-    if symbol.is_global or symbol.is_captured or "async" in c.source.text or not _stays_inside(symbol):
+    if symbol.is_global or symbol.is_captured or c.is_concurrent or not _stays_inside(symbol):
         return True
     block, place = here
     found = _changes(c, block[place + 1 :])
@@ -66,7 +68,11 @@ def _parts(type_: Type) -> set[str] | None:
     todo, seen = [type_], set[int]()
     while todo:
         each = todo.pop()
-        if each is JSON or each == JSON or isinstance(each, AI | Signature):
+        if isinstance(each, _SCALAR):
+            if each is JSON:
+                return None
+            continue
+        if isinstance(each, _UNKNOWN):
             return None
         if id(each) in seen:
             continue

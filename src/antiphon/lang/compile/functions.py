@@ -204,10 +204,12 @@ def remember(c: Compiler, name: str, place: Place) -> None:
     """Keep the variables of the function that is compiled for those who look at its frame."""
     c.code.scopes[name, place[0]] = c.scope.variables
 
+_OF_ONE_NAME = (n.Let, n.Input, n.Function, n.ModelDecl)
+
 
 def declared(statement: n.Statement) -> Iterable[Symbol]:
     """The symbols a statement declares in its block."""
-    if isinstance(statement, n.Let | n.Input | n.Function | n.ModelDecl):
+    if isinstance(statement, _OF_ONE_NAME):
         return [statement.symbol] if statement.symbol is not None else []
     if isinstance(statement, n.Destructure):
         return pattern_symbols(statement.pattern)

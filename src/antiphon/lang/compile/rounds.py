@@ -66,7 +66,7 @@ def _used(node: n.Node) -> set[Symbol]:
 def _passing(c: Compiler, statements: list[n.Statement]) -> set[int]:
     """Functions of a block of which it can be seen that they are only called, in the block itself, and never kept."""
     named = {symbol: function for each in statements for symbol, function in _named_function(each)}
-    if not named or "async" in c.source.text:
+    if not named or c.is_concurrent:
         return set()
     todo: list[tuple[n.Node, bool]] = [(each, False) for each in statements]
     while todo:

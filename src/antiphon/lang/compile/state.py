@@ -74,6 +74,8 @@ class Compiler:
         self.hidden: dict[int, tuple[str, ...]] = {}
         #: From where to where the value of the private variable goes that is being compiled.
         self.private_span: tuple[int, int] = (0, 0)
+        #: Whether something may run beside the rest.
+        self.is_concurrent = "async" in source.text
         self._temporaries = 0
         self._starts = source.line_starts
         self._is_ascii = source.text.isascii()
@@ -91,11 +93,14 @@ class Compiler:
 
         It goes `into` a variable, or any other place that keeps it: what others could change is copied then.
         """
-        given, place = type_of(node), self.place(node)
-        value = self._seen(self.expr(node), given, wanted, place)
-        fitting = self._checked(value, given, wanted, place)
+        given = type_of(node)
+        value = fitting = self.expr(node)
+        if given is not wanted:
+            place = self.place(node)
+            value = self._seen(value, given, wanted, place)
+            fitting = self._checked(value, given, wanted, place)
         if fitting is value and must_copy(node, wanted, into):
-            return emit.call("_vcopy", [value], place)
+            return emit.call("_vcopy", [value], self.place(node))
         return fitting
 
     def lend(self, node: n.Expr, wanted: Type | None) -> ast.expr:
@@ -104,6 +109,8 @@ class Compiler:
 
     def fitted(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
         """A value of one type where another is wanted."""
+        if given is wanted:
+            return value
         return self._checked(self._seen(value, given, wanted, place), given, wanted, place)
 
     def _seen(self, value: ast.expr, given: Type, wanted: Type | None, place: Place) -> ast.expr:
