@@ -149,8 +149,8 @@ def test_assignments_are_noted_with_the_functions_they_are_in() -> None:
     text = "let a = 1\nlet b = 1\nfunction f() { a = 2 }\nfunction g() { a = 3 }\nb = 2\nf()\ng()\nprint(a, b)"
     program, found = checked(text)
     a, b = found.scope.names["a"], found.scope.names["b"]
-    assert (a.assigned, a.assigned_in) == (True, [program.statements[2], program.statements[3]])
-    assert (b.assigned, b.assigned_in) == (True, [])
+    assert (a.assigned, a.assigned_in) == (True, (program.statements[2], program.statements[3]))
+    assert (b.assigned, b.assigned_in) == (True, ())
 
 
 def test_async_and_private_variables_and_exports_are_marked() -> None:

@@ -20,7 +20,7 @@ from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Analysis:
     """A text that was read and checked: its tree with types, all diagnostics in order of place, the module's scope."""
 

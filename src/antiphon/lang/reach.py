@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeGuard
@@ -84,6 +83,9 @@ def _said(node: n.Node, source: Source, python: Mapping[Path, Files]) -> Iterato
 
 def _fingerprint(contents: Iterable[bytes]) -> str:
     """What Python says is part of what is trusted: when it says something else, so does this."""
+    # Only what has Python in it needs it, and it takes long to load.
+    import hashlib
+
     digest = hashlib.sha256()
     for content in contents:
         digest.update(hashlib.sha256(content).digest())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -77,7 +76,9 @@ def _diff(data: dict[str, Any], result: Result) -> str:
     before, after = old.splitlines(), new.splitlines()
     if len(before) + len(after) > DIFF_LINES:
         return f"{path}: {result.summary}"
-    hunks = "\n".join(list(difflib.unified_diff(before, after, lineterm="", n=2))[2:])
+    from difflib import unified_diff
+
+    hunks = "\n".join(list(unified_diff(before, after, lineterm="", n=2))[2:])
     return f"{path}: {result.summary}\n{hunks}" if hunks else f"{path}: unchanged"
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import mimetypes
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -37,7 +35,9 @@ def diff(path: str, original: str | None, modified: str, *, summary: str = "", *
 def file_content(path: str, content: str, *, size: int | None = None, summary: str = "", **display: Any) -> Result:
     """A file, or a part of one."""
     data = {"path": path, "content": content, "size": len(content.encode()) if size is None else size}
-    guessed = mimetypes.guess_type(path)[0] or "text/plain"
+    from mimetypes import guess_type
+
+    guessed = guess_type(path)[0] or "text/plain"
     hints: dict[str, Any] = {"language": language(path), **display}
     summary = summary or f"{path}, {_count(_lines(content), 'line')}"
     return Result("file_content", data, summary, guessed, Display(**hints), path, (Location(path),))
@@ -136,8 +136,10 @@ def changed_lines(original: str, modified: str) -> tuple[int, int]:
     # Comparing takes time that grows with the square: beyond this, whole blocks are counted.
     if len(old) * len(new) > 4_000_000:
         return len(new), len(old)
+    from difflib import SequenceMatcher
+
     added = removed = 0
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag != "equal":
             added, removed = added + j2 - j1, removed + i2 - i1
     return added, removed

@@ -43,7 +43,7 @@ _DIVISOR = re.compile(r"//(?:[ \t]*[0-9][0-9_.]*|=[^=].*)[ \t;]*")
 _DIVIDED = re.compile(r"\w[ \t]*\Z")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Checked:
     """What the checker found: the diagnostics in order of place, the module's names, and what it gives to others."""
 

@@ -21,7 +21,7 @@ _METHODS = all_method_names()
 _CALLING = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Effects:
     """Names that are assigned, members that are changed, functions that are called."""
 

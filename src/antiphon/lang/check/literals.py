@@ -43,9 +43,10 @@ from antiphon.lang.syntax.nodes import (
     TextLit,
 )
 
-#: A name in braces that is called, or that an operator follows on.
-_EXPRESSION_IN_BRACES = re.compile(
-    r"(?<![$\\\\{])\{\s*([^\W\d]\w*)(?:[^{}\n]*\([^{}\n]*\)[^{}\n]*|[\w.\[\]]*\s*(?:[-+*/%<>?]|[=!]=|(?:and|or)\b)[^{}\n]+)\}"
+#: A name in braces that is called, or that an operator follows on; compiled where the first brace is met.
+_EXPRESSION_IN_BRACES = (
+    r"(?<![$\\\\{])\{\s*([^\W\d]\w*)(?:[^{}\n]*\([^{}\n]*\)[^{}\n]*"
+    r"|[\w.\[\]]*\s*(?:[-+*/%<>?]|[=!]=|(?:and|or)\b)[^{}\n]+)\}"
 )
 _TRUE, _FALSE = Literal(True), Literal(False)
 #: What is made of other values is kept so deep and so large as a type; beyond that it is json.
@@ -75,7 +76,7 @@ def bad(_: Checker, __: BadExpr, ___: Type | None) -> Type:
 
 def _warn_of_braces(c: Checker, node: TextLit) -> None:
     """Warn of `{name.method()}`, `{n + 1}` and the like, which is text though it reads like a hole."""
-    for found in _EXPRESSION_IN_BRACES.finditer(c.source.text, node.start, node.end):
+    for found in re.compile(_EXPRESSION_IN_BRACES).finditer(c.source.text, node.start, node.end):
         symbol = c.scope.find(found[1])
         if symbol is not None and symbol.kind in ("let", "const", "parameter", "loop", "caught"):
             said = "this is text: braces hold a name with members and indexes, nothing else"
@@ -214,11 +215,7 @@ def _check_keys(c: Checker, node: ObjectLit) -> dict[str, Entry]:
 def _held(type_: Type) -> Type:
     """The type of a value inside another one."""
     type_ = plain(type_)
-    return (
-        JSON
-        if isinstance(type_, _MADE) and is_data(type_) and _size(type_, _MOST_DEPTH) > _MOST_SIZE
-        else type_
-    )
+    return JSON if isinstance(type_, _MADE) and is_data(type_) and _size(type_, _MOST_DEPTH) > _MOST_SIZE else type_
 
 
 def _size(type_: Type, depth: int) -> int:

@@ -18,7 +18,6 @@ from antiphon.lang.check.types import (
     Union,
     base,
     is_data,
-    options_of,
     plain,
     widen,
 )
@@ -30,7 +29,7 @@ _MOST_LITERALS = 50
 
 def options(type_: Type) -> tuple[Type, ...]:
     """What a value of the type may be, one by one; of `NEVER`, nothing."""
-    type_ = type_.inner if type_.__class__ is AI else type_
+    type_ = type_.inner if isinstance(type_, AI) else type_
     return type_.options if isinstance(type_, Union) else () if type_ is NEVER else (type_,)
 
 

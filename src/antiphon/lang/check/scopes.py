@@ -14,7 +14,7 @@ from antiphon.lang.syntax.nodes import ArrayPattern, Destructure, Function, Inpu
 NO_END = 1 << 62
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Scope:
     """The names of one block. The scope of a module may be handed to the next check, as a REPL does."""
 

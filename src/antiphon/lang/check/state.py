@@ -54,7 +54,7 @@ _WARNED = frozenset(("let", "const", "function"))
 Path = tuple[Symbol, tuple[str | int | Symbol, ...]]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Frame:
     """The function or `async for` that is being checked; for the module itself, `node` is `None`."""
 
@@ -80,7 +80,7 @@ class Frame:
         return f"`{name}`" if name else "the program" if self.node is None else "the function"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Checker:
     """One check of one program."""
 

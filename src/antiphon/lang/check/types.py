@@ -167,7 +167,7 @@ def plain(type_: Type) -> Type:
 
 def base(type_: Type) -> Type:
     """What operators see: the type of a literal's value, of an AI result's, of a union that agrees."""
-    type_ = type_.inner if type_.__class__ is AI else type_
+    type_ = type_.inner if isinstance(type_, AI) else type_
     if isinstance(type_, Simple):
         return TEXT if type_ is PROMPT else type_
     if isinstance(type_, Literal):
@@ -219,7 +219,7 @@ def nullable(type_: Type) -> Type:
 
 def may_be_null(type_: Type) -> bool:
     """Whether null is among its values for certain knowledge; `json` says nothing of it."""
-    type_ = type_.inner if type_.__class__ is AI else type_
+    type_ = type_.inner if isinstance(type_, AI) else type_
     return NULL in type_.members if isinstance(type_, Union) else type_ is NULL
 
 

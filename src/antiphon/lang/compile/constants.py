@@ -27,7 +27,7 @@ _OPEN = (n.Ask, n.AskHuman, n.AsyncFor, n.PyBlock, n.Started)
 _SCALAR, _UNKNOWN = (Simple, Literal), (AI, Signature)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Changes:
     """The members and items that a piece of a program changes, and the functions that it may call."""
 

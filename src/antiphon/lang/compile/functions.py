@@ -204,6 +204,7 @@ def remember(c: Compiler, name: str, place: Place) -> None:
     """Keep the variables of the function that is compiled for those who look at its frame."""
     c.code.scopes[name, place[0]] = c.scope.variables
 
+
 _OF_ONE_NAME = (n.Let, n.Input, n.Function, n.ModelDecl)
 
 

@@ -37,7 +37,7 @@ MOST_BYTES = 10_000_000
 _MAKING = Lock()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Compiled:
     """A module that was checked; its code is made when it is wanted, which checking does not."""
 
@@ -69,7 +69,7 @@ class Compiled:
         return self._tree is not None or self._code is not None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Modules:
     """The modules of a program. Nothing is run here."""
 
@@ -169,7 +169,7 @@ class Modules:
             raise ProgramErrors(wrong)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Instances:
     """The modules of one run, each with its globals."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from bdb import BdbQuit
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from os import PathLike
@@ -119,10 +119,9 @@ class Program:
             outcome.value = plain(outcome.result)
         except KeyboardInterrupt:
             outcome.outcome = "interrupted"
-        except BdbQuit:
-            # Whoever debugs the program has had enough; that is no error of it.
-            raise
         except (Exception, Stopped) as error:
+            if _is_left(error):
+                raise
             if is_waiting(error):
                 execution.settle()
             outcome.outcome, outcome.error = "failed", translated(error)
@@ -187,6 +186,12 @@ class Program:
                     raise translated(error) from None
                 self._live = live
             return self._live
+
+
+def _is_left(error: BaseException) -> bool:
+    """Whether whoever debugs the program has had enough; that is no error of it."""
+    debugger = sys.modules.get("bdb")
+    return debugger is not None and isinstance(error, debugger.BdbQuit)
 
 
 def _live(space: dict[str, Any]) -> dict[str, Any]:

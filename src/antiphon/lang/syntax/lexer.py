@@ -34,8 +34,9 @@ _WORD_KINDS = {word: word for word in RESERVED | VALUES.keys()} | {"py": "py", "
 _DIVIDED = frozenset(("number", "name", ")", "]"))
 _DIVISOR = re.compile(r"[ \t]*[\w.]+(?:\(\))?[ \t]*[)\]]")
 _LINE_END = re.compile(r"[\r\n]")
-_TYPOGRAPHIC = re.compile(r"[“”„‘’‚«»][^“”‘’«»\r\n]{0,1000}+[“”‘’«»]")
-_ODD_RUN = re.compile(r"[^\w\s\x00-\x7f]+|\x00+|[\x00-\x08\x0e-\x1f\x7f]")
+#: Compiled where the first of them is met, which is seldom.
+_TYPOGRAPHIC = r"[“”„‘’‚«»][^“”‘’«»\r\n]{0,1000}+[“”‘’«»]"
+_ODD_RUN = r"[^\w\s\x00-\x7f]+|\x00+|[\x00-\x08\x0e-\x1f\x7f]"
 
 
 def tokenize(text: str) -> Tokens:
@@ -203,14 +204,14 @@ class _Lexer:
                 Diagnostic("V0109", "there is no `$` before a name here", at, at + 1, hint, is_habit=True)
             )
             return at + 1
-        quoted = _TYPOGRAPHIC.match(text, at)
+        quoted = re.compile(_TYPOGRAPHIC).match(text, at)
         if quoted:
             tokens.report(
                 "V0102", f"`{text[at]}` is not a quotation mark of the language", at, quoted.end(), 'write `"`'
             )
             tokens.add("text", quoted[0][1:-1], at, quoted.end())
             return quoted.end()
-        run = _ODD_RUN.match(text, at)
+        run = re.compile(_ODD_RUN).match(text, at)
         end = run.end() if run else at + 1
         message, hint = _what_is_odd(text[at])
         tokens.report("V0102", message, at, end, hint)

@@ -6,8 +6,9 @@ import re
 
 #: Python's own limit for turning digits into an integer and back.
 _MOST_DIGITS = 4300
-_HEX = re.compile(r"0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*")
-_DECIMAL = re.compile(r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+(?:_[0-9]+)*)?(?:[eE]([-+]?[0-9]+(?:_[0-9]+)*))?")
+#: Compiled where the first such number is met: most are digits alone.
+_HEX = r"0[xX][0-9a-fA-F]+(?:_[0-9a-fA-F]+)*"
+_DECIMAL = r"([0-9]+(?:_[0-9]+)*)(\.[0-9]+(?:_[0-9]+)*)?(?:[eE]([-+]?[0-9]+(?:_[0-9]+)*))?"
 
 
 class BadNumber(ValueError):
@@ -24,9 +25,9 @@ def read_number(text: str) -> int | float:
         raise BadNumber(f"this number has more than {_MOST_DIGITS} digits", "compute it, as in `10 ** 5000`")
     if text.isascii() and text.isdigit() and (text[0] != "0" or len(text) == 1):
         return int(text)
-    if _HEX.fullmatch(text):
+    if re.fullmatch(_HEX, text):
         return int(text, 16)
-    match = _DECIMAL.fullmatch(text)
+    match = re.fullmatch(_DECIMAL, text)
     if match is None:
         raise BadNumber(f"`{text[:40]}` is not a number", "numbers are written as in 42, 3.14, 1e6, 1_000 and 0x1f")
     if text[0] == "0" and len(match[1]) > 1:

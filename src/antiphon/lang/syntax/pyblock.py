@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator
 from typing import Any
 
@@ -135,9 +134,11 @@ def _reason(error: Exception) -> str:
 
 def dedented(code: str) -> tuple[str, int]:
     """The Python code of a block without its common indentation, and how many lines were left out before it."""
+    from textwrap import dedent
+
     first, newline, rest = code.partition("\n")
     if not newline:
         return code.strip(), 0
     if not first.strip():
-        return textwrap.dedent(rest), 1
-    return f"{first.strip()}\n{textwrap.dedent(rest)}", 0
+        return dedent(rest), 1
+    return f"{first.strip()}\n{dedent(rest)}", 0

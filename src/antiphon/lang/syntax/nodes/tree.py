@@ -106,7 +106,9 @@ def parts_of(kind: type[Node]) -> tuple[str, ...]:
     """The fields of a kind of node that can hold nodes, in the order of the text."""
     said = {name: kind.__annotations__[name] for name in kind.own}
     return tuple(
-        name for name, each in said.items() if not each.startswith(_NO_NODES) and not _PLAIN.issuperset(each.split(" | "))
+        name
+        for name, each in said.items()
+        if not each.startswith(_NO_NODES) and not _PLAIN.issuperset(each.split(" | "))
     )
 
 
