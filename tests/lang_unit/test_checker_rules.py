@@ -249,3 +249,7 @@ def test_explanations_exist_for_every_code_in_use_and_for_no_other() -> None:
     assert used - {"V0119"} | OF_MODULES == {*CHECKED, *OF_MODULES}
     assert explain("V9999") is None
     assert explain(" v0201 ") == explain("V0201")
+
+
+def test_a_call_is_too_early_for_a_constant_that_its_function_only_tries_to_assign() -> None:
+    assert codes("function f() { k = 2 }\nf()\nconst k = 1\nprint(k)") == ["V0401", "V0202"]
