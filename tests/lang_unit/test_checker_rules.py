@@ -281,3 +281,7 @@ SHAPES = (
 )  # fmt: skip
 def test_what_does_not_fit_is_told_with_what_to_write(program: str, hint: str):
     assert any(hint in each for each in messages(program)), messages(program)
+
+
+def test_a_call_is_too_early_for_a_constant_that_its_function_only_tries_to_assign() -> None:
+    assert codes("function f() { k = 2 }\nf()\nconst k = 1\nprint(k)") == ["V0401", "V0202"]

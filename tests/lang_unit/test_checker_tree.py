@@ -216,3 +216,8 @@ def test_a_repl_goes_on_with_the_names_it_has() -> None:
         scope = found.scope
     assert scope is not None
     assert scope.names["a"].type == TEXT
+
+
+def test_what_is_true_in_one_type_and_false_in_another_is_a_boolean() -> None:
+    types = "type R = { ok: true, n: number } | { ok: false, why: text }\n"
+    assert type_of(types + "function g(): R { return { ok: true, n: 1 } }\nlet x = g().ok") is BOOLEAN

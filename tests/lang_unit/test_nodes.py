@@ -9,6 +9,7 @@ import pytest
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.parser import parse
 from antiphon.lang.syntax.source import Source
+from tests.lang_unit.programs import program_text
 
 KINDS = get_args(n.Expr | n.Statement | n.TypeNode | n.Part)
 
@@ -35,3 +36,12 @@ def test_a_walk_goes_through_a_tree_in_the_order_of_the_text():
 def test_a_deep_tree_can_be_walked():
     program, _ = parse(Source("t", "x" + " + x" * 900))
     assert sum(isinstance(each, n.Name) for each in n.walk(program)) == 901
+
+
+def test_the_parts_of_a_node_are_all_nodes_in_its_fields():
+    for seed in range(40):
+        program, _ = parse(Source("t", program_text(seed, 6)))
+        for node in n.walk(program):
+            fields = (getattr(node, name) for name in type(node).own)
+            held = (each for field in fields for each in (field if isinstance(field, list) else [field]))
+            assert n.children(node) == [each for each in held if isinstance(each, n.Node)]

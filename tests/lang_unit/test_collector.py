@@ -1,0 +1,52 @@
+"""Work on trees without Python's collector: what it makes is not gone through at once, and is no garbage for ever."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from antiphon.lang.syntax import collector
+from antiphon.lang.syntax.collector import without_collector
+
+
+class _Circle:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_was_made_is_old_when_the_collector_comes_back() -> None:
+    gc.collect()
+    with without_collector():
+        made = [[number] for number in range(2_000)]
+    assert gc.isenabled()
+    assert gc.get_count()[0] < 1_000, "else the next object would have all of them gone through"
+    assert len(made) == 2_000
+
+
+def test_what_nobody_needs_any_more_is_collected_after_enough_work(monkeypatch) -> None:
+    monkeypatch.setattr(collector, "_MOST", 5_000)
+    with without_collector():
+        lost = weakref.ref(_Circle())
+    for _ in range(4):
+        with without_collector():
+            made = [[number] for number in range(2_000)]
+    assert made
+    assert lost() is None
+
+
+def test_work_within_other_work_leaves_the_collector_off() -> None:
+    with without_collector():
+        with without_collector():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
+
+
+def test_what_somebody_else_froze_stays_frozen() -> None:
+    gc.freeze()
+    try:
+        with without_collector():
+            pass
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
