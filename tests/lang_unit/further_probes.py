@@ -239,6 +239,42 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ('function f(x: number): text { return match x { 1 => "a", 2 => "b" } }', "V0361"),
         ("const x = match 5 { is text => 1, else => 2 }", "V0303"),
     ],
+    "what either side says": [
+        (
+            'type L = "INFO" | "WARN"\nfunction f(t: text): L | null { if t == "INFO" or t == "X" { return t }\nreturn null }',
+            "V0301",
+        ),
+        (
+            'function f(x: number | text | null): text { if x is text or x is number { return x.upper() }\nreturn "none" }',
+            "V0307",
+        ),
+        ("function f(x: number | null, y: number): number { if x == 1 or y == 2 { return x + 1 }\nreturn 0 }", "V0330"),
+        (
+            "let x: number | null = 1\nfunction z(): boolean { x = null\nreturn true }\nif x == 1 or z() { print(x + 1) }",
+            "V0330",
+        ),
+        (
+            "let x: number | null = 1\nfunction z(): boolean { x = null\nreturn false }\nif z() or x == 1 { print(x + 1) }",
+            "V0330",
+        ),
+        (
+            "let x: number | null = 1\nfunction z(): boolean { x = null\nreturn true }\nif (x == 1 and z()) or x == 2 { print(x + 1) }",
+            "V0330",
+        ),
+        (
+            'type S = { kind: "a", n: number } | { kind: "b", m: number } | { kind: "c" }\nfunction f(s: S): number { if s.kind == "a" or s.kind == "b" { return s.n }\nreturn 0 }',
+            "V0306",
+        ),
+        (
+            "function f(a: number | null, b: number | null): number { if not (a == null or b == null) { return a + b }\nif not (a == null and b == null) { return a + b }\nreturn 0 }",
+            "V0330",
+        ),
+        (
+            "let o: { a: number | null } = { a: 1 }\nfunction z(): boolean { o.a = null\nreturn true }\nif o.a == 1 or (z() and o.a == 2) { print(o.a + 1) }",
+            "V0330",
+        ),
+        ("let xs = [1, 2]\nlet x: number | text = 1\nif x is number or xs.length > 5 { print(x + 1) }", "V0302"),
+    ],
 }
 
 ACCEPTED: dict[str, list[tuple[str, str]]] = {
@@ -397,5 +433,36 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
             'type A { a: number }\ntype B { a: number, b: text }\nfunction f(t: A | B): text { if t is B { return t.b }\nreturn "${t.a}" }\nconst x = { a: 1, b: 5 }\nprint(f(x))',
             "1",
         ),
+    ],
+    "what either side says": [
+        (
+            'type L = "INFO" | "WARN"\nfunction f(t: text): L | null { if t == "INFO" or t == "WARN" { return t }\nreturn null }\nprint(f("INFO"), f("x"))',
+            "INFO null",
+        ),
+        (
+            'function f(x: number | text | null): text { if x is text or x is number { return "${x}" + x }\nreturn "none" }\nprint(f("a"), f(1), f(null))',
+            "aa 11 none",
+        ),
+        (
+            "function f(x: number | null): number { if x == 1 or x == 2 { return x + 1 }\nreturn 0 }\nprint(f(1), f(null))",
+            "2 0",
+        ),
+        (
+            'type S = { kind: "a", n: number } | { kind: "b", n: number } | { kind: "c" }\nfunction f(s: S): number { if s.kind == "a" or s.kind == "b" { return s.n }\nreturn 0 }\nprint(f({ kind: "a", n: 2 }), f({ kind: "c" }))',
+            "2 0",
+        ),
+        (
+            'function f(x: "a" | "b" | "c"): number { if x == "a" or x == "b" { return 1 } else { const c: "c" = x\nreturn c.length } }\nprint(f("c"))',
+            "1",
+        ),
+        (
+            'function f(x: "a" | "b" | "c"): number { if x == "a" { return 1 }\nif x == "b" or x == "c" { return 2 } }\nprint(f("c"))',
+            "2",
+        ),
+        (
+            'function f(x: text): "a" | "b" | "c" | "d" | "e" | "f" | "g" { if x == "a" or x == "b" or x == "c" or x == "d" or x == "e" or x == "f" or x == "g" { return x }\nreturn "a" }\nprint(f("g"))',
+            "g",
+        ),
+        ('const j = parseJson("5")\nif j is number or j is text { const v: number | text = j\nprint(v) }', "5"),
     ],
 }
