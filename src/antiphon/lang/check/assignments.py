@@ -107,8 +107,9 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
             c.want(node.value, kind, name)
         return held
     value = present(c, node.value, c.expr(node.value))
+    before = len(c.diagnostics)
     result = combine(c, node.op[:-1], held, value, (node.start, node.end))
-    if not assignable(result, wanted):
+    if not assignable(result, wanted) and len(c.diagnostics) == before:
         c.mismatch(node, result, wanted, name)
     return result
 

@@ -22,6 +22,8 @@ def keyed_type(c: Checker, node: Index, kind: Object) -> Type:
         field = kind.fields.get(key)
         if field is None:
             hint = c.meant(key, kind.fields) or fields_of(kind)
+            if not kind.name:
+                hint += f"; for other keys declare a map, `{{ [text]: {general(common_type(kind))} }}`"
             c.report("V0306", f"`{general(kind)}` has no field `{key}`", node.index, hint)
             return JSON
         found = field.read if found is None else join(found, field.read)

@@ -14,7 +14,6 @@ from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     AI,
     JSON,
-    NEVER,
     NUMBER,
     TEXT,
     Array,
@@ -88,8 +87,6 @@ def _several_kinds(types: list[Type]) -> Type | None:
     found: dict[object, Type] = {}
     for each in types:
         kind = base(widen(plain(each), whole=False))
-        if kind in (JSON, NEVER):
-            return None
         # Objects have something in common, and so have arrays.
         key = type(kind) if isinstance(kind, Object | Array) else kind
         found[key] = join(found[key], kind) if key in found else kind

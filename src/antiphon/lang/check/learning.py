@@ -25,8 +25,13 @@ def learned(node: Expr, holds: bool, most: int) -> Iterator[Fact]:
             case Unary(op="not"):
                 node, holds = node.operand, not holds
             case Binary(op="and" | "or") if (node.op == "and") == holds:
+                # What stands further right knows of what stands on its left, so that it comes last.
+                yield from learned(node.left, holds, most)
                 yield from learned(node.right, holds, min(most, 5))
-                node = node.left
+                return
+            case Binary(op="and" | "or"):
+                yield from _either(node, holds, most)
+                return
             case Binary(op="==" | "!="):
                 yield from _compared(node, (node.op == "==") == holds)
                 return
@@ -43,6 +48,23 @@ def learned(node: Expr, holds: bool, most: int) -> Iterator[Fact]:
                 if isinstance(node, Member):
                     yield from _discriminated(node, _NOTHING, not holds)
                 return
+
+
+def _either(node: Binary, holds: bool, most: int) -> Iterator[Fact]:
+    """What both sides say of a value, where it is not known which of them it is."""
+    first = {_key(each): type_ for each, type_ in learned(node.left, holds, most)}
+    for each, type_ in learned(node.right, holds, min(most, 5)) if first else ():
+        other = first.get(key) if (key := _key(each)) is not None else None
+        if other is not None and not isinstance(other, AI) and not isinstance(type_, AI):
+            yield each, union((other, type_))
+
+
+def _key(node: Expr) -> object:
+    """What is the same for expressions of the same value."""
+    if isinstance(node, Name):
+        return node.symbol
+    inner = _key(node.object) if isinstance(node, Member) else None
+    return (inner, node.name) if isinstance(node, Member) and inner is not None else None
 
 
 def taught(node: Expr, tested: Type, holds: bool) -> Iterator[Fact]:

@@ -315,10 +315,10 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
     c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint, is_habit=bool(other))
 
 
-def _habit(kind: Type, name: str) -> str:
+def _habit(kind: Type, name: str, *, is_member: bool = False) -> str:
     """What to write for a method or member that other languages have."""
     own = METHODS.get(kind_word(kind), {})
-    return own.get(name) or METHODS[""].get(name, "")
+    return own.get(name) or ("" if is_member and name == "length" else METHODS[""].get(name, ""))
 
 
 def _test(c: Checker, node: Expr, kind: Union, one: Object) -> str:
@@ -352,7 +352,7 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
     joins = "write `+` to join texts" if kind is TEXT and is_apart else ""
     hint = (
         joins
-        or (_habit(kind, node.name) if table or kind is MODEL else "")
+        or (_habit(kind, node.name, is_member=True) if table or kind is MODEL else "")
         or c.meant(node.name, chain(fields, own, table))
     )
     if isinstance(kind, Object) and not hint:

@@ -27,7 +27,7 @@ from antiphon.lang.check.types import (
     plain,
     without_null,
 )
-from antiphon.lang.syntax.nodes import Call, Node, NullLit, NumberLit, TextLit
+from antiphon.lang.syntax.nodes import Call, Node, NullLit, NumberLit, PatternField, PatternItem, TextLit
 
 _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (NUMBER, TEXT): "toString",
@@ -61,7 +61,10 @@ def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
         return _map_hint(c.text_of(node), found, aim)
     if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
         return f"there is no truthiness: write `{c.object_text_of(node)} {test}`"
-    name = _CONVERSIONS.get((base(found), base(wanted)))
+    if isinstance(node, PatternField | PatternItem) or (of := getattr(node, "type", None)) is None:
+        return ""
+    # Of what is put in with `...`, a part does not fit.
+    name = _CONVERSIONS.get((base(found), base(wanted))) if base(plain(of)) == base(found) else None
     return f"write `{c.object_text_of(node)}.{name}()`" if name else ""
 
 

@@ -8,6 +8,7 @@ from antiphon.lang.check.settling import check_shared
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     JSON,
+    TEXT,
     Array,
     Field,
     Map,
@@ -29,6 +30,7 @@ def spread_items(c: Checker, node: Spread, wanted: Type | None = None) -> Type:
         return widen(kind.item) if wanted is None else kind.item
     if kind != JSON:
         hint = "the fields of an object go into an object: `{ ...o }`" if isinstance(kind, Object) else ""
+        hint = f'its characters are `...{c.object_text_of(node.value)}.split("")`' if kind is TEXT else hint
         c.report("V0362", f"only an array can be put into an array, found `{general(kind)}`", node.value, hint)
     return JSON
 

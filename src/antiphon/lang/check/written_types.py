@@ -105,8 +105,9 @@ def _declared(c: Checker, node: TypeName) -> Type:
     if symbol is None or (other and symbol.is_lost):
         known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
         near = "" if other else c.meant(node.name, known)
-        hint = f"write `{other}`" if other else near or f'a type of texts is `"{node.name}" | "…"`'
-        c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=not near)
+        texts = f'a type of texts is `"{node.name}" | "…"`' if len(node.name) > 1 else ""
+        hint = f"write `{other}`" if other else near or texts
+        c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=bool(hint) and not near)
         return JSON
     symbol.used = True
     if symbol.kind == "type":
