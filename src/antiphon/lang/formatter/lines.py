@@ -152,7 +152,8 @@ class Lines:
             else:
                 what = around.pop()
             if what == "block":
-                stops[at] = 1
+                # What follows on the closing one begins a line of its own as far as we are concerned.
+                stops[at] = stops[at + (kinds[at] == "}")] = 1
                 continue
             if what == "pattern":
                 kinds[at] += what

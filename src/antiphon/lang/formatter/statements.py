@@ -123,7 +123,11 @@ class _Formatter:
             if pieces:
                 is_after = pieces[-1].kind == "block"
                 line = self._written.rest(self._at, room) if is_after else None
-            pieces.append(self._piece(pieces) if line is None else self._line(*line))
+            if line is not None:
+                pieces.append(Piece("line", line[0], places[self._at], self._pieces.lines(self._at), line[0]))
+                self._at = line[1]
+            else:
+                pieces.append(self._piece(pieces))
             if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
         self._at = after
@@ -131,16 +135,12 @@ class _Formatter:
         texts = [piece.whole for piece in pieces if piece.whole is not None]
         return [" ".join(texts)] if len(texts) == len(pieces) else _statement(pieces)
 
-    def _line(self, text: str, after: int) -> Piece:
-        at, self._at = self._at, after
-        return Piece("line", text, self._pieces.starts[at], self._pieces.lines(at), text)
-
     def _piece(self, before: list[Piece]) -> Piece:
         """The next piece; if it opens a bracket, the whole of it."""
+        if self._pieces.kinds[self._at] == "{" and self._pieces.starts[self._at] in self._roles.blocks:
+            return self._block()
         piece = self._pieces.piece(self._at)
         self._at += 1
-        if piece.kind == "{" and piece.start in self._roles.blocks:
-            return self._block(piece)
         if piece.kind in PAIRS:
             is_match = piece.start in self._roles.matches
             inner: list[Piece] = []
@@ -179,17 +179,20 @@ class _Formatter:
         mark_commas(pieces, self._roles)
         return flowing(pieces)
 
-    def _block(self, opener: Piece) -> Piece:
-        is_short = self._is_short(self._at - 1, opener.start)
+    def _block(self) -> Piece:
+        opener, start = self._at, self._pieces.starts[self._at]
+        lines = self._pieces.lines(opener)
+        is_short = self._is_short(opener, start)
         # What is on one line must not be text that is known to be several.
         around, self._room = self._room, 0 if is_short else self._room - 2
-        body = self._body(self._roles.blocks[opener.start])
+        self._at += 1
+        body = self._body(self._roles.blocks[start])
         self._room = around
         self._at += 1
         if is_short:
-            return Piece("block", group(["{", indent([LINE, *body.docs()]), LINE, "}"]), opener.start, opener.lines)
+            return Piece("block", group(["{", indent([LINE, *body.docs()]), LINE, "}"]), start, lines)
         text = body.text()
-        return Piece("block", body.block(), opener.start, opener.lines, text)
+        return Piece("block", body.block(), start, lines, text)
 
     def _is_short(self, opener: int, start: int) -> bool:
         """Whether a block may stand on one line, where it stands now."""
