@@ -240,4 +240,4 @@ _ENTRIES = {kind: (rule, *_parts(kind)) for kind, rule in _RULES.items() if kind
 
 
 def _starts(statements: list[n.Statement]) -> frozenset[int]:
-    return frozenset(each.start for each in statements)
+    return frozenset([each.start for each in statements])

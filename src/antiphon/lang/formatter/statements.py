@@ -84,7 +84,7 @@ class _Formatter:
                 self._at += 1
             else:
                 body.add(self._comment(), 0 if goes_on else before or 1)
-                goes_on = not self._ends_line(self._at)
+                goes_on = kind != "//" and not self._ends_line(self._at)
         return body
 
     def _ends_line(self, at: int) -> bool:
@@ -98,8 +98,9 @@ class _Formatter:
             at += 1
 
     def _comment(self) -> list[Doc]:
+        at = self._at
         self._at += 1
-        return self._pieces.piece(self._at - 1).on_its_line()
+        return [self._pieces.comment(at)] if self._pieces.kinds[at] == "//" else self._pieces.piece(at).on_its_line()
 
     def _statement(self, starts: frozenset[int], room: int) -> list[Doc]:
         """The statement that begins here, without the comments after it. There is room for so much on its line."""
