@@ -375,6 +375,24 @@ def test_what_has_no_room_in_an_object_or_a_function_is_broken_there_alone():
     assert formatted(dedent(text)) == out
 
 
+def test_a_last_comma_goes_where_all_is_on_one_line():
+    assert formatted("f(1, 2,)\nx = [1,]\ny = { a: 1, }\nz = match a { 1 => b, }\n") == (
+        "f(1, 2)\nx = [1]\ny = { a: 1 }\nz = match a { 1 => b }\n"
+    )
+
+
+def test_a_block_with_another_of_several_lines_in_it_takes_several():
+    out = "while a {\n  x = b => {\n    c\n    d\n  }\n}\n"
+    assert formatted("while a { x = b => { c; d } }") == formatted(out) == out
+
+
+@pytest.mark.parametrize("length", range(84, 95))
+def test_the_brace_of_a_block_has_room_on_the_line_before_it(length: int):
+    out = formatted(f"if {'a' * length} == b {{\n  c\n}} else if {'a' * (length - 10)} == b {{\n  d\n}}")
+    assert all(len(line) <= 100 for line in out.split("\n"))
+    assert formatted(out) == out
+
+
 def test_after_a_block_on_several_lines_none_stays_on_one():
     text = "for y in async for x in z { a\nyield x } { b }\n"
     out = "for y in async for x in z {\n  a\n  yield x\n} {\n  b\n}\n"

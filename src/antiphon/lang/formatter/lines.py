@@ -35,8 +35,8 @@ class _Gaps(dict[tuple[str, str], str]):
 def _gap(before: str, after: str) -> str:
     if before in ("(", "[", "[key", "{pattern") or after in (")", "]", "}pattern"):
         return ""
-    if before == "{" or after in ("}", "}block"):
-        return "" if after == "}" and before == "{" else " "
+    if before == "{" or after == "}":
+        return "" if before == "{" and after == "}" else " "
     if after in ("(", "[") and before in _VALUES:
         return ""
     return " " if spaced(before, after) else ""
@@ -155,8 +155,6 @@ class Lines:
                 continue
             if what == "pattern":
                 kinds[at] += what
-            elif what == "short" and kinds[at] == "}":
-                kinds[at] = "}block"
             shape[at] = (_OPENS if shape[at] == b"{"[0] else _CLOSES)[0]
 
     def _is_on_a_line(self, at: int) -> bool:

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.body import Body
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.items import arms, bracket, mark_commas
+from antiphon.lang.formatter.items import arms, bracket
 from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Folded, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.lines import Lines
 from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
@@ -59,10 +59,7 @@ class _Formatter:
 
     def program(self) -> list[Doc]:
         """The whole file."""
-        docs = self._body(self._roles.statements).docs()
-        # What is taken apart while it is printed begins where only the printer knows.
-        self._room = 0
-        return docs
+        return self._body(self._roles.statements).docs()
 
     # Blocks and statements
 
@@ -177,7 +174,6 @@ class _Formatter:
         pieces: list[Piece] = []
         while self._at < after:
             pieces.append(self._piece(pieces))
-        mark_commas(pieces, self._roles)
         return flowing(pieces)
 
     def _block(self) -> Piece:
