@@ -180,11 +180,10 @@ class _Formatter:
         opener, start = self._at, self._pieces.starts[self._at]
         lines = self._pieces.lines(opener)
         is_short = self._is_short(opener, start)
-        # What is on one line must not be text that is known to be several.
-        around, self._room = self._room, 0 if is_short else self._room - 2
+        self._room -= 2
         self._at += 1
         body = self._body(self._roles.blocks[start])
-        self._room = around
+        self._room += 2
         self._at += 1
         if is_short:
             return Piece("block", group(["{", indent([LINE, *body.docs()]), LINE, "}"]), start, lines)
