@@ -323,6 +323,82 @@ def test_a_program_is_laid_out_in_the_one_style(name: str):
     assert formatted(formatted(before)) == formatted(before)
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "x = s[1:-1][a ? b : c:f(k: 1, v: - -2)]",
+        "x.if(1, 2).in[0].do(3)?.[4]",
+        "let m: { [text]: number } = f({}, [], [{ a: 1 }])",
+        "const {a: text, b: {c, d}} = f({ a: [1, -2], and: 3 })",
+        "if a and f(x => { return -x }, 1) { g(in: 1, or: not (b)) }",
+        "const y = match (a) { 0, -1 => [b], is text | null => c, else => x => { d } }",
+        "while f(1, 2) { a } forget",
+        "function f(x: { a?: text }[], y: (text, number) => null) { return x }",
+    ],
+)
+def test_what_has_room_on_a_line_is_the_same_wherever_its_lines_ended(line: str):
+    assert formatted(f"{line}\n") == f"{line}\n"
+    assert formatted(line.replace(", ", "\t,")) == f"{line}\n"
+    if "{ 0" not in line:
+        assert formatted(line.replace("(", "(\n", 1)) == f"{line}\n"
+
+
+def test_what_has_no_room_in_an_object_or_a_function_is_broken_there_alone():
+    long, longer = "a" * 40, "b" * 48
+    text = f"""
+        x = {{
+          short: f(1, 2),
+          {long}: f({longer}, 12),
+          {long}: f({longer}, 123),
+        }}
+        match x {{
+          1, 2 => f(1)
+          3, 4 => {long} + {longer[1:]}
+          5, 6 => {long} - {longer}
+        }}
+        f(x => {{
+          g({long}, {longer}, 123)
+          g({long}, {longer}, 1234)
+          if a {{ g({long}, {longer[4:]}) }}
+          if a {{ h({long}, {longer[3:]}) }}
+        }})
+        """
+    broken = {
+        f"  {long}: f({longer}, 123),": f"  {long}: f(\n    {longer},\n    123,\n  ),",
+        f"  5, 6 => {long} - {longer}": f"  5, 6 => {long} -\n    {longer}",
+        f"  g({long}, {longer}, 1234)": f"  g(\n    {long},\n    {longer},\n    1234,\n  )",
+        f"  if a {{ h({long}, {longer[3:]}) }}": f"  if a {{\n    h({long}, {longer[3:]})\n  }}",
+    }
+    out = dedent(text).lstrip("\n")
+    for line, lines in broken.items():
+        out = out.replace(line, lines)
+    assert formatted(dedent(text)) == out
+
+
+def test_a_last_comma_goes_where_all_is_on_one_line():
+    assert formatted("f(1, 2,)\nx = [1,]\ny = { a: 1, }\nz = match a { 1 => b, }\n") == (
+        "f(1, 2)\nx = [1]\ny = { a: 1 }\nz = match a { 1 => b }\n"
+    )
+
+
+def test_a_block_with_another_of_several_lines_in_it_takes_several():
+    out = "while a {\n  x = b => {\n    c\n    d\n  }\n}\n"
+    assert formatted("while a { x = b => { c; d } }") == formatted(out) == out
+
+
+@pytest.mark.parametrize("length", range(84, 95))
+def test_the_brace_of_a_block_has_room_on_the_line_before_it(length: int):
+    out = formatted(f"if {'a' * length} == b {{\n  c\n}} else if {'a' * (length - 10)} == b {{\n  d\n}}")
+    assert all(len(line) <= 100 for line in out.split("\n"))
+    assert formatted(out) == out
+
+
+def test_after_a_block_on_several_lines_none_stays_on_one():
+    text = "for y in async for x in z { a\nyield x } { b }\n"
+    out = "for y in async for x in z {\n  a\n  yield x\n} {\n  b\n}\n"
+    assert formatted(text) == formatted(out) == out
+
+
 def test_strings_and_numbers_stay_as_they_were_written():
     text = "x = 'a  {b}'\ny = \"${ a+b } \\n\"\nz = `line  \n   next  \n`\nn = 1_000 + 0xFF + 1e6\n"
     assert formatted(text) == text

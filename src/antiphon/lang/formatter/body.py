@@ -23,7 +23,7 @@ class Body:
 
     def add(self, docs: list[Doc], lines: int) -> None:
         """Add a statement or a comment that stands so many lines after the last, or on its line."""
-        lines = min(lines, 2)
+        lines = lines if lines < 2 else 2
         if self._is_known and len(docs) == 1 and docs[0].__class__ is str:
             if self._text:
                 self._text.append(self._between[lines])

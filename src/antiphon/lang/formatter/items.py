@@ -43,12 +43,12 @@ def bracket(opener: Piece, before: list[Piece], inner: list[Piece], closer: Piec
 
 def arms(opener: Piece, inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
     """The arms of a `match`: on one line with commas between them, or each on its own without."""
-    mark_commas(inner, roles)
+    _mark_commas(inner, roles)
     items, tail = _split(inner, closer, roles.arms)
     return Piece("match", _listed("match", opener, items, tail, closer, LINE), opener.start, opener.lines)
 
 
-def mark_commas(pieces: list[Piece], roles: Roles) -> None:
+def _mark_commas(pieces: list[Piece], roles: Roles) -> None:
     """Tell the commas between what an arm is for from those between arms."""
     before_arrow = False
     for piece in pieces:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from itertools import compress, pairwise
+from itertools import chain, compress, pairwise
 
 from antiphon.lang.formatter.pieces import COMMENTS, Pieces, spaced
 from antiphon.lang.formatter.roles import VALUES, Roles
@@ -18,7 +18,7 @@ _VALUES = VALUES | {")", "]", "}"}
 _BRACES = 4
 #: What the shape of a text is searched for. A comma before a bracket that closes goes.
 _BRACE, _STOP, _MINUS = (re.compile(letters) for letters in (rb"[{}]", rb"[;/]", rb"-"))
-_NO_LINE, _MEMBER = re.compile(rb"[@/{}]|,(?=[)}])"), re.compile(rb"(?<=\.)w")
+_NO_LINE, _LAST_COMMA, _MEMBER = (re.compile(letters) for letters in (rb"[@/{}]", rb",[)}]", rb"\.w"))
 _OPENS, _CLOSES = b"(", b")"
 #: Stands for what is not just written. There is none in a text whose line ends are plain.
 _ODD = "\r"
@@ -35,8 +35,8 @@ class _Gaps(dict[tuple[str, str], str]):
 def _gap(before: str, after: str) -> str:
     if before in ("(", "[", "[key", "{pattern") or after in (")", "]", "}pattern"):
         return ""
-    if before == "{" or after in ("}", "}block"):
-        return "" if after == "}" and before == "{" else " "
+    if before == "{" or after == "}":
+        return "" if before == "{" and after == "}" else " "
     if after in ("(", "[") and before in _VALUES:
         return ""
     return " " if spaced(before, after) else ""
@@ -63,7 +63,7 @@ class Lines:
         self._written = [""] * (2 * len(kinds))
         self._written[2::2] = map(_GAPS.__getitem__, pairwise(kinds))
         self._written[1::2] = pieces.texts
-        for found in _NO_LINE.finditer(self._shape):
+        for found in chain(_NO_LINE.finditer(self._shape), _LAST_COMMA.finditer(self._shape)):
             self._written[2 * found.start() + 1] = _ODD
         self._lines = self._split()
 
@@ -81,11 +81,13 @@ class Lines:
         Nothing if they need more room, stand on several lines now, or must do so: then they are laid out.
         """
         line = self._lines.get(at)
-        if line is None or len(line[0]) > room or self._needs_layout(line[0], at, line[1]):
+        if line is None or len(line[0]) > room:
             return None
-        if self._pieces.kinds[line[1]] in _MIDDLE:
-            return line if self._is_whole(line[0], at, line[1], room) else None
-        return line
+        pieces, (text, stop) = self._pieces, line
+        # Most of what is formatted is already as it should be.
+        if not pieces.text.startswith(text, pieces.starts[at]) and self._needs_layout(text, at, stop):
+            return None
+        return line if pieces.kinds[stop] not in _MIDDLE or self._is_whole(text, at, stop, room) else None
 
     def _is_whole(self, line: str, at: int, stop: int, room: int) -> bool:
         """Whether a line does not end in brackets, nor at a comment in a statement, and has room for a brace."""
@@ -108,11 +110,7 @@ class Lines:
 
     def _needs_layout(self, text: str, at: int, after: int) -> bool:
         pieces = self._pieces
-        start = pieces.starts[at]
-        # Most of what is formatted is already as it should be.
-        if pieces.text.startswith(text, start):
-            return False
-        return _ODD in text or pieces.text.find("\n", start, pieces.ends[after - 1]) >= 0
+        return _ODD in text or pieces.text.find("\n", pieces.starts[at], pieces.ends[after - 1]) >= 0
 
     def _ends_statement(self, at: int) -> bool:
         """Whether nothing of the statement follows on a comment."""
@@ -128,7 +126,7 @@ class Lines:
             at = found.start()
             kinds[at] = roles.kind_of("-", starts[at])
         for found in _MEMBER.finditer(pieces.shape):
-            kinds[found.start()] = "name"
+            kinds[found.start() + 1] = "name"
         for kind, places in (("choice", roles.choices), ("word", roles.words), ("[key", roles.keys)):
             for place in places:
                 kinds[bisect_left(starts, place)] = kind
@@ -152,12 +150,11 @@ class Lines:
             else:
                 what = around.pop()
             if what == "block":
-                stops[at] = 1
+                # What follows on the closing one begins a line of its own as far as we are concerned.
+                stops[at] = stops[at + (kinds[at] == "}")] = 1
                 continue
             if what == "pattern":
                 kinds[at] += what
-            elif what == "short" and kinds[at] == "}":
-                kinds[at] = "}block"
             shape[at] = (_OPENS if shape[at] == b"{"[0] else _CLOSES)[0]
 
     def _is_on_a_line(self, at: int) -> bool:

@@ -20,7 +20,6 @@ POWERS["choice"] = -1
 #: What is not the same everywhere, so that the tree has to be asked.
 AMBIGUOUS = frozenset(("-", "in", "and", "or", "?", ":"))
 COMMENTS = frozenset(("//", "/*"))
-_PRIVATE = re.compile(r"\b(?:let|const)\s+private\b")
 _TIGHT_BEFORE = frozenset((",", "comma", ".", "?.", "..", "?", ":", "slice", "call", "index"))
 _TIGHT_AFTER = frozenset((".", "?.", "..", "...", "slice", "@", "unary"))
 
@@ -110,7 +109,7 @@ class Pieces:
         #: Line ends that count for a piece though they do not stand just before it.
         self._more: dict[int, int] = {}
         # Of `let private`, the two words change places.
-        if _PRIVATE.search(text):
+        if "private" in text:
             for at, word in [*self._swaps()]:
                 self.texts[at] = word
 

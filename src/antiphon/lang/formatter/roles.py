@@ -49,15 +49,15 @@ class Roles:
         pending: list[Any] = [program]
         # It grows while it is gone through.
         for node in pending:
-            rule, parts = _ENTRIES[node.__class__]
+            rule, parts, lists = _ENTRIES[node.__class__]
             if rule is not None:
                 rule(roles, node)
             for name in parts:
                 value = getattr(node, name)
-                if value.__class__ is list:
-                    pending += [each for each in value if each.__class__ in _ENTRIES]
-                elif value.__class__ in _ENTRIES:
+                if value.__class__ in _ENTRIES:
                     pending.append(value)
+            for name in lists:
+                pending += [each for each in getattr(node, name) if each.__class__ in _ENTRIES]
         return roles
 
     def kind_of(self, kind: str, start: int) -> str:
@@ -226,9 +226,18 @@ n.require_all(_RULES, n.Expr | n.Statement | n.TypeNode | n.Part)
 
 #: Nodes in which there is nothing to note: a string is printed as it is, with its holes.
 _LEAVES = (n.Name, n.TextLit, n.NumberLit, n.BoolLit, n.NullLit, n.TypeName, n.LiteralType, n.Break, n.Continue)
+
+
+def _parts(kind: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields of a kind that hold a node, and those that hold a list of them."""
+    names = n.parts_of(kind)
+    lists = tuple(name for name in names if kind.__annotations__[name].startswith("list["))
+    return tuple(name for name in names if name not in lists), lists
+
+
 #: Of the others what is noted, and where others are in them.
-_ENTRIES = {kind: (rule, n.parts_of(kind)) for kind, rule in _RULES.items() if kind not in _LEAVES}
+_ENTRIES = {kind: (rule, *_parts(kind)) for kind, rule in _RULES.items() if kind not in _LEAVES}
 
 
 def _starts(statements: list[n.Statement]) -> frozenset[int]:
-    return frozenset(each.start for each in statements)
+    return frozenset([each.start for each in statements])

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.body import Body
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.items import arms, bracket, mark_commas
+from antiphon.lang.formatter.items import arms, bracket
 from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Folded, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.lines import Lines
 from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
@@ -59,10 +59,7 @@ class _Formatter:
 
     def program(self) -> list[Doc]:
         """The whole file."""
-        docs = self._body(self._roles.statements).docs()
-        # What is taken apart while it is printed begins where only the printer knows.
-        self._room = 0
-        return docs
+        return self._body(self._roles.statements).docs()
 
     # Blocks and statements
 
@@ -84,7 +81,7 @@ class _Formatter:
                 self._at += 1
             else:
                 body.add(self._comment(), 0 if goes_on else before or 1)
-                goes_on = not self._ends_line(self._at)
+                goes_on = kind != "//" and not self._ends_line(self._at)
         return body
 
     def _ends_line(self, at: int) -> bool:
@@ -98,8 +95,9 @@ class _Formatter:
             at += 1
 
     def _comment(self) -> list[Doc]:
+        at = self._at
         self._at += 1
-        return self._pieces.piece(self._at - 1).on_its_line()
+        return [self._pieces.comment(at)] if self._pieces.kinds[at] == "//" else self._pieces.piece(at).on_its_line()
 
     def _statement(self, starts: frozenset[int], room: int) -> list[Doc]:
         """The statement that begins here, without the comments after it. There is room for so much on its line."""
@@ -123,7 +121,11 @@ class _Formatter:
             if pieces:
                 is_after = pieces[-1].kind == "block"
                 line = self._written.rest(self._at, room) if is_after else None
-            pieces.append(self._piece(pieces) if line is None else self._line(*line))
+            if line is not None:
+                pieces.append(Piece("line", line[0], places[self._at], self._pieces.lines(self._at), line[0]))
+                self._at = line[1]
+            else:
+                pieces.append(self._piece(pieces))
             if kind not in COMMENTS:
                 kept, after = len(pieces), self._at
         self._at = after
@@ -131,16 +133,12 @@ class _Formatter:
         texts = [piece.whole for piece in pieces if piece.whole is not None]
         return [" ".join(texts)] if len(texts) == len(pieces) else _statement(pieces)
 
-    def _line(self, text: str, after: int) -> Piece:
-        at, self._at = self._at, after
-        return Piece("line", text, self._pieces.starts[at], self._pieces.lines(at), text)
-
     def _piece(self, before: list[Piece]) -> Piece:
         """The next piece; if it opens a bracket, the whole of it."""
+        if self._pieces.kinds[self._at] == "{" and self._pieces.starts[self._at] in self._roles.blocks:
+            return self._block()
         piece = self._pieces.piece(self._at)
         self._at += 1
-        if piece.kind == "{" and piece.start in self._roles.blocks:
-            return self._block(piece)
         if piece.kind in PAIRS:
             is_match = piece.start in self._roles.matches
             inner: list[Piece] = []
@@ -176,20 +174,21 @@ class _Formatter:
         pieces: list[Piece] = []
         while self._at < after:
             pieces.append(self._piece(pieces))
-        mark_commas(pieces, self._roles)
         return flowing(pieces)
 
-    def _block(self, opener: Piece) -> Piece:
-        is_short = self._is_short(self._at - 1, opener.start)
-        # What is on one line must not be text that is known to be several.
-        around, self._room = self._room, 0 if is_short else self._room - 2
-        body = self._body(self._roles.blocks[opener.start])
-        self._room = around
+    def _block(self) -> Piece:
+        opener, start = self._at, self._pieces.starts[self._at]
+        lines = self._pieces.lines(opener)
+        is_short = self._is_short(opener, start)
+        self._room -= 2
+        self._at += 1
+        body = self._body(self._roles.blocks[start])
+        self._room += 2
         self._at += 1
         if is_short:
-            return Piece("block", group(["{", indent([LINE, *body.docs()]), LINE, "}"]), opener.start, opener.lines)
+            return Piece("block", group(["{", indent([LINE, *body.docs()]), LINE, "}"]), start, lines)
         text = body.text()
-        return Piece("block", body.block(), opener.start, opener.lines, text)
+        return Piece("block", body.block(), start, lines, text)
 
     def _is_short(self, opener: int, start: int) -> bool:
         """Whether a block may stand on one line, where it stands now."""
