@@ -1,7 +1,6 @@
 """Settings for all tests."""
 
 import atexit
-import gc
 import os
 import shutil
 import tempfile
@@ -43,11 +42,6 @@ def postgres() -> Generator[str]:
     """The URL of an empty database."""
     with postgres_server.database() as url:
         yield url
-
-
-def pytest_collection_finish() -> None:
-    # Ten thousand tests and what they import stay to the end: the collector need not look at them again and again.
-    gc.freeze()
 
 
 def pytest_configure() -> None:

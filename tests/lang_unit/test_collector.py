@@ -24,7 +24,7 @@ def test_what_was_made_is_old_when_the_collector_comes_back() -> None:
 
 
 def test_what_nobody_needs_any_more_is_collected_after_enough_work(monkeypatch) -> None:
-    monkeypatch.setattr(collector, "_MOST", 5_000)
+    monkeypatch.setattr(collector, "_most", 5_000)
     with without_collector():
         lost = weakref.ref(_Circle())
     for _ in range(4):

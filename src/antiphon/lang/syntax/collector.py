@@ -6,9 +6,10 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-#: After so many objects that it was not asked to look at, the collector looks at all there are.
-_MOST = 300_000
-_unseen = 0
+#: After so many objects that it was not asked to look at, the collector looks at all there are; where there are many, it
+#: waits for more, as it would by itself.
+_FEWEST, _SHARE = 300_000, 4
+_unseen, _most = 0, _FEWEST
 
 
 @contextmanager
@@ -26,11 +27,11 @@ def without_collector() -> Generator[None]:
 
 def _age() -> None:
     """Take what was made for old: as young objects, all of them would be gone through at the very next moment."""
-    global _unseen
+    global _unseen, _most
     _unseen += gc.get_count()[0]
-    if _unseen > _MOST:
-        _unseen = 0
+    if _unseen > _most:
         gc.collect()
+        _unseen, _most = 0, max(_FEWEST, len(gc.get_objects()) // _SHARE)
     elif not gc.get_freeze_count():
         # Freezing takes objects of every age, and what is thawed is old. Who froze some himself keeps them so.
         gc.freeze()
