@@ -27,10 +27,24 @@ def test_what_nobody_needs_any_more_is_collected_after_enough_work(monkeypatch) 
     monkeypatch.setattr(collector, "_most", 5_000)
     with without_collector():
         lost = weakref.ref(_Circle())
+    kept: list[list[list[int]]] = []
     for _ in range(4):
         with without_collector():
-            made = [[number] for number in range(2_000)]
-    assert made
+            kept.append([[number] for number in range(2_000)])
+    assert lost() is None
+
+
+def test_where_there_are_many_objects_it_waits_for_a_share_of_them(monkeypatch) -> None:
+    monkeypatch.setattr(collector, "_FEWEST", 10)
+    monkeypatch.setattr(collector, "_most", 10)
+    with without_collector():
+        made = [[number] for number in range(50_000)]
+    with without_collector():
+        lost = weakref.ref(_Circle())
+        made += [[number] for number in range(1_000)]
+    assert lost() is not None
+    with without_collector():
+        made += [[number] for number in range(len(gc.get_objects()) // 3)]
     assert lost() is None
 
 
