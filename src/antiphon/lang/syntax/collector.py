@@ -6,8 +6,8 @@ import gc
 from collections.abc import Generator
 from contextlib import contextmanager
 
-#: After so many objects that it was not asked to look at, the collector looks at all. Where there are many, it waits for
-#: a share of them, as it would by itself.
+#: After so many objects that it was not asked to look at, the collector looks at all. Where there are many, it waits
+#: for a share of them, as it would by itself.
 _FEWEST, _SHARE = 300_000, 4
 _unseen, _most = 0, _FEWEST
 
