@@ -12,6 +12,7 @@ from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.type_parser import read_description, read_plain_text, read_type
 from antiphon.lang.syntax.variable_parser import (
     leave_question,
+    read_declared,
     read_late_description,
     read_own_name,
     read_type_behind,
@@ -79,14 +80,7 @@ def _read_parameter(c: Cursor) -> n.Parameter:
     private = takes_private(c)
     c.at += private
     name = read_own_name(c, "the name of a parameter")
-    leave_question(c)
-    declared = default = None
-    if read_type_behind(c, name):
-        declared = read_type(c)
-    elif c.kinds[c.at] == ":":
-        c.at += 1
-        declared = read_type(c)
-        leave_question(c)
+    declared, default = read_declared(c, name), None
     description = read_description(c)
     if c.kinds[c.at] == "=":
         c.at += 1

@@ -27,16 +27,10 @@ def read_variable(
         value = _read_pattern_value(c)
         return n.Destructure(start, c.ends[c.at - 1], is_const, pattern, value, private, asynchronous, exported)
     name = read_own_name(c)
-    leave_question(c)
     declared = value = None
     depth = c.depth
     try:
-        if read_type_behind(c, name):
-            declared = read_type(c)
-        elif c.kinds[c.at] == ":":
-            c.at += 1
-            declared = read_type(c)
-            leave_question(c)
+        declared = read_declared(c, name)
         if c.kinds[c.at] == "=" and c.at not in c.fresh:
             c.at += 1
             value = read_expression(c)
@@ -57,6 +51,19 @@ def read_own_name(c: Cursor, what: str = "a name") -> int:
             c.report("V0109", f"there is no `{word}` before a name here", at, f"write `{named}`")
             c.at += 1
     return c.name(what)
+
+
+def read_declared(c: Cursor, name: int) -> n.TypeNode | None:
+    """The type of a variable or a parameter, if one is written behind its name."""
+    leave_question(c)
+    if read_type_behind(c, name):
+        return read_type(c)
+    if c.kinds[c.at] != ":":
+        return None
+    c.at += 1
+    declared = read_type(c)
+    leave_question(c)
+    return declared
 
 
 def read_type_behind(c: Cursor, name: int) -> bool:
