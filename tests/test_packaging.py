@@ -1,5 +1,6 @@
 """What is published: a wheel with the package and nothing else, an sdist that makes the same, and what is pinned."""
 
+import ast
 import json
 import re
 import tomllib
@@ -98,3 +99,12 @@ def test_the_guide_names_each_extra_and_what_it_brings() -> None:
         name: ", ".join(Requirement(each).name for each in needed if name != "all") for name, needed in extras.items()
     }
     assert f"dist/antiphon-{antiphon.__version__}-py3-none-any.whl" in text
+
+
+def test_no_pattern_has_what_the_first_releases_of_python_3_11_match_wrongly():
+    """Groups that give nothing back, `(…)*+` and `(?>…)`: up to 3.11.4, Debian's 3.11.2 among them, they lose matches."""
+    misread = re.compile(r"(?<!\\)\)(?:[?*+]|\{[0-9,]+\})\+|\(\?>")
+    for path in (_ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert not misread.search(node.value), f"{path}:{node.lineno}"

@@ -11,8 +11,8 @@ from antiphon.lang.syntax.tokens import PythonPart, Tokens
 _HEAD = re.compile(r"(pure[ \t]++)?py\s*+\(([^(){}\"'`]*+)\)\s*+\{")
 _LINE = re.compile(r"[^\r\n]*+(?:\r\n|\r|\n|\Z)")
 _ROUGH = re.compile(
-    r'''"""(?:[^"\\]|\\[\s\S]|"(?!""))*+"""|\'\'\'(?:[^'\\]|\\[\s\S]|'(?!\'\'))*+\'\'\''''
-    r"""|"(?:[^"\\\r\n]|\\.)*+"|'(?:[^'\\\r\n]|\\.)*+'|#[^\r\n]*+|([{}])""",
+    r'''"""(?:[^"\\]++|\\[\s\S]|"(?!""))*"""|\'\'\'(?:[^'\\]++|\\[\s\S]|'(?!\'\'))*\'\'\''''
+    r"""|"(?:[^"\\\r\n]++|\\.)*"|'(?:[^'\\\r\n]++|\\.)*'|#[^\r\n]*+|([{}])""",
 )
 _LAST_LINE = re.compile(r"[\r\n][ \t]*+\}")
 _NEVER_CLOSED = "this Python block is never closed"
