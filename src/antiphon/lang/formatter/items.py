@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Group, IfBroken, Line, Suffix, group, indent
+from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Folded, Group, IfBroken, Line, Suffix, group, indent
 from antiphon.lang.formatter.pieces import Piece
 from antiphon.lang.formatter.roles import Roles
 
@@ -29,23 +29,16 @@ class _Item:
         return bool(self.lead or self.trail) or any(piece.is_comment for piece in self.body)
 
 
-def bracket(opener: Piece, before: list[Piece], inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
-    """A whole bracket as one piece; what stands before it says what it is."""
-    real = (piece.kind for piece in reversed(before) if not piece.is_comment)
-    kind = roles.bracket_kind(opener.kind, opener.start, next(real, ""), next(real, ""))
+def listed(kind: str, opener: Piece, inner: list[Piece], closer: Piece, roles: Roles) -> Doc:
+    """A whole bracket. The arms of a `match` have commas between them on one line, and none on lines of their own."""
     if kind == "index":
         for piece in inner:
             piece.kind = "slice" if piece.kind == ":" else piece.kind
-    items, tail = _split(inner, closer, roles.fields)
-    tight = kind != "object" or opener.start in roles.patterns
-    return Piece(kind, _listed(kind, opener, items, tail, closer, SOFT if tight else LINE), opener.start, opener.lines)
-
-
-def arms(opener: Piece, inner: list[Piece], closer: Piece, roles: Roles) -> Piece:
-    """The arms of a `match`: on one line with commas between them, or each on its own without."""
-    _mark_commas(inner, roles)
-    items, tail = _split(inner, closer, roles.arms)
-    return Piece("match", _listed("match", opener, items, tail, closer, LINE), opener.start, opener.lines)
+    if kind == "match":
+        _mark_commas(inner, roles)
+    items, tail = _split(inner, closer, roles.arms if kind == "match" else roles.fields)
+    padded = kind == "match" or (kind == "object" and opener.start not in roles.patterns)
+    return _listed(kind, opener, items, tail, closer, LINE if padded else SOFT)
 
 
 def _mark_commas(pieces: list[Piece], roles: Roles) -> None:
@@ -112,7 +105,8 @@ def _listed(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], clo
     broken = kept or bool(beside) or any(piece.kind == "//" for item in items for piece in item.trail)
     broken = broken or any(piece.kind == "//" or piece.lines for piece in tail)
     parts: list[Doc] = [opener.doc, *comments, indent(lines), pad, closer.doc]
-    return group(parts, broken=broken, hugging=None if beside else _hugging(kind, opener, items, tail, closer))
+    hugs = not beside and not tail and (kind == "call" or (kind == "array" and len(items) == 1))
+    return group(parts, broken=broken, hugging=(lambda: _hugging(opener, items, closer)) if hugs else None)
 
 
 def _comma(kind: str, is_last: bool) -> Doc:
@@ -147,18 +141,17 @@ def _tail(comments: list[Piece], follow_items: bool) -> list[Doc]:
     return out
 
 
-def _hugging(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], closer: Piece) -> list[Doc] | None:
+def _hugging(opener: Piece, items: list[_Item], closer: Piece) -> list[Doc] | None:
     """The bracket with only its last item broken, where that item is itself a bracket, or a function with a block."""
-    if kind != "call" and not (kind == "array" and len(items) == 1):
-        return None
-    if tail or not items or any(item.has_comments for item in items):
+    if not items or any(item.has_comments for item in items):
         return None
     *head, last = items[-1].body
     is_function = len(head) > 1 and last.kind == "block" and head[-1].kind == "=>"
-    if not (is_function or (not head and last.kind in ("object", "array"))) or not isinstance(last.doc, Group):
+    if not (is_function or (not head and last.kind in ("object", "array"))):
         return None
+    doc = last.doc.unfolded()[0] if isinstance(last.doc, Folded) else last.doc
     heads: list[Doc] = [part for item in items[:-1] for part in (*flowing(item.body), ", ")]
     heads += [*flowing(head), " "] if is_function else []
-    if group(heads).hard:
+    if not isinstance(doc, Group) or group(heads).hard:
         return None
-    return [opener.doc, *heads, Group(last.doc.parts, True, last.doc.hugging), closer.doc]
+    return [opener.doc, *heads, Group(doc.parts, True, doc.hugging), closer.doc]

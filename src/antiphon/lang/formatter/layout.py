@@ -47,21 +47,25 @@ class Indent:
 class Group:
     """Parts that stand on one line together, or are broken at each of their lines.
 
-    `hugging`, where there is one, is tried before it is broken: the same with only its last part broken, as in
+    `hugging`, where it gives something, is tried before it is broken: the same with only its last part broken, as in
     `f(a, {` … `})`.
     """
 
     parts: list[Doc]
     hard: bool
-    hugging: list[Doc] | None = None
+    hugging: Callable[[], list[Doc] | None] | None = None
 
 
 @dataclass(slots=True, frozen=True)
 class Folded:
-    """What is written as `text` if there is room for it; only if there is not, it is taken apart."""
+    """What is written as `text` if there is room for it; only if there is not, it is taken apart.
+
+    Its first line end would come after so many characters, the `head`.
+    """
 
     text: str
     unfolded: Callable[[], list[Doc]]
+    head: int
 
 
 Doc = str | Line | IfBroken | Suffix | Indent | Group | Folded
@@ -80,7 +84,7 @@ def indent(parts: list[Doc], by: int = 2) -> Indent:
     return Indent(parts, by, _is_hard(parts))
 
 
-def group(parts: list[Doc], *, broken: bool = False, hugging: list[Doc] | None = None) -> Group:
+def group(parts: list[Doc], *, broken: bool = False, hugging: Callable[[], list[Doc] | None] | None = None) -> Group:
     """Parts on one line if they fit, and if nothing in them needs a line end."""
     return Group(parts, broken or _is_hard(parts), hugging)
 
@@ -132,8 +136,9 @@ def _choice(doc: Group, broken: bool, room: int, rest: list[_Task]) -> tuple[boo
     """Whether a group is broken, and which parts are printed; one in a group that is not broken is not, either."""
     if not doc.hard and (not broken or _fits(doc.parts, room, rest)):
         return False, doc.parts
-    if doc.hugging is not None and _fits(doc.hugging, room, rest):
-        return False, doc.hugging
+    hugged = doc.hugging() if doc.hugging is not None else None
+    if hugged is not None and _fits(hugged, room, rest):
+        return False, hugged
     return True, doc.parts
 
 
@@ -166,6 +171,8 @@ def _fits(parts: list[Doc], room: int, rest: list[_Task]) -> bool:
             broken = doc.hard or broken
             tasks += [(broken, part) for part in reversed(doc.parts)]
         elif kind is Folded:
+            if broken and doc.head < len(doc.text):
+                return room >= doc.head
             room -= len(doc.text)
         elif kind is IfBroken and broken:
             room -= len(doc.text.strip())

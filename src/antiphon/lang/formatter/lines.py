@@ -16,6 +16,7 @@ _MIDDLE = COMMENTS | {"{", ";"}
 _VALUES = VALUES | {")", "]", "}"}
 #: A block takes a space and a brace after the line, and one before it may take as much.
 _BRACES = 4
+_BRACKET = re.compile(rb"[(){}]")
 #: What the shape of a text is searched for. A comma before a bracket that closes goes.
 _BRACE, _STOP, _MINUS = (re.compile(letters) for letters in (rb"[{}]", rb"[;/]", rb"-"))
 _NO_LINE, _LAST_COMMA, _MEMBER = (re.compile(letters) for letters in (rb"[@/{}]", rb",[)}]", rb"\.w"))
@@ -107,6 +108,15 @@ class Lines:
         """The pieces from one up to another as text; nothing if they must be laid out."""
         text = "".join(self._written[2 * at + 1 : 2 * after])
         return None if "\n" in text or self._needs_layout(text, at, after) else text
+
+    def bracket(self, at: int) -> tuple[str | None, int]:
+        """The same of all pieces of the bracket that opens here, and where it ends."""
+        depth = 0
+        for found in _BRACKET.finditer(self._pieces.shape, at):
+            depth += 1 if found[0] in b"({" else -1
+            if not depth:
+                return self.part(at, found.end()), found.end()
+        raise AssertionError("a bracket is never closed in a text without errors")
 
     def _needs_layout(self, text: str, at: int, after: int) -> bool:
         pieces = self._pieces

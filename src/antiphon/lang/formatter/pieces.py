@@ -42,6 +42,8 @@ class _Shape(dict[str, int]):
 
 
 _SHAPE = _Shape()
+#: Without one of these no string of Python goes over a line end.
+_LONG = re.compile(r"\"{3}|'{3}|\\\n")
 _QUOTES, _BAR, _SLICED = re.compile(rb"[<>]"), re.compile(rb"\|"), re.compile(rb"[t/@]")
 
 
@@ -216,7 +218,9 @@ def _python(block: str) -> Doc:
 
 
 def _has_long_strings(code: str) -> bool:
-    """Whether a string goes over a line end, or the code cannot be read."""
+    """Whether a string goes over a line end, or may do so in code that cannot be read."""
+    if not _LONG.search(code):
+        return False
     import tokenize as python
 
     lines = iter(f"{{{code}}}".splitlines(keepends=True))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from antiphon.lang.formatter.pieces import COMMENTS, Piece
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.tokens import RESERVED
 
@@ -70,11 +71,13 @@ class Roles:
             return "word"
         return "unary" if kind == "-" else "name"
 
-    def bracket_kind(self, kind: str, start: int, last: str, last_but_one: str) -> str:
-        """What a bracket is: one that follows on a value is a call or an index."""
+    def bracket_kind(self, kind: str, start: int, before: list[Piece]) -> str:
+        """What a bracket is, which opens no block: one that follows on a value is a call or an index."""
         if kind == "{":
-            return "object"
-        follows_value = last in VALUES or last == "?." or (last in RESERVED and last_but_one in (".", "?."))
+            return "match" if start in self.matches else "object"
+        real = (piece.kind for piece in reversed(before) if piece.kind not in COMMENTS)
+        last = next(real, "")
+        follows_value = last in VALUES or last == "?." or (last in RESERVED and next(real, "") in (".", "?."))
         if follows_value and start not in self.keys:
             return "call" if kind == "(" else "index"
         return "paren" if kind == "(" or start in self.keys else "array"

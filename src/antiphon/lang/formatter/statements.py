@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from antiphon.lang.formatter.body import Body
 from antiphon.lang.formatter.flow import flowing
-from antiphon.lang.formatter.items import arms, bracket
+from antiphon.lang.formatter.items import listed
 from antiphon.lang.formatter.layout import HARD, LINE, WIDTH, Doc, Folded, Group, Suffix, group, indent, printed
 from antiphon.lang.formatter.lines import Lines
 from antiphon.lang.formatter.pieces import AMBIGUOUS, COMMENTS, Piece, Pieces
@@ -29,14 +29,12 @@ def format_source(source: Source) -> str:
 
 
 def _formatted(source: Source) -> str:
-    tokens = tokenize(source.text)
-    program, diagnostics = parse(source, tokens)
-    if any(each.severity == "error" for each in diagnostics):
-        raise ProgramErrors((source, each) for each in diagnostics)
     text = source.text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    if text != source.text:
-        tokens = tokenize(text)
-        program, _ = parse(Source(source.name, text), tokens)
+    tokens = tokenize(text)
+    program, diagnostics = parse(Source(source.name, text), tokens)
+    if any(each.severity == "error" for each in diagnostics):
+        # What is wrong is told at its place in the text as it is.
+        raise ProgramErrors((source, each) for each in parse(source, tokenize(source.text))[1])
     pieces = Pieces(text, tokens)
     body = printed(_Formatter(pieces, Roles.of(program)).program())
     head = ""
@@ -106,7 +104,7 @@ class _Formatter:
         if line is None or not (kinds[line[1]] in _ENDS or places[line[1]] in starts or kinds[line[1]] in COMMENTS):
             return self._laid_out(starts, room, line if self._room > 0 else None)
         self._at = line[1]
-        return [line[0] if self._room > 0 else Folded(line[0], lambda: self._unfolded(at, starts))]
+        return [line[0] if self._room > 0 else Folded(line[0], lambda: self._unfolded(at, starts), len(line[0]))]
 
     def _unfolded(self, at: int, starts: frozenset[int]) -> list[Doc]:
         self._at = at
@@ -135,27 +133,37 @@ class _Formatter:
 
     def _piece(self, before: list[Piece]) -> Piece:
         """The next piece; if it opens a bracket, the whole of it."""
-        if self._pieces.kinds[self._at] == "{" and self._pieces.starts[self._at] in self._roles.blocks:
-            return self._block()
+        kind, start = self._pieces.kinds[self._at], self._pieces.starts[self._at]
+        if kind in PAIRS:
+            return self._block() if start in self._roles.blocks else self._bracket(kind, start, before)
         piece = self._pieces.piece(self._at)
         self._at += 1
-        if piece.kind in PAIRS:
-            is_match = piece.start in self._roles.matches
-            inner: list[Piece] = []
-            # Where the lines of a block in a bracket begin is not known yet.
-            self._room -= WIDTH
-            while self._pieces.kinds[self._at] != PAIRS[piece.kind]:
-                item = self._item(self._roles.arms if is_match else self._roles.fields) if piece.kind == "{" else None
-                inner.append(item or self._piece(inner))
-            self._room += WIDTH
-            self._at += 1
-            closer = self._pieces.piece(self._at - 1)
-            if is_match:
-                return arms(piece, inner, closer, self._roles)
-            return bracket(piece, before, inner, closer, self._roles)
-        if piece.kind in AMBIGUOUS or piece.start in self._roles.words:
-            piece.kind = self._roles.kind_of(piece.kind, piece.start)
+        if kind in AMBIGUOUS or start in self._roles.words:
+            piece.kind = self._roles.kind_of(kind, start)
         return piece
+
+    def _bracket(self, opener: str, start: int, before: list[Piece]) -> Piece:
+        """A bracket: as text, if all of it can be on a line."""
+        at, lines = self._at, self._pieces.lines(self._at)
+        kind = self._roles.bracket_kind(opener, start, before)
+        text, self._at = self._written.bracket(at)
+        doc = self._listed(at, kind) if text is None else Folded(text, lambda: [self._listed(at, kind)], 1 if text[1:-1] else 2)
+        return Piece(kind, doc, start, lines)
+
+    def _listed(self, at: int, kind: str) -> Doc:
+        """A bracket that may take several lines."""
+        opener = self._pieces.piece(at)
+        ends = {"match": self._roles.arms, "object": self._roles.fields}.get(kind)
+        inner: list[Piece] = []
+        self._at = at + 1
+        # Where the lines of a block in a bracket begin is not known yet.
+        self._room -= WIDTH
+        while self._pieces.kinds[self._at] != PAIRS[opener.kind]:
+            item = self._item(ends) if ends is not None else None
+            inner.append(item or self._piece(inner))
+        self._room += WIDTH
+        self._at += 1
+        return listed(kind, opener, inner, self._pieces.piece(self._at - 1), self._roles)
 
     def _item(self, ends: dict[int, int]) -> Piece | None:
         """The field or arm that begins here, if all of it can be on a line."""
@@ -167,7 +175,7 @@ class _Formatter:
         if text is None:
             return None
         self._at = after
-        return Piece("item", Folded(text, lambda: self._flowing(at, after)), places[at], self._pieces.lines(at))
+        return Piece("item", Folded(text, lambda: self._flowing(at, after), len(text)), places[at], self._pieces.lines(at))
 
     def _flowing(self, at: int, after: int) -> list[Doc]:
         self._at = at
