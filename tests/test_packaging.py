@@ -102,7 +102,7 @@ def test_the_guide_names_each_extra_and_what_it_brings() -> None:
 
 
 def test_no_pattern_has_what_the_first_releases_of_python_3_11_match_wrongly():
-    """Groups that give nothing back, `(…)*+` and `(?>…)`: up to 3.11.4, Debian's 3.11.2 among them, they lose matches."""
+    """Groups that give nothing back, `(…)*+` and `(?>…)`: up to 3.11.4, also in Debian's 3.11.2, they lose matches."""
     misread = re.compile(r"(?<!\\)\)(?:[?*+]|\{[0-9,]+\})\+|\(\?>")
     for path in (_ROOT / "src").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):

@@ -147,8 +147,11 @@ class _Formatter:
         at, lines = self._at, self._pieces.lines(self._at)
         kind = self._roles.bracket_kind(opener, start, before)
         text, self._at = self._written.bracket(at)
-        doc = self._listed(at, kind) if text is None else Folded(text, lambda: [self._listed(at, kind)], 1 if text[1:-1] else 2)
-        return Piece(kind, doc, start, lines)
+        if text is None:
+            return Piece(kind, self._listed(at, kind), start, lines)
+        # An empty one cannot be broken.
+        head = 1 if len(text) > 2 else 2
+        return Piece(kind, Folded(text, lambda: [self._listed(at, kind)], head), start, lines)
 
     def _listed(self, at: int, kind: str) -> Doc:
         """A bracket that may take several lines."""
@@ -175,7 +178,8 @@ class _Formatter:
         if text is None:
             return None
         self._at = after
-        return Piece("item", Folded(text, lambda: self._flowing(at, after), len(text)), places[at], self._pieces.lines(at))
+        doc = Folded(text, lambda: self._flowing(at, after), len(text))
+        return Piece("item", doc, places[at], self._pieces.lines(at))
 
     def _flowing(self, at: int, after: int) -> list[Doc]:
         self._at = at
