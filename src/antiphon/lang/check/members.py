@@ -77,6 +77,9 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None
     else:
         type_ = c.expr(inner)
         root = inner.symbol if type(inner) is Name else None
+        if root is not None and root.kind == "import" and type(type_) is Callable:
+            # What was imported from Python may be a class, and has whatever it has.
+            type_ = inner.type = JSON
     skips = False
     while parts:
         each = parts.pop()
@@ -102,6 +105,11 @@ def _reached(c: Checker, node: Member | Index | Slice, type_: Type) -> Type:
     return without_null(type_)
 
 
+def _has_field(type_: Type, name: str) -> bool:
+    kind = operand(type_)
+    return isinstance(kind, Object) and name in kind.fields
+
+
 def member_type(c: Checker, node: Member, type_: Type) -> Type:
     """The type of a member of a value."""
     if type(type_) is AI:
@@ -109,7 +117,7 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
-        if node.name in ("err", "errDetails") and plain(type_) == JSON:
+        if node.name in ("err", "errDetails") and not _has_field(type_, node.name):
             where = node.name_start, node.name_start + len(node.name)
             hint = f"write `try {{ … }} catch error {{ … }}`; a field of the answer called so is `.value.{node.name}`"
             c.report("V0306", f"an answer has no `{node.name}`: what goes wrong is thrown", where, hint, is_habit=True)
