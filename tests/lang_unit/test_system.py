@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -387,6 +388,34 @@ def test_every_function_has_a_signature_that_its_code_keeps(module: str):
 
 
 # Tools, called by a program
+
+GIT = """
+import { gitStatus, gitLog, gitDiff } from "system/tools"
+const state = gitStatus()
+print(state, gitLog().map(commit => commit.subject), gitDiff() == "")
+"""
+
+
+def test_what_git_says_is_data(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(here / "none"))
+
+    def git(*command: str) -> None:
+        subprocess.run(["git", "-c", "user.name=Ann", "-c", "user.email=a@b", *command], check=True)
+
+    git("init", "-q", "-b", "main", "work")
+    monkeypatch.chdir("work")
+    clean = '{"branch":"main","ahead":0,"behind":0,"staged":[],"modified":[],"untracked":[],"conflicted":[]}'
+    assert printed(GIT) == [f"{clean} [] true"]
+    Path("a.txt").write_text("one\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "First")
+    Path("a.txt").write_text("x" * 40_000 + "\n")
+    assert printed(GIT) == [clean.replace('"modified":[]', '"modified":["a.txt"]') + ' ["First"] false']
+    diff = printed(
+        'import { gitDiff } from "system/tools"\nconst d = gitDiff()\nprint(d.length > 40000, d.endsWith("x\\n"))'
+    )
+    assert diff == ["true true"]
+
 
 TOOLS = 'import { readFile, listFiles, globFiles, grepFiles, runShell } from "system/tools"\n'
 
