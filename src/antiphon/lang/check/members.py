@@ -22,7 +22,7 @@ from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import operand
+from antiphon.lang.check.operators import number_wanted, operand
 from antiphon.lang.check.parts import common_field, discriminator, options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
@@ -50,7 +50,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.whole import check_whole, known_number
 from antiphon.lang.syntax.habits import METHODS
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice, TextLit
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Input, Lambda, Member, Name, NumberLit, Slice, TextLit
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
@@ -151,7 +151,8 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
     """What an item of a value may be, whatever is known of it."""
     type_ = present(c, node.object, type_)
     kind = operand(type_)
-    index = present(c, node.index, c.expr(node.index))
+    by_number = kind is TEXT or type(kind) is Array
+    index = present(c, node.index, number_wanted(c, node.index) if by_number else c.expr(node.index))
     if kind is JSON:
         return JSON
     wanted = operand(index)
@@ -200,7 +201,8 @@ def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: s
     if root.kind == "const":
         from antiphon.lang.check.names import declared_here
 
-        hint = f"declare it with `let`, or change a copy: `let other = {root.name}.copy()`"
+        copied = f"change a copy: `let other = {root.name}.copy()`"
+        hint = copied if isinstance(root.node, Input) else f"declare it with `let`, or {copied}"
         c.report("V0402", f"`{root.name}` is a constant, {what}", node, hint, declared_here(root))
     elif c.is_outside_async_for(root):
         message = f"`{root.name}` is outside this `async for`, {what}"
