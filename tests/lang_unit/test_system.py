@@ -242,6 +242,8 @@ def test_yaml_and_toml_are_values_of_the_language():
     assert failed(f'{DATA}parseToml("a =")')[0] == "V0943"
     assert failed(f'{DATA}parseYaml("a: [")')[0] == "V0943"
     assert failed(f'{DATA}parseJsonLines("1\\n{{")')[1].startswith("line 2 of the JSON lines: this is no JSON")
+    typed = f'{DATA}const rows: {{ n: number }}[] = parseJsonLines(\'\\{{"n": 1\\}}\\n\\n\\{{"n": "x"\\}}\')'
+    assert failed(typed) == ("V0943", 'line 3 of the JSON lines: `n`: number is wanted, not text "x"')
     code, message = failed(f'{DATA}type T {{ a: text }}\nconst t: T = parseToml("a = 1")')
     assert (code, message) == ("V0902", "`a`: text is wanted, not number 1")
 
