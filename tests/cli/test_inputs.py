@@ -86,6 +86,29 @@ def test_flags_are_read_as_the_types_of_the_inputs(flags: str, printed: str | No
     assert (ran.code, ran.out.rstrip("\n"), ran.err) == (0, printed, "")
 
 
+@pytest.mark.parametrize(
+    ("flags", "printed"),
+    [
+        ("", "null 5"),
+        ("--dry --max-url-len 2", "true 2"),
+        ("--no-dry", "false 5"),
+        ("--dry false", "false 5"),
+    ],
+)
+def test_a_boolean_that_may_be_null_is_a_flag_too(flags: str, printed: str):
+    Path("p.vibe").write_text("input dry: boolean | null\ninput maxURLLen: number = 5\nprint(dry, maxURLLen)\n")
+    ran = antiphon("run", "p.vibe", *flags.split())
+    assert (ran.code, ran.out) == (0, f"{printed}\n")
+
+
+def test_help_says_what_declared_types_stand_for():
+    program = (
+        'type Level = "low" | "high"\ntype P { name: text, age?: number }\ninput p: P\ninput level: Level = "low"\n'
+    )
+    shown = " ".join(antiphon("run", _written("p.vibe", program), "--help").out.split())
+    assert '--p { name: text, age?: number } [required] --level "low" | "high" [default: "low"]' in shown
+
+
 def test_options_before_the_file_are_the_commands_own():
     ran = antiphon("run", "--model", "openai/gpt-5", "--json", "weather.vibe", "--city", "x", "--model", "y")
     assert json.loads(ran.out)["variables"]["model"] == "y"

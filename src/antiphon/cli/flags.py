@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from antiphon.lang.compile.code import Given
-    from antiphon.lang.syntax.nodes import Input
+    from antiphon.lang.syntax.nodes import Input, Node
     from antiphon.lang.syntax.source import Source
 
 #: Under this name the context knows FILE before it is parsed.
@@ -115,7 +115,7 @@ def flag(name: str) -> str:
 
 
 #: Where a new word begins in a name.
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def texts_of(flags: Mapping[str, list[str]], inputs: Mapping[str, Given]) -> dict[str, Any]:
@@ -212,7 +212,13 @@ def _meant(given: str, declared: Mapping[str, Input]) -> str:
 
 
 def _is_boolean(node: Input) -> bool:
-    return getattr(node.declared, "name", "") == "boolean"
+    names = _names(node.declared)
+    return "boolean" in names and names <= {"boolean", "null"}
+
+
+def _names(declared: Node | None) -> set[str]:
+    """The names of the types that a value may be of."""
+    return {getattr(each, "name", "") for each in getattr(declared, "options", [declared])}
 
 
 def _take(
@@ -277,17 +283,33 @@ def _write_program(formatter: click.HelpFormatter, file: str) -> None:
         for paragraph in filter(None, first_comment(source.text).split("\n\n")):
             formatter.write_text(printable(paragraph))
         if declared:
-            formatter.write_dl([_row(source, each) for each in declared.values()])
+            types = _types(source)
+            formatter.write_dl([_row(source, each, types) for each in declared.values()])
         else:
             formatter.write_text("It declares no inputs.")
 
 
-def _row(source: Source, node: Input) -> tuple[str, str]:
-    """A flag with its type, and what is told of it."""
-    written = "" if node.declared is None else " ".join(source.text[node.declared.start : node.declared.end].split())
-    default = "" if node.default is None else " ".join(source.text[node.default.start : node.default.end].split())
+def _types(source: Source) -> dict[str, Node]:
+    """What the types stand for that a program declares."""
+    from antiphon.lang.syntax import nodes
+    from antiphon.lang.syntax.parser import parse
+
+    declared = (each for each in parse(source)[0].statements if isinstance(each, nodes.TypeDecl))
+    return {each.name: each.declared for each in declared}
+
+
+def _written(source: Source, node: Node | None) -> str:
+    return "" if node is None else " ".join(source.text[node.start : node.end].split())
+
+
+def _row(source: Source, node: Input, types: Mapping[str, Node]) -> tuple[str, str]:
+    """A flag with its type, and what is told of it. What a declared type stands for is told where it is short."""
+    written = _written(source, node.declared)
+    meant = types.get(written, node.declared)
+    written = whole if len(whole := _written(source, meant)) <= _MOST_DEFAULT else written
+    default = _written(source, node.default)
     default = default if len(default) <= _MOST_DEFAULT else f"{default[:_MOST_DEFAULT]}…"
-    is_needed = node.default is None and "null" not in written
+    is_needed = node.default is None and "null" not in _names(meant)
     notes = "required" if is_needed else f"default: {default}" if default else ""
     both = f"{flag(node.name)} / {flag('no-' + node.name)}" if _is_boolean(node) else f"{flag(node.name)} {written}"
     return printable_line(both), printable("  ".join(filter(None, (node.description, notes and f"[{notes}]"))))
