@@ -102,11 +102,9 @@ def test_a_boolean_that_may_be_null_is_a_flag_too(flags: str, printed: str):
 
 
 def test_help_says_what_declared_types_stand_for():
-    program = (
-        'type Level = "low" | "high"\ntype P { name: text, age?: number }\ninput p: P\ninput level: Level = "low"\n'
-    )
+    program = 'type Level = "low" | "high"\ntype P { name: text | null }\ninput p: P\ninput level: Level = "low"\n'
     shown = " ".join(antiphon("run", _written("p.vibe", program), "--help").out.split())
-    assert '--p { name: text, age?: number } [required] --level "low" | "high" [default: "low"]' in shown
+    assert '--p { name: text | null } [required] --level "low" | "high" [default: "low"]' in shown
 
 
 def test_options_before_the_file_are_the_commands_own():
