@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from antiphon.conversation import Chat, Conversation, Image, Reasoning, Text, ToolCall, ToolResult, ToolSpec
     from antiphon.errors import AntiphonError
-    from antiphon.lang.run import install_importer, load, run
+    from antiphon.lang.run import install_importer, load, loads, run
     from antiphon.providers import Model, connect
     from antiphon.results import Result
     from antiphon.runs import map
@@ -42,6 +42,7 @@ _HOMES = {
     "connect": "antiphon.providers",
     "install_importer": "antiphon.lang.run",
     "load": "antiphon.lang.run",
+    "loads": "antiphon.lang.run",
     "map": "antiphon.runs",
     "run": "antiphon.lang.run",
     "tool": "antiphon.tools",
@@ -68,6 +69,7 @@ __all__ = [
     "connect",
     "install_importer",
     "load",
+    "loads",
     "map",
     "run",
     "tool",

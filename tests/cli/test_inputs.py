@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import ShellComplete
 from mcp import StdioServerParameters
 from mcp.client import Client
 
+from antiphon.cli import cli
 from antiphon.journal import Journal
 from tests.lang_unit.commands import antiphon
 
@@ -64,6 +66,8 @@ def test_a_name_of_several_words_is_a_flag_with_dashes(flags: str):
         ("--loud --city x --no-loud=false", None),
         ("--city x --no-loud", 'x 3 null low false [] [] none []'),
         ("--city x --loud=true", 'x 3 null low true [] [] none []'),
+        ("--city x --loud false", 'x 3 null low false [] [] none []'),
+        ("--loud true --city x", 'x 3 null low true [] [] none []'),
         ("--city x --tags a --tags b,c", 'x 3 null low false ["a","b,c"] [] none []'),
         ("--city x --tags a", 'x 3 null low false ["a"] [] none []'),
         ('--city x --tags ["a","b"]', 'x 3 null low false ["a","b"] [] none []'),
@@ -80,6 +84,27 @@ def test_flags_are_read_as_the_types_of_the_inputs(flags: str, printed: str | No
         assert ran.code == 2
         return
     assert (ran.code, ran.out.rstrip("\n"), ran.err) == (0, printed, "")
+
+
+@pytest.mark.parametrize(
+    ("flags", "printed"),
+    [
+        ("", "null 5"),
+        ("--dry --max-url-len 2", "true 2"),
+        ("--no-dry", "false 5"),
+        ("--dry false", "false 5"),
+    ],
+)
+def test_a_boolean_that_may_be_null_is_a_flag_too(flags: str, printed: str):
+    Path("p.vibe").write_text("input dry: boolean | null\ninput maxURLLen: number = 5\nprint(dry, maxURLLen)\n")
+    ran = antiphon("run", "p.vibe", *flags.split())
+    assert (ran.code, ran.out) == (0, f"{printed}\n")
+
+
+def test_help_says_what_declared_types_stand_for():
+    program = 'type Level = "low" | "high"\ntype P { name: text | null }\ninput p: P\ninput level: Level = "low"\n'
+    shown = " ".join(antiphon("run", _written("p.vibe", program), "--help").out.split())
+    assert '--p { name: text | null } [required] --level "low" | "high" [default: "low"]' in shown
 
 
 def test_options_before_the_file_are_the_commands_own():
@@ -101,6 +126,9 @@ def test_options_before_the_file_are_the_commands_own():
         ("--city x --tags [1]", ["`tags[0]`: text is wanted, not number 1"]),
         ("--city x --sizes a", ["`sizes[0]`: number[] is wanted as JSON, not \"a\""]),
         ("--city x --no-days", ["No such option: --no-days"]),
+        ("--city New York", ["`York` belongs to no flag", "in quotes", "behind `--`"]),
+        ("--city x --loud yes", ["`yes` belongs to no flag", "`--loud` for true, and `--no-loud` for false"]),
+        ("Oslo", ["`Oslo` belongs to no flag"]),
         ("--set town=x --city y", ["there is no input `town`"]),
         ("--set days --city y", ["name=value"]),
     ],
@@ -158,6 +186,17 @@ def test_flags_are_completed():
 
     assert completed("run", "weather.vibe", "--ci") == ["--city"]
     assert completed("run", "weather.vibe", "--city", "x", "--ma")[0] == "--max-wind"
+    assert completed("run", "weather.vibe", "--level", "") == ["low", "high"]
+    assert completed("run", "weather.vibe", "--level", "h") == ["high"]
+
+
+@pytest.mark.parametrize(
+    "words", ["run w", "check w", "fmt w", "test w", "map w", "map weather.vibe w", "mcp w", "repl w"]
+)
+def test_files_are_completed(words: str):
+    given = words.split()
+    found = ShellComplete(cli, {}, "antiphon", "_ANTIPHON_COMPLETE").get_completions(given[:-1], given[-1])
+    assert [(each.type, each.value) for each in found] == [("file", "w")]
 
 
 def test_what_was_given_is_kept_with_the_run_and_used_again():

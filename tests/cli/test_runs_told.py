@@ -40,6 +40,14 @@ def test_show_says_why_a_run_failed() -> None:
     assert shown == f"run {last()['id']} failed: V0901: out of milk (line 2)"
 
 
+def test_what_modules_of_the_system_do_is_shown_with_its_arguments() -> None:
+    antiphon("run", program('import { writeText } from "system/files"\nwriteText("a.txt", "b")\nprint(1)\n'))
+    for command in (("show",), ("show", "--full"), ("diff", "last", "last")):
+        ran = antiphon("runs", *command)
+        assert (ran.code, "tool name" in ran.err) == (0, False), command
+    assert 'files.writeText(path="a.txt", text="b")' in antiphon("runs", "show").out
+
+
 def test_a_run_of_rows_says_how_they_are() -> None:
     Path("rows.csv").write_text("city\nRome\nBad\nAsk\n")
     file = program(

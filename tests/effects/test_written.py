@@ -31,7 +31,8 @@ from antiphon.effects import (
     outcome_from_json,
     outcome_json,
 )
-from antiphon.effects.values import KINDS
+from antiphon.effects.values import KINDS, Unwritten
+from antiphon.effects.written import kept_json, kept_outcome
 from antiphon.errors import AntiphonError, ContentError, FormatError
 from antiphon.results import question
 from antiphon.tools import ToolCallRecord
@@ -166,6 +167,14 @@ def test_a_value_that_has_no_json_form_is_named():
         outcome_json(Outcome(object()))
     with pytest.raises(ContentError, match="a dict has no JSON form"):
         outcome_json(Outcome({1: "a number for a key"}))
+
+
+def test_an_object_that_python_made_is_named_and_asked_for_again():
+    made = kept_json(RunPython("f", []), Outcome([object()]))
+    assert (made, kept_outcome(made), outcome_from_json(made).value) == ({"unwritten": "list"}, None, Unwritten("list"))
+    assert kept_outcome(kept_json(RunPython("f", []), Outcome(1))) == Outcome(1)
+    with pytest.raises(ContentError, match="a object has no JSON form"):
+        kept_json(CallTool("f", {}), Outcome(object()))
 
 
 def all_below(kind: type[BaseException]) -> list[type[BaseException]]:

@@ -61,6 +61,22 @@ def test_functions_are_called_with_types():
         _ = rules.nosuch
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (((), {}), "double() is not given n"),
+        (((1, 2, "x", 4), {}), "double() takes 3 (n, times, note), got 4"),
+        (((1,), {"tmies": 2}), "double() has no parameter 'tmies'; it has n, times, note"),
+        ((("a",), {}), '`n`: number is wanted, not text "a"'),
+        (((1,), {"note": 2}), "`note`: text is wanted, not number 2"),
+    ],
+)
+def test_an_argument_that_is_wrong_is_named(given: tuple[tuple[object, ...], dict[str, object]], said: str):
+    with pytest.raises((TypeError, VibeError)) as raised:
+        importlib.import_module("vibe_rules").double(*given[0], **given[1])
+    assert str(raised.value) == said
+
+
 def test_packages_and_reloading(here: Path):
     (here / "vibe_package").mkdir()
     (here / "vibe_package" / "__init__.py").write_text("")
@@ -97,7 +113,7 @@ def test_programs_are_loaded_and_run_with_inputs(here: Path):
     path.write_text("let n = 1\nlet tags: text[] = []\nn * 2")
     program = antiphon.load(path)
     assert program.run(n=4, tags=["a"]).value == 8
-    assert program.run().value == 2
+    assert program.run().value == antiphon.loads(path.read_text()).run().value == 2
     assert antiphon.run(path, n=5).variables == {"n": 5, "tags": []}
     with pytest.raises(VibeError, match="number"):
         antiphon.run(path, n="many")

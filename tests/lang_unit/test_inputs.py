@@ -231,6 +231,23 @@ def test_the_first_comment_says_what_a_program_does(text: str, said: str):
     assert first_comment(text) == said
 
 
+@pytest.mark.parametrize(
+    ("last", "value"),
+    [
+        ("{ n: 1 }", {"n": 1}),
+        ("{ n, m: [n] }", {"n": 3, "m": [3]}),
+        ('{\n  "n": 1,\n  n2: 2,\n}', {"n": 1, "n2": 2}),
+        ("{ n: 1 }.n + 1", 2),
+        ("({ n })", {"n": 3}),
+        ("{ n }", None),
+        ("{\n  n\n}", None),
+        ("{ print(n) }", None),
+    ],
+)
+def test_an_object_may_be_the_last_expression_and_a_block_has_no_value(last: str, value: Any):
+    assert ran(f"const n = 3\n{last}\n").outcome.value == value
+
+
 def test_returns_is_checked_when_only_the_run_can_know():
     loaded = loads("input x: json\nreturns number[]\nx\n")
     assert loaded.run(x=[1, 2]).value == [1, 2]

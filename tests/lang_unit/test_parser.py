@@ -231,7 +231,7 @@ V0127|let x = 5 y
 V0110|print "hello"
 V0127|fucntion f() {\\n  return 1\\n}\\nlet z = 1
 V0110|class A { }
-V0127|{ a: 1 }
+V0127|{ a 1 }
 V0108|)\\nlet x = 1
 V0108|}\\nlet x = 1
 V0108|let x = f(1, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,8 @@ def test_yaml_and_toml_are_values_of_the_language():
     assert failed(f'{DATA}parseToml("a =")')[0] == "V0943"
     assert failed(f'{DATA}parseYaml("a: [")')[0] == "V0943"
     assert failed(f'{DATA}parseJsonLines("1\\n{{")')[1].startswith("line 2 of the JSON lines: this is no JSON")
+    typed = f'{DATA}const rows: {{ n: number }}[] = parseJsonLines(\'\\{{"n": 1\\}}\\n\\n\\{{"n": "x"\\}}\')'
+    assert failed(typed) == ("V0943", 'line 3 of the JSON lines: `n`: number is wanted, not text "x"')
     code, message = failed(f'{DATA}type T {{ a: text }}\nconst t: T = parseToml("a = 1")')
     assert (code, message) == ("V0902", "`a`: text is wanted, not number 1")
 
@@ -387,6 +390,34 @@ def test_every_function_has_a_signature_that_its_code_keeps(module: str):
 
 
 # Tools, called by a program
+
+GIT = """
+import { gitStatus, gitLog, gitDiff } from "system/tools"
+const state = gitStatus()
+print(state, gitLog().map(commit => commit.subject), gitDiff() == "")
+"""
+
+
+def test_what_git_says_is_data(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(here / "none"))
+
+    def git(*command: str) -> None:
+        subprocess.run(["git", "-c", "user.name=Ann", "-c", "user.email=a@b", *command], check=True)
+
+    git("init", "-q", "-b", "main", "work")
+    monkeypatch.chdir("work")
+    clean = '{"branch":"main","ahead":0,"behind":0,"staged":[],"modified":[],"untracked":[],"conflicted":[]}'
+    assert printed(GIT) == [f"{clean} [] true"]
+    Path("a.txt").write_text("one\n")
+    git("add", ".")
+    git("commit", "-q", "-m", "First")
+    Path("a.txt").write_text("x" * 40_000 + "\n")
+    assert printed(GIT) == [clean.replace('"modified":[]', '"modified":["a.txt"]') + ' ["First"] false']
+    diff = printed(
+        'import { gitDiff } from "system/tools"\nconst d = gitDiff()\nprint(d.length > 40000, d.endsWith("x\\n"))'
+    )
+    assert diff == ["true true"]
+
 
 TOOLS = 'import { readFile, listFiles, globFiles, grepFiles, runShell } from "system/tools"\n'
 

@@ -264,6 +264,28 @@ def test_objects_of_python_keep_their_methods_and_print_as_python_prints_them(tm
             assert ran(OBJECTS).prints == SAID
 
 
+MADE = """
+import { Path } from "py:pathlib"
+import { compile } from "py:re"
+import { date } from "py:datetime"
+import { len } from "py:builtins"
+const place = Path("a/b.txt")
+const pattern = compile("a+")
+const thing = py() { return [object()] }
+print(place.name, place, pattern.findall("aab"), Path.cwd().is_absolute(), len(thing), date.today())
+"""
+
+
+def test_objects_that_have_no_json_form_are_made_again_and_calls_of_classes_are_not(tmp_path: Path):
+    journal = Journal(tmp_path / "j.db")
+    with journal.run("r"):
+        first = ran(MADE).prints
+    assert first == [f'b.txt a/b.txt ["aa"] true 1 {first[0][-10:]}']
+    journal.write("r", 1, "UPDATE effects SET outcome = ? WHERE effect LIKE '%date.today%'", ('{"value":"then"}',))
+    with Journal(tmp_path / "j.db").run("r"):
+        assert ran(MADE).prints == [first[0][:-10] + "then"]
+
+
 @pytest.mark.parametrize(
     ("use", "said"),
     [

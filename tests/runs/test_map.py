@@ -243,6 +243,13 @@ def test_the_columns_of_a_table_are_the_inputs():
     assert lines(ran.out)[0]["value"] == [1, "nobody", [], "[1]", None]
 
 
+def test_an_empty_cell_is_not_given_unless_it_is_a_text_or_needed():
+    program = write("p.vibe", 'input n: number\ninput days: number = 3\ninput who: text = "x"\n[n, days, who]\n')
+    ran = antiphon("map", program, write("r.csv", "n,days,who\n1,,\n,4,a\n"))
+    assert lines(ran.out)[0]["value"] == [1, 3, ""]
+    assert '`n`: number is wanted, not text ""' in lines(ran.out)[1]["error"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -9,13 +9,14 @@ import click
 
 from antiphon.cli import programs
 from antiphon.cli.colours import echo_json
+from antiphon.cli.completing import FILE
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import Diagnostic
 from antiphon.lang.syntax.source import Source
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--untrusted", is_flag=True, help="Refuse what `run --untrusted` refuses.")
 def check(paths: tuple[str, ...], as_json: bool, untrusted: bool) -> None:

@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from antiphon.lang.compile.code import Given
-    from antiphon.lang.syntax.nodes import Input
+    from antiphon.lang.syntax.nodes import Input, Node
     from antiphon.lang.syntax.source import Source
 
 #: Under this name the context knows FILE before it is parsed.
 _FILE = "antiphon.file"
+#: And the input whose value a shell is asked about.
+_OPEN = "antiphon.open"
 _MOST_DEFAULT = 60
 
 
@@ -37,7 +39,7 @@ class ProgramCommand(click.Command):
         flags: dict[str, list[str]] = {}
         if at < len(args):
             ctx.meta[_FILE] = args[at]
-        if any(each.startswith("-") for each in rest):
+        if rest:
             rest = self._without_flags(ctx, rest, _declared(args[at]), flags)
         out = super().parse_args(ctx, [*args[: at + 1], *rest, *(["--", *behind] if behind else [])])
         ctx.params["flags"] = flags
@@ -98,6 +100,8 @@ class ProgramCommand(click.Command):
                 if declared is not None and not ctx.resilient_parsing:
                     raise _no_such(self, ctx, each.partition("=")[0], declared)
                 continue
+            if declared and not each.startswith("-") and not ctx.resilient_parsing:
+                raise _stray(ctx, each, args[at - 1] if at else "", declared)
             here = at + 1 + self._takes_value(each)
             rest += args[at:here]
             at = here
@@ -111,7 +115,7 @@ def flag(name: str) -> str:
 
 
 #: Where a new word begins in a name.
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def texts_of(flags: Mapping[str, list[str]], inputs: Mapping[str, Given]) -> dict[str, Any]:
@@ -164,6 +168,28 @@ def _declared(file: str) -> dict[str, Input] | None:
     return {each.name: each for each in program.statements if isinstance(each, nodes.Input)}
 
 
+def complete_value(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What a shell is offered for the value of a flag: the words that its type names; else files."""
+    from click.shell_completion import CompletionItem
+
+    words = _words(str(ctx.meta[_FILE]), ctx.meta[_OPEN]) if _OPEN in ctx.meta else []
+    if not words:
+        return [CompletionItem(incomplete, type="file")]
+    return [CompletionItem(each) for each in words if each.startswith(incomplete)]
+
+
+def _words(file: str, name: str) -> list[str]:
+    """The texts that an input may be, where its type names them."""
+    from antiphon.lang.analysis import analyse
+    from antiphon.lang.check.types import Array, Literal, options_of
+
+    source = _source(file)
+    symbol = analyse(source).scope.names.get(name) if source is not None else None
+    options = options_of(symbol.type) if symbol is not None else ()
+    inner = (each for option in options if isinstance(option, Array) for each in options_of(option.item))
+    return [each.value for each in (*options, *inner) if isinstance(each, Literal) and isinstance(each.value, str)]
+
+
 def _source(file: str) -> Source | None:
     from antiphon.cli import programs
     from antiphon.lang.run.errors import VibeError
@@ -186,7 +212,13 @@ def _meant(given: str, declared: Mapping[str, Input]) -> str:
 
 
 def _is_boolean(node: Input) -> bool:
-    return getattr(node.declared, "name", "") == "boolean"
+    names = _names(node.declared)
+    return "boolean" in names and names <= {"boolean", "null"}
+
+
+def _names(declared: Node | None) -> set[str]:
+    """The names of the types that a value may be of."""
+    return {getattr(each, "name", "") for each in getattr(declared, "options", [declared])}
 
 
 def _take(
@@ -202,17 +234,32 @@ def _take(
     given = flags.setdefault(name, [])
     if _is_boolean(declared[name]) and not equals:
         is_on = written in (flag(name), f"--{name}")
+        if is_on and args[at + 1 : at + 2] in (["true"], ["false"]):
+            # No other word may follow here, so it can be nothing else.
+            given.append(args[at + 1])
+            return at + 2
         given.append("true" if is_on else "false")
         return at + 1
     if not equals:
         at += 1
         if at >= len(args) and ctx.resilient_parsing:
+            ctx.meta[_OPEN] = name
             return at
         if at >= len(args):
             raise click.BadOptionUsage(written, f"Option '{written}' requires an argument.", ctx=ctx)
         value = args[at]
     given.append(value)
     return at + 1
+
+
+def _stray(ctx: click.Context, given: str, before: str, declared: Mapping[str, Input]) -> click.UsageError:
+    """A word that belongs to no flag: of a value with blanks, the quotes are missing, or a boolean has a value."""
+    name = _meant(before, declared) if before.startswith("--") else ""
+    if name and _is_boolean(declared[name]):
+        hint = f"write `{flag(name)}` for true, and `{flag('no-' + name)}` for false"
+    else:
+        hint = "a value with blanks stands in quotes, and words for `args` behind `--`"
+    return click.UsageError(printable_line(f"`{given}` belongs to no flag; {hint}."), ctx=ctx)
 
 
 def _no_such(
@@ -236,17 +283,33 @@ def _write_program(formatter: click.HelpFormatter, file: str) -> None:
         for paragraph in filter(None, first_comment(source.text).split("\n\n")):
             formatter.write_text(printable(paragraph))
         if declared:
-            formatter.write_dl([_row(source, each) for each in declared.values()])
+            types = _types(source)
+            formatter.write_dl([_row(source, each, types) for each in declared.values()])
         else:
             formatter.write_text("It declares no inputs.")
 
 
-def _row(source: Source, node: Input) -> tuple[str, str]:
-    """A flag with its type, and what is told of it."""
-    written = "" if node.declared is None else " ".join(source.text[node.declared.start : node.declared.end].split())
-    default = "" if node.default is None else " ".join(source.text[node.default.start : node.default.end].split())
+def _types(source: Source) -> dict[str, Node]:
+    """What the types stand for that a program declares."""
+    from antiphon.lang.syntax import nodes
+    from antiphon.lang.syntax.parser import parse
+
+    declared = (each for each in parse(source)[0].statements if isinstance(each, nodes.TypeDecl))
+    return {each.name: each.declared for each in declared}
+
+
+def _written(source: Source, node: Node | None) -> str:
+    return "" if node is None else " ".join(source.text[node.start : node.end].split())
+
+
+def _row(source: Source, node: Input, types: Mapping[str, Node]) -> tuple[str, str]:
+    """A flag with its type, and what is told of it. What a declared type stands for is told where it is short."""
+    written = _written(source, node.declared)
+    meant = types.get(written, node.declared)
+    written = whole if len(whole := _written(source, meant)) <= _MOST_DEFAULT else written
+    default = _written(source, node.default)
     default = default if len(default) <= _MOST_DEFAULT else f"{default[:_MOST_DEFAULT]}…"
-    is_needed = node.default is None and "null" not in written
+    is_needed = node.default is None and "null" not in _names(meant)
     notes = "required" if is_needed else f"default: {default}" if default else ""
     both = f"{flag(node.name)} / {flag('no-' + node.name)}" if _is_boolean(node) else f"{flag(node.name)} {written}"
     return printable_line(both), printable("  ".join(filter(None, (node.description, notes and f"[{notes}]"))))

@@ -10,13 +10,14 @@ import click
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
 from antiphon.cli.colours import is_coloured
+from antiphon.cli.completing import FILE
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
 from antiphon.lang.syntax.source import Source
 
 
 @click.command()
-@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...")
+@click.argument("paths", nargs=-1, required=True, metavar="FILE|DIR|-...", type=FILE)
 @click.option("--check", "only_check", is_flag=True, help="Change nothing; say which files would be changed.")
 @click.option("--diff", "show_diff", is_flag=True, help="Change nothing; show what would be changed.")
 def fmt(paths: tuple[str, ...], only_check: bool, show_diff: bool) -> None:

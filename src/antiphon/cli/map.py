@@ -13,7 +13,7 @@ import click
 
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
-from antiphon.cli.completing import MODEL
+from antiphon.cli.completing import FILE, MODEL
 from antiphon.cli.detaching import check_detaching, hand_over_rows
 from antiphon.cli.pairs import pairs
 from antiphon.cli.run import check_trust, finite, load_program
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("file", metavar="PROGRAM")
-@click.argument("rows")
+@click.argument("file", metavar="PROGRAM", type=FILE)
+@click.argument("rows", type=FILE)
 @click.option("--parallel", type=click.IntRange(1, 1000), default=8, show_default=True, metavar="N",
               help="How many rows run at once.")  # fmt: skip
 @click.option(

@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from antiphon import __version__
-from antiphon.cli.completing import MODEL
+from antiphon.cli.completing import FILE, MODEL
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=FILE)
 @click.option(
     "--root",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

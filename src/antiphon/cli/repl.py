@@ -14,7 +14,7 @@ from antiphon._places import user_directory
 from antiphon._printable import printable
 from antiphon._suggestions import nearest
 from antiphon.cli import programs
-from antiphon.cli.completing import MODEL
+from antiphon.cli.completing import FILE, MODEL
 from antiphon.errors import AntiphonError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -34,7 +34,7 @@ _DELIMITERS = " \t\n()[]{},;+-*/%=<>!\"'`$|&?"
 
 
 @click.command()
-@click.argument("file", required=False)
+@click.argument("file", required=False, type=FILE)
 @click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where none is named.")
 @click.option("--yes", is_flag=True, help="Allow all tool calls.")
 @click.option("--untrusted", is_flag=True, help="Hold FILE, and what is typed, within bounds, as `run` does.")

@@ -12,9 +12,9 @@ import click
 
 from antiphon.cli import programs
 from antiphon.cli.carrying import EXIT_CODES, begun_late, carry_out, print_report, show_prompt
-from antiphon.cli.completing import MODEL
+from antiphon.cli.completing import FILE, MODEL
 from antiphon.cli.detaching import detach_run
-from antiphon.cli.flags import ProgramCommand, flag, take, texts_of
+from antiphon.cli.flags import ProgramCommand, complete_value, flag, take, texts_of
 from antiphon.cli.pairs import pairs
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
@@ -34,8 +34,8 @@ def finite(_: click.Context, __: click.Parameter, value: float | None) -> float 
 
 
 @click.command(cls=ProgramCommand, options_metavar="[OPTIONS]")
-@click.argument("file", metavar="FILE [INPUTS]")
-@click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]")
+@click.argument("file", metavar="FILE [INPUTS]", type=FILE)
+@click.argument("args", nargs=-1, type=click.UNPROCESSED, metavar="[-- ARGS...]", shell_complete=complete_value)
 @click.option("--model", metavar="NAME", type=MODEL, help="The model that serves where the program names none.")
 @click.option(
     "--set", "sets", multiple=True, metavar="NAME=VALUE", help="Start with this value of an input or variable."

@@ -11,6 +11,7 @@ import click
 from antiphon._printable import printable, printable_line
 from antiphon.cli import programs
 from antiphon.cli.colours import echo_json, is_coloured
+from antiphon.cli.completing import FILE
 from antiphon.errors import ConfigurationError
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.syntax.diagnostics import ProgramErrors
@@ -22,7 +23,7 @@ FAILED = 100
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...", type=FILE)
 @click.option("-k", "wanted", metavar="NAME", default="", help="Run only tests with this in their name.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--replay", metavar="FILE", help="Answer from this recording in tests that script no answers.")

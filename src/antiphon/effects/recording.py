@@ -9,7 +9,7 @@ from typing import Any
 
 from antiphon.effects.door import Step
 from antiphon.effects.values import Effect, Outcome
-from antiphon.effects.written import asked_json, fingerprint, outcome_from_json, outcome_json
+from antiphon.effects.written import asked_json, fingerprint, kept_json, kept_outcome
 from antiphon.errors import AntiphonError, Unsettled
 
 
@@ -31,7 +31,7 @@ class Recording:
         """Write it down."""
         if isinstance(outcome.error, Unsettled):
             return
-        row = {**_asked(step.effect), "outcome": outcome_json(outcome)}
+        row = {**_asked(step.effect), "outcome": kept_json(step.effect, outcome)}
         with self._lock:
             if step.path in self.effects:
                 raise DifferentEffect(f"two effects have the path {step.path}")
@@ -58,7 +58,7 @@ class Playback:
                 f"effect {step.path} is not the one that was recorded: {_shown(asked)} now, {_shown(row)} then"
             )
         self.played.add(step.path)
-        return outcome_from_json(row["outcome"])
+        return kept_outcome(row["outcome"])
 
     def after(self, step: Step, outcome: Outcome) -> None:
         """It happened for the first time."""

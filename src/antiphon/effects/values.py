@@ -130,6 +130,16 @@ class Said:
     always: bool = False
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Unwritten:
+    """Stands for an object of Python that has no JSON form, a path or a file: who needs it again makes it again."""
+
+    kind: str
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}>"
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of an effect: a value, or the error that it raised."""

@@ -27,7 +27,7 @@ from antiphon.conversation.storage import (
     turns_from_json,
 )
 from antiphon.effects.failures import error_from_json, error_json
-from antiphon.effects.values import KINDS, Answered, AskModel, Effect, Outcome, Returned, Said
+from antiphon.effects.values import KINDS, Answered, AskModel, Effect, Outcome, Returned, RunPython, Said, Unwritten
 from antiphon.errors import ContentError, FormatError
 from antiphon.tools import ToolCallRecord
 from antiphon.wire import Reply, Usage
@@ -72,6 +72,22 @@ def outcome_json(outcome: Outcome) -> dict[str, Any]:
         if isinstance(value, kind):
             return {tag: write(value)}
     return {"value": encoded(value)}
+
+
+def kept_json(effect: Effect, outcome: Outcome) -> dict[str, Any]:
+    """The same of what was done: an object that Python made, and that has no such form, is named."""
+    try:
+        return outcome_json(outcome)
+    except ContentError:
+        if not isinstance(effect, RunPython):
+            raise
+        return outcome_json(Outcome(Unwritten(type(outcome.value).__name__)))
+
+
+def kept_outcome(data: Mapping[str, Any]) -> Outcome | None:
+    """What `kept_json` made; nothing of an object that has to be made again."""
+    came = outcome_from_json(data)
+    return None if isinstance(came.value, Unwritten) else came
 
 
 def outcome_from_json(data: Mapping[str, Any]) -> Outcome:
@@ -226,6 +242,7 @@ _VALUES: dict[str, tuple[type, Callable[[Any], Any], Callable[[Any], Any]]] = {
     "reply": (Answered, _reply_json, _reply),
     "returned": (Returned, _returned_json, _returned),
     "said": (Said, asdict, lambda data: Said(**data)),
+    "unwritten": (Unwritten, lambda made: made.kind, Unwritten),
 }
 _encode = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 #: The same whatever the order of keys is, for what is compared.

@@ -24,7 +24,7 @@ from antiphon.effects import (
     Step,
 )
 from antiphon.effects.door import is_private
-from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, outcome_from_json, outcome_json
+from antiphon.effects.written import as_text, asked_json, asked_text, fingerprint, kept_json, kept_outcome
 from antiphon.errors import ConfigurationError, FormatError, Halted, StoreError, Unsettled
 from antiphon.journal.asks import SaidRow, chained, forget_kept
 from antiphon.journal.looking import local_time
@@ -143,7 +143,7 @@ class Entries:
             return
         state = "failed" if outcome.error is not None else "done"
         cost = outcome.value.cost if isinstance(outcome.value, Answered | Returned) else None
-        text = self._noted_value(step, outcome) or as_text(outcome_json(outcome))
+        text = self._noted_value(step, outcome) or as_text(kept_json(step.effect, outcome))
         self._write(_END, (state, self.closed(text), self._journal.now(), cost, step.path))
 
     def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
@@ -206,7 +206,7 @@ class Entries:
             if isinstance(effect, ReadEnvironment) and NOTED in data:
                 self._noted[row.path] = str(data[NOTED])
                 return None
-            return outcome_from_json(data)
+            return kept_outcome(data)
         except NotThere as error:
             raise Changed(
                 f"what came of step {row.path} of run {self.run} is written down without the value that the environment"

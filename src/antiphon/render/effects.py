@@ -14,7 +14,7 @@ from antiphon.effects import Answered, Returned, Said
 from antiphon.errors import ContentError
 from antiphon.journal import EffectEntry
 from antiphon.render.context import console as make_console
-from antiphon.render.lines import StateLine, call_head, duration, spent, summary
+from antiphon.render.lines import StateLine, call_head, duration, spent, summary, written_call
 from antiphon.render.scroll import Scroll, opened
 from antiphon.results import Result, text
 from antiphon.results import error as error_result
@@ -61,7 +61,7 @@ def effect_head(entry: EffectEntry) -> str:
         case "request":
             return str(asked.get("model", "a model"))
         case "tool" if isinstance(asked.get("arguments"), dict):
-            return call_head(ToolCall("call", str(asked.get("tool")), asked["arguments"]))
+            return written_call(str(asked.get("tool")), asked["arguments"], dumps(asked["arguments"]))
         case "tool":
             return f"{asked.get('tool')}({_value(asked.get('arguments'))})"
         case "person":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -93,13 +94,18 @@ def one_line(given: str, encoding: str = "utf-8") -> str:
 
 def call_head(call: ToolCall) -> str:
     """The call as people write calls: `weather(city="Oslo")`, with long values cut."""
-    small = len(call.arguments_json) <= _SMALL_ARGUMENTS
+    return written_call(call.name, call.arguments, call.arguments_json)
+
+
+def written_call(called: str, arguments: Mapping[str, object], arguments_json: str) -> str:
+    """The same of what no model calls, and so may have any name: `files.readText(path="a.txt")`."""
+    small = len(arguments_json) <= _SMALL_ARGUMENTS
     shown: list[str] = []
-    for name, value in call.arguments.items():
+    for name, value in arguments.items():
         shown.append(f"{name[:40] if name.isidentifier() else dumps(name[:40])}={_value(value, small)}")
         if sum(map(len, shown)) > _LOOK:
             break
-    return f"{call.name}({', '.join(shown)})"
+    return f"{called}({', '.join(shown)})"
 
 
 def _value(value: object, small: bool) -> str:

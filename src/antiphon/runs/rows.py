@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from antiphon.errors import ConfigurationError
-from antiphon.lang.check.types import JSON
+from antiphon.lang.check.types import JSON, PROMPT, TEXT, Literal, options_of
 from antiphon.lang.run.inputs import Misread, inputs_of, read_text
 
 if TYPE_CHECKING:
@@ -68,7 +68,15 @@ def fitted(program: Program, rows: Iterable[Numbered]) -> Generator[Numbered]:
             raise ConfigurationError(
                 f"row {number} has {has}; the program can start with: {', '.join(known) or 'nothing'}"
             )
-        yield number, {name: _read(number, known[name], value) for name, value in chosen.items()}
+        given = {name: each for name, each in chosen.items() if not _is_left_out(known[name], each)}
+        yield number, {name: _read(number, known[name], value) for name, value in given.items()}
+
+
+def _is_left_out(wanted: Given, value: Any) -> bool:
+    """Whether a cell is empty where a text without characters would not do: then the default counts."""
+    texts = (TEXT, PROMPT, Literal(""))
+    is_empty = isinstance(value, Cell) and not value.strip()
+    return is_empty and not wanted.is_required and not any(each in texts for each in options_of(wanted.type))
 
 
 def _read(number: int, wanted: Given, value: Any) -> Any:

@@ -19,7 +19,7 @@ from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, plain
-from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
+from antiphon.lang.syntax.nodes import Ask, AskHuman, Assign, Index, Input, Member, Name, root_symbol
 
 
 def assign(c: Checker, node: Assign) -> bool:
@@ -106,7 +106,7 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
         else:
             c.want(node.value, kind, name)
         return held
-    value = present(c, node.value, c.expr(node.value))
+    value = present(c, node.value, c.expr(node.value, held if type(node.value) in (Ask, AskHuman) else None))
     before = len(c.diagnostics)
     result = combine(c, node.op[:-1], held, value, (node.start, node.end))
     if not assignable(result, wanted) and len(c.diagnostics) == before:

@@ -194,6 +194,6 @@ def _signature(name: str, callable_: Callable | None) -> str:
         return ""
     if not callable_.names:
         return f"it is `{shown(callable_)}`" if callable_.parameters else ""
-    pairs = islice(zip(callable_.names, callable_.parameters, strict=False), 8)
-    more = ", …" if len(callable_.names) > 8 else ""
-    return f"it is `{name}({', '.join(f'{n}: {shown(t)}' for n, t in pairs)}{more})`"
+    pairs = islice(enumerate(zip(callable_.names, callable_.parameters, strict=False)), 8)
+    written = ", ".join(f"{each}{'?' * (at >= callable_.required)}: {shown(type_)}" for at, (each, type_) in pairs)
+    return f"it is `{name}({written}{', …' * (len(callable_.names) > 8)})`"

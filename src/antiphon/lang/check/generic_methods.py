@@ -174,8 +174,12 @@ def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...
         c.mismatch(argument, found, goal, node.name)
     else:
         letters = "(a, b)" if len(parameters) == 2 else "x"
+        called = "…"
+        if isinstance(argument, Name) and argument.symbol is not None and argument.symbol.kind == "import":
+            called = f"{argument.name}({letters.strip('()')})"
         hint = (
-            function_hint(found, Callable(parameters, len(parameters), JSON)) or f"write `{node.name}({letters} => …)`"
+            function_hint(found, Callable(parameters, len(parameters), JSON))
+            or f"write `{node.name}({letters} => {called})`"
         )
         c.report("V0341", f"`{node.name}` wants a function, found `{general(found)}`", argument, hint)
     return None

@@ -46,7 +46,8 @@ def _imported(c: Checker, node: ImportName, exports: Exports, of: Import) -> Sym
     other = exports.names.get(node.name)
     if other is None:
         if exports.complete:
-            habit = EXPORTS.get(node.name, "") if of.path.startswith("system") else ""
+            said = EXPORTS.get(f"{of.path}:{node.name}") or EXPORTS.get(node.name, "")
+            habit = said if of.path.startswith("system") else ""
             hint = habit or c.meant(node.name, exports.names) or _given(exports)
             where = node.start, node.start + len(node.name)
             c.report("V0602", f"`{of.path}` has no `{node.name}`", where, hint, is_habit=bool(habit))

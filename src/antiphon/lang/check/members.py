@@ -22,7 +22,7 @@ from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import operand
+from antiphon.lang.check.operators import number_wanted, operand
 from antiphon.lang.check.parts import common_field, discriminator, options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
@@ -50,7 +50,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.whole import check_whole, known_number
 from antiphon.lang.syntax.habits import METHODS
-from antiphon.lang.syntax.nodes import Call, Expr, Index, Lambda, Member, Name, NumberLit, Slice, TextLit
+from antiphon.lang.syntax.nodes import Call, Expr, Index, Input, Lambda, Member, Name, NumberLit, Slice, TextLit
 
 _POSTFIX = frozenset((Member, Index, Slice, Call))
 #: What a method is, on its own.
@@ -77,6 +77,9 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None
     else:
         type_ = c.expr(inner)
         root = inner.symbol if type(inner) is Name else None
+        if root is not None and root.kind == "import" and type(type_) is Callable:
+            # What was imported from Python may be a class, and has whatever it has.
+            type_ = inner.type = JSON
     skips = False
     while parts:
         each = parts.pop()
@@ -102,6 +105,11 @@ def _reached(c: Checker, node: Member | Index | Slice, type_: Type) -> Type:
     return without_null(type_)
 
 
+def _has_field(type_: Type, name: str) -> bool:
+    kind = operand(type_)
+    return isinstance(kind, Object) and name in kind.fields
+
+
 def member_type(c: Checker, node: Member, type_: Type) -> Type:
     """The type of a member of a value."""
     if type(type_) is AI:
@@ -109,7 +117,7 @@ def member_type(c: Checker, node: Member, type_: Type) -> Type:
             return type_.inner
         if (own := AI_MEMBERS.get(node.name)) is not None:
             return own
-        if node.name in ("err", "errDetails") and plain(type_) == JSON:
+        if node.name in ("err", "errDetails") and not _has_field(type_, node.name):
             where = node.name_start, node.name_start + len(node.name)
             hint = f"write `try {{ … }} catch error {{ … }}`; a field of the answer called so is `.value.{node.name}`"
             c.report("V0306", f"an answer has no `{node.name}`: what goes wrong is thrown", where, hint, is_habit=True)
@@ -143,7 +151,8 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
     """What an item of a value may be, whatever is known of it."""
     type_ = present(c, node.object, type_)
     kind = operand(type_)
-    index = present(c, node.index, c.expr(node.index))
+    by_number = kind is TEXT or type(kind) is Array
+    index = present(c, node.index, number_wanted(c, node.index) if by_number else c.expr(node.index))
     if kind is JSON:
         return JSON
     wanted = operand(index)
@@ -192,7 +201,8 @@ def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: s
     if root.kind == "const":
         from antiphon.lang.check.names import declared_here
 
-        hint = f"declare it with `let`, or change a copy: `let other = {root.name}.copy()`"
+        copied = f"change a copy: `let other = {root.name}.copy()`"
+        hint = copied if isinstance(root.node, Input) else f"declare it with `let`, or {copied}"
         c.report("V0402", f"`{root.name}` is a constant, {what}", node, hint, declared_here(root))
     elif c.is_outside_async_for(root):
         message = f"`{root.name}` is outside this `async for`, {what}"

@@ -37,7 +37,19 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.habits import OPERATORS
-from antiphon.lang.syntax.nodes import Binary, BoolLit, Expr, Index, Node, NumberLit, Range, TextLit, Unary
+from antiphon.lang.syntax.nodes import (
+    Ask,
+    AskHuman,
+    Binary,
+    BoolLit,
+    Expr,
+    Index,
+    Node,
+    NumberLit,
+    Range,
+    TextLit,
+    Unary,
+)
 
 
 def unary(c: Checker, node: Unary, _: Type | None) -> Type:
@@ -45,7 +57,7 @@ def unary(c: Checker, node: Unary, _: Type | None) -> Type:
     if node.op == "not":
         check_condition(c, node.operand, c.expr(node.operand, BOOLEAN))
         return BOOLEAN
-    type_ = c.expr(node.operand)
+    type_ = number_wanted(c, node.operand)
     if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
         return c.number_literal(-type_.value)
     type_ = present(c, node.operand, type_)
@@ -60,7 +72,7 @@ def binary(c: Checker, node: Binary, wanted: Type | None) -> Type:
     while type(left := chain[-1].left) is Binary:
         chain.append(left)
     before = c.narrowed
-    type_ = c.expr(chain[-1].left, _wanted(chain[-1], node, wanted))
+    type_ = c.expr(chain[-1].left, _wanted(c, chain[-1], node, wanted))
     for each in reversed(chain):
         if each.op in _LOGIC and not (type(each.left) is Binary and each.left.op == each.op):
             c.narrowed = dict(before)
@@ -70,11 +82,39 @@ def binary(c: Checker, node: Binary, wanted: Type | None) -> Type:
     return type_
 
 
-def _wanted(first: Binary, last: Binary, wanted: Type | None) -> Type | None:
+def _wanted(c: Checker, first: Binary, last: Binary, wanted: Type | None) -> Type | None:
     """What the left end of a chain is wanted to be: a condition, or what the whole is."""
     if first.op in _LOGIC:
         return BOOLEAN
+    if type(first.left) in _ASKS:
+        return wanted_beside(first.op, _looked_at(c, first.right) if first.op in _COMPARING else None)
     return nullable(wanted) if wanted is not None and first.op == "??" and last.op == "??" else None
+
+
+def number_wanted(c: Checker, node: Expr) -> Type:
+    """The type of an expression where only a number will do: whoever is asked there is asked for one."""
+    return c.expr(node, NUMBER if type(node) in _ASKS else None)
+
+
+def wanted_beside(op: str, other: Type | None) -> Type | None:
+    """What whoever is asked in an operator is asked for; text, where that would do."""
+    if op in _ARITHMETIC:
+        return NUMBER
+    seen = operand(other) if other is not None and op in _COMPARING else None
+    return seen if seen is NUMBER or (seen is BOOLEAN and op in _EQUALITY) else None
+
+
+def _right(c: Checker, node: Binary, left: Type) -> Type:
+    """The type of the right side of an operator."""
+    return c.expr(node.right, wanted_beside(node.op, left) if type(node.right) in _ASKS else None)
+
+
+def _looked_at(c: Checker, node: Expr) -> Type:
+    """The type of what will be checked in its turn, where it is needed before."""
+    before = len(c.diagnostics)
+    type_ = c.expr(node)
+    del c.diagnostics[before:]
+    return type_
 
 
 def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]) -> Type:
@@ -132,7 +172,7 @@ def warn_constant(c: Checker, node: Expr, *, unless: bool | None = None) -> None
 def range_(c: Checker, node: Range, _: Type | None) -> Type:
     """`a..b`."""
     for each in (node.first, node.last):
-        type_ = present(c, each, c.expr(each))
+        type_ = present(c, each, number_wanted(c, each))
         if operand(type_) not in (NUMBER, JSON):
             c.report("V0302", f"a range goes from number to number, found `{general(type_)}`", each)
         check_whole(c, each, "the end of a range")
@@ -142,10 +182,15 @@ def range_(c: Checker, node: Range, _: Type | None) -> Type:
 _NUMBERS = Array(NUMBER)
 _BOTH = {NUMBER, TEXT}
 _LOGIC = frozenset(("and", "or"))
+_ARITHMETIC = frozenset(("-", "*", "/", "%", "**"))
+_EQUALITY = frozenset(("==", "!="))
+_COMPARING = frozenset(("<", "<=", ">", ">=", *_EQUALITY))
+#: What is answered as its place wants it.
+_ASKS = frozenset((Ask, AskHuman))
 
 
 def _arithmetic(c: Checker, node: Binary, left: Type) -> Type:
-    right = present(c, node.right, c.expr(node.right))
+    right = present(c, node.right, _right(c, node, left))
     return combine(c, node.op, present(c, node.left, left), right, (node.start, node.end))
 
 
@@ -159,7 +204,7 @@ def _plus(c: Checker, node: Binary, left: Type) -> Type:
 
 
 def _order(c: Checker, node: Binary, left: Type) -> Type:
-    left, right = present(c, node.left, left), present(c, node.right, c.expr(node.right))
+    left, right = present(c, node.left, left), present(c, node.right, _right(c, node, left))
     first, second = operand(left), operand(right)
     if not (first is second and (first is NUMBER or first is TEXT)) and not (
         (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))
@@ -181,7 +226,7 @@ def _of_error(c: Checker, node: Binary, left: Type, right: Type) -> str:
 
 
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
-    right = c.expr(node.right)
+    right = _right(c, node, left)
     for each, type_ in ((node.left, left), (node.right, right)):
         if type(type_) is not Simple and NULL not in (left, right) and not is_data(type_) and has_function(type_):
             c.report("V0342", "functions cannot be compared", each, "compare what they give, or their names")
@@ -264,7 +309,7 @@ def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) 
 
 _RULES = {
     "+": _plus,
-    **dict.fromkeys(("-", "*", "/", "%", "**"), _arithmetic),
+    **dict.fromkeys(_ARITHMETIC, _arithmetic),
     **dict.fromkeys(("<", "<=", ">", ">="), _order),
     **dict.fromkeys(("==", "!="), _equal),
     "in": _contains,

@@ -24,8 +24,8 @@ def call(c: Compiler, node: n.Call) -> ast.expr:
     symbol = callee.symbol if isinstance(callee, n.Name) else None
     if symbol is None:
         return emit.constant(None, place)
-    if symbol.kind == "builtin" and symbol.name == "assert" and _is_comparison(node.arguments[0]):
-        return _assertion(c, node, place)
+    if symbol.kind == "builtin" and symbol.name == "assert" and type(node.arguments[0]) is n.Binary:
+        return _assertion(c, node.arguments[0], node.arguments[1:], place)
     if symbol.kind == "builtin" and symbol.name == "len" and _is_counted(node.arguments):
         return emit.call("_vpylen", [c.expr(node.arguments[0])], place)
     signature = type_of(callee)
@@ -107,19 +107,27 @@ def _call_named(c: Compiler, node: n.Call, symbol: Symbol, arguments: list[ast.e
     return emit.item(all_of_it, emit.constant(-1, place), place)
 
 
-def _is_comparison(node: n.Expr) -> bool:
-    return type(node) is n.Binary and node.op in ("==", "!=", "<", "<=", ">", ">=")
+#: Operators of which an assertion tells both sides.
+_TOLD = frozenset(("==", "!=", "<", "<=", ">", ">=", "in"))
 
 
-def _assertion(c: Compiler, node: n.Call, place: Place) -> ast.expr:
-    """An assertion that compares: both sides are told where it does not hold."""
+def _assertion(c: Compiler, node: n.Expr, message: list[n.Expr], place: Place) -> ast.expr:
+    """An assertion that compares: both sides are told where it does not hold. What `and` joins are several."""
+    told = [c.cast(each, TEXT) for each in message]
+    if type(node) is n.Binary and node.op == "and" and all(isinstance(each, ast.Constant) for each in told):
+        both = [_assertion(c, each, message, place) for each in (node.left, node.right)]
+        return emit.item(at(ast.Tuple(both, ast.Load()), place), emit.constant(-1, place), place)
+    if type(node) is not n.Binary or node.op not in _TOLD:
+        return emit.call("_vb_assert", [c.lend(node, None), *told], place)
+    return emit.call("_vb_assertThat", [emit.constant(node.op, place), *_sides(c, node, place), *told], place)
+
+
+def _sides(c: Compiler, node: n.Binary, place: Place) -> list[ast.expr]:
     from antiphon.lang.compile.chains import lenient
 
-    compared, *message = node.arguments
-    assert type(compared) is n.Binary
-    sides = [lenient(c, compared.left), lenient(c, compared.right)]
-    told = [c.cast(each, TEXT) for each in message]
-    return emit.call("_vb_assertThat", [emit.constant(compared.op, place), *sides, *told], place)
+    if node.op == "in":
+        return [c.expr(node.left), picked(c.expr(node.right), base(type_of(node.right)), place)]
+    return [lenient(c, node.left), lenient(c, node.right)]
 
 
 def _call_symbol(c: Compiler, symbol: Symbol, arguments: list[ast.expr], place: Place) -> ast.expr:

@@ -43,7 +43,7 @@ def function_name(c: Compiler, node: n.Name, symbol: Symbol) -> ast.expr:
     if symbol.kind == "builtin":
         return emit.name(f"_vb_{symbol.name}", place)
     value = c.read(symbol, place)
-    signature = symbol.type
+    signature = type_of(node)
     if symbol.kind in ("tool", "import") and isinstance(signature, Signature):
         returns = emit.name(c.code.type_name(signature.returns), place)
         return emit.runtime("function", [value, returns], place)

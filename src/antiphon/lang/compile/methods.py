@@ -36,6 +36,10 @@ def method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr
     if known is None and name in WITH_FUNCTION and is_generic(name, node):
         arguments = method_arguments(c, node, name, JSON)
         return emit.call("_vcall", [value, emit.constant(name, place), *arguments], place)
+    if known is None and _is_imported(callee.object):
+        # What a class or a module of Python does is an effect, as a call of its functions is.
+        arguments = [c.cast(each, JSON) for each in node.arguments]
+        return emit.runtime("call_member", [value, emit.constant(name, place), *arguments], place)
     if known is None or name not in known or isinstance(base(type_), Union):
         return _dynamic_method(c, name, value, [c.cast(each, JSON) for each in node.arguments], place)
     if isinstance(type_, AI):
@@ -55,6 +59,10 @@ def method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr
     called = emit.call(f"_vm_{kind_word(kind)}_{name}", [value, *arguments], place)
     looks = isinstance(kind, Object) and name in ("values", "entries", "get")
     return of_fields(called, cast(Object, kind), type_of(node), place) if looks else called
+
+
+def _is_imported(node: n.Expr) -> bool:
+    return type(node) is n.Name and node.symbol is not None and node.symbol.kind == "import"
 
 
 def _named_by(kind: Type, method: str) -> Object | None:

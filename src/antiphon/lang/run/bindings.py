@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.effects.door import place, privately
@@ -15,9 +16,11 @@ from antiphon.lang.run import asking, concurrency, context
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.fitting import as_type
+from antiphon.lang.run.members import python_attribute
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.people import read_answer, wanted_words
 from antiphon.lang.run.questions import answered
+from antiphon.lang.run.receivers import call_method
 from antiphon.lang.run.threads import Pending
 from antiphon.lang.run.tooling import VibeTool
 from antiphon.lang.run.values import described, from_python, kind_of, plain, text, unwrap
@@ -131,8 +134,22 @@ class Module:
         if not callable(function):
             raise VibeError("V0902", f"{kind_of(function)} cannot be called")
         called, name = cast(Callable[..., Any], function), str(getattr(function, "__name__", "the function"))
-        effect = RunPython(f"{getattr(function, '__module__', '')}.{name}", described(given))
-        return self.execution.perform(effect, lambda: from_python(called(*given), f"`{name}`"))
+        return self._call_python(called, f"{getattr(function, '__module__', '')}.{name}", given)
+
+    def call_member(self, value: Any, name: str, *arguments: Any) -> Any:
+        """`date.today()`: what a class or a module of Python has is called as its functions are."""
+        if not isinstance(value, type | ModuleType):
+            return call_method(value, name, *arguments)
+        called = python_attribute(value, name)
+        if not callable(called):
+            raise VibeError("V0902", f"`{name}` of `{value.__name__}` cannot be called", f"write `.{name}`")
+        return self._call_python(called, f"{value.__name__}.{name}", [plain(each) for each in arguments])
+
+    def _call_python(self, called: Callable[..., Any], name: str, given: list[Any]) -> Any:
+        last = name.rpartition(".")[2]
+        return self.execution.perform(
+            RunPython(name, described(given)), lambda: from_python(called(*given), f"`{last}`")
+        )
 
     def call_named(self, function: Any, named: dict[str, Any], *arguments: Any) -> Any:
         """The same, with arguments that have names."""

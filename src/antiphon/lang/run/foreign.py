@@ -40,6 +40,21 @@ _GIVEN: dict[str, Type] = {
     "listFiles": Array(TEXT),
     "globFiles": Array(TEXT),
     "grepFiles": Array(Object({"file": Field(TEXT), "line": Field(NUMBER), "text": Field(TEXT)}, "Found")),
+    "gitStatus": Object(
+        {
+            "branch": Field(TEXT),
+            "ahead": Field(NUMBER),
+            "behind": Field(NUMBER),
+            "staged": Field(Array(TEXT)),
+            "modified": Field(Array(TEXT)),
+            "untracked": Field(Array(TEXT)),
+            "conflicted": Field(Array(TEXT)),
+        },
+        "Status",
+    ),
+    "gitLog": Array(
+        Object({"hash": Field(TEXT), "date": Field(TEXT), "author": Field(TEXT), "subject": Field(TEXT)}, "Commit")
+    ),
     "runShell": FINISHED,
 }
 BUNDLES = ("readonlyTools", "allTools")

@@ -35,7 +35,7 @@ def member(value: Any, name: str) -> Any:
         return len(cast(list[Any], value))
     if value is None:
         raise VibeError("V0907", f"null has no `{name}`", f"`?? …` gives a default: `x.{name} ?? …`")
-    if is_python(value):
+    if is_python(value) or isinstance(value, type):
         return _attribute(value, name)
     if name in AI_NAMES:
         raise VibeError("V0907", f"{kind_of(value)} has no `{name}`: it is not the answer of a model")

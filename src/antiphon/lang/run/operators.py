@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.values import kind_of, text, unwrap
+from antiphon.lang.run.values import is_python, kind_of, text, unwrap
 
 
 def add(left: Any, right: Any) -> Any:
@@ -156,11 +156,26 @@ def _ordered(left: Any, right: Any, operator: str) -> tuple[Any, Any]:
     left, right = unwrap(left), unwrap(right)
     if (is_number(left) and is_number(right)) or (isinstance(left, str) and isinstance(right, str)):
         return left, right
+    if is_python(left) and is_python(right) and _are_ordered(left, right):
+        return left, right
     raise _operands(operator, left, right)
 
 
+def _are_ordered(left: Any, right: Any) -> bool:
+    """Whether Python can tell which of two of its objects is the smaller one."""
+    try:
+        return isinstance(left < right, bool)
+    except TypeError:
+        return False
+
+
 def _operands(operator: str, left: Any, right: Any) -> VibeError:
-    return VibeError("V0902", f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}")
+    hint = f"Python works with its objects: `py(a, b) {{ return a {operator} b }}`"
+    return VibeError(
+        "V0902",
+        f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}",
+        hint if is_python(unwrap(left)) or is_python(unwrap(right)) else "",
+    )
 
 
 def _float(compute: Any) -> Any:

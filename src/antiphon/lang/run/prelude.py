@@ -168,6 +168,7 @@ _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "<=": operators.less_or_equal,
     ">": operators.greater,
     ">=": operators.greater_or_equal,
+    "in": choosing.contains,
 }
 #: So much of each side is told, in characters.
 _SIDE = 500

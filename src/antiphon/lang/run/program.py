@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -17,7 +17,7 @@ from antiphon.lang.compile.naming import MAIN
 from antiphon.lang.run.depth import deeply
 from antiphon.lang.run.errors import Stopped, VibeError
 from antiphon.lang.run.execution import Execution
-from antiphon.lang.run.fitting import as_type
+from antiphon.lang.run.fitting import as_type, misfit
 from antiphon.lang.run.host import Host, PromptShown
 from antiphon.lang.run.inputs import checked
 from antiphon.lang.run.modules import Compiled, Instances, Modules, Servers, source_of
@@ -213,11 +213,11 @@ def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callab
             given += [named.pop(each, MISSING) for each in known.names[len(given) :]]
             most = len(known.parameters)
             if named or len(given) > most or MISSING in given[: known.required]:
-                raise TypeError(
-                    f"{name}() expects {most} arguments ({', '.join(known.names)}), got {len(args)} and {list(named)}"
-                )
-            typed = zip(given, known.parameters, strict=False)
-            given = [each if each is MISSING else as_type(from_python(each), type_) for each, type_ in typed]
+                raise TypeError(_misgiven(name, known, given, named))
+            given = [
+                each if each is MISSING else _argument(each, type_, parameter)
+                for each, type_, parameter in zip(given, known.parameters, known.names, strict=False)
+            ]
         try:
             return unwrap(deeply(lambda: function(*given)))
         except (Exception, Stopped) as error:
@@ -234,6 +234,23 @@ def _callable(function: Callable[..., Any], name: str, signature: Any) -> Callab
         ]
         called.__signature__ = PythonSignature(parameters, return_annotation=_annotation(known.returns))  # type: ignore[attr-defined]
     return called
+
+
+def _argument(value: Any, wanted: Type, name: str) -> Any:
+    value = unwrap(from_python(value))
+    if fault := misfit(value, wanted, name):
+        raise VibeError("V0902", fault)
+    return as_type(value, wanted)
+
+
+def _misgiven(name: str, known: Signature, given: list[Any], named: Mapping[str, Any]) -> str:
+    """What is wrong with the number or the names of arguments."""
+    if named:
+        return f"{name}() has no parameter {', '.join(map(repr, named))}; it has {', '.join(known.names) or 'none'}"
+    if len(given) > len(known.parameters):
+        return f"{name}() takes {len(known.parameters)} ({', '.join(known.names)}), got {len(given)}"
+    missing = [each for each, value in zip(known.names, given[: known.required], strict=False) if value is MISSING]
+    return f"{name}() is not given {', '.join(missing)}"
 
 
 def _annotation(type_: Type) -> Any:

@@ -290,7 +290,7 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
     if signature is None:
         if value is None:
             raise VibeError("V0907", f"null has no method `{name}`")
-        if is_python(value):
+        if is_python(value) or isinstance(value, type):
             return _python_method(value, name, arguments)
         near = nearest(name, signatures)
         raise VibeError("V0907", f"{kind_of(value)} has no method `{name}`", f"did you mean `{near}`?" if near else "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
 from collections.abc import Mapping
 from types import FunctionType, MethodType
 from typing import Any, NoReturn, cast
@@ -128,7 +129,11 @@ def described(value: Any) -> Any:
         return [described(item) for item in cast(list[Any], value)]
     if isinstance(value, dict):
         return {str(key): described(item) for key, item in cast(dict[Any, Any], value).items()}
-    return value if isinstance(value, _SCALARS) else text(value)
+    # Where an object is in memory is another place each time.
+    return value if isinstance(value, _SCALARS) else _ADDRESS.sub("", text(value))
+
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def from_python(value: Any, where: str = "this Python code") -> Any:

@@ -61,7 +61,7 @@ def read_prefixed(c: Cursor, read: _Read) -> n.Expr:
     both = f"{word} {c.values[at + 1]}" if c.kinds[at + 1] in ("name", "do", "vibe") else ""
     if word == "new" and c.values[at + 1].endswith(("Error", "Exception")):
         both = "new Error"
-    _tell(c, at, f"`{word}`", PREFIXES.get(both) or PREFIXES[word])
+    _tell(c, at, f"`{word}`", with_parameters(c, at, PREFIXES.get(both) or PREFIXES[word]))
     if word == "lambda":
         return _skip_lambda(c, at)
     if word == "ts":
@@ -75,6 +75,15 @@ def read_prefixed(c: Cursor, read: _Read) -> n.Expr:
     if word in ("switch", "when") and c.kinds[c.at] == "{":
         c.at = c.partner(c.at) + 1 or c.at + 1
     return value if word in ("await", "async") else _unread(c, at)
+
+
+def with_parameters(c: Cursor, at: int, hint: str) -> str:
+    """What to write for a block of another language, with the variables that it names: `py(a, b) { … }`."""
+    taken = _PARAMETERS.match(c.text, c.ends[at])
+    return hint.replace("`py(x)", f"`py{taken[0]}") if taken else hint
+
+
+_PARAMETERS = re.compile(r"\((?:[^\W\d]\w*(?:, ?[^\W\d]\w*)*)?\)(?= ?\{)")
 
 
 def follows_habit(c: Cursor, kind: str) -> bool:

@@ -8,7 +8,7 @@ from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.declaration_parser import read_type_declaration
 from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.function_parser import read_function
-from antiphon.lang.syntax.habit_expressions import OPERANDS
+from antiphon.lang.syntax.habit_expressions import OPERANDS, with_parameters
 from antiphon.lang.syntax.habits import STATEMENTS, TYPES
 from antiphon.lang.syntax.tokens import RESERVED
 from antiphon.lang.syntax.variable_parser import read_variable
@@ -35,6 +35,7 @@ def read_foreign_statement(c: Cursor, exported: bool = False, begin: int = -1) -
     at = c.at
     word, start = c.values[at], c.starts[at] if begin < 0 else begin
     hint, way = STATEMENTS[word]
+    hint = with_parameters(c, at, hint)
     c.report("V0110", f"there is no `{word}` here" if word not in _CALLED else f"`{word}` is a function", at, hint)
     if way == "skip" or not _fits(c, way):
         return _skip(c, at)

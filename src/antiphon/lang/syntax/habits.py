@@ -417,6 +417,15 @@ EXPORTS = {
     **_each("listDir ls", "write `listFiles`"),
     **_each("fileExists dirExists", 'write `import { exists } from "system/files"`'),
     **_each("appendFile", 'write `import { appendText } from "system/files"`'),
+    **_each("readFile open", 'write `import { readText } from "system/files"`'),
+    **_each("writeFile", 'write `import { writeText } from "system/files"`'),
+    **_each("readDir listdir", 'write `import { list } from "system/files"`'),
+    **_each("unlink deleteFile rm", 'write `import { remove } from "system/files"`'),
+    **_each("rename mv", 'write `import { move } from "system/files"`'),
+    **_each("randint randrange randomInt", 'write `import { choice } from "system/random"`, and `choice(1..6)`'),
+    **_each("sample", 'write `import { shuffle } from "system/random"`, and `shuffle(xs)[0:3]`'),
+    **_each("fetch", 'write `import { get } from "system/http"`'),
+    **_each("readCsv read_csv", 'write `parseCsv(readText("a.csv"))`, of "system/data" and "system/files"'),
     **_each("mkdir", "leave it out: the directories of a file are made when it is written"),
     **_each("runCode", "write `py(x) { return … }`"),
     **_each("safeTools", "write `readonlyTools`, or name the tools one by one"),
@@ -424,6 +433,14 @@ EXPORTS = {
     **_each("jsonParse", "`parseJson` is always there: leave it out of the import"),
     **_each("jsonStringify", "`toJson` is always there: leave it out of the import"),
     **_each("uuid random", 'write `import { uuid, random } from "system/random"`'),
+    # The same word is another one in another module.
+    **_each("system/process:exec system/process:spawn system/process:shell system/process:bash", "write `run`"),
+    **_each("system/text:match system/text:search system/text:exec", "write `find`"),
+    **_each("system/text:test", "write `matches`"),
+    **_each("system/text:sub system/text:replaceAll", "write `replace`"),
+    **_each("system/time:parse system/time:strptime", "write `parseTime`"),
+    **_each("system/time:format system/time:strftime", "write `formatTime`"),
+    **_each("system/http:put system/http:patch system/http:delete", 'write `request`, and `request("PUT", url)`'),
 }
 #: Settings of models elsewhere.
 SETTINGS = {

@@ -293,6 +293,13 @@ def _read_plain(c: Cursor) -> n.Statement:
     return n.ExprStatement(start, c.ends[at - 1], target)
 
 
+def _read_braces(c: Cursor) -> n.Statement:
+    """A block; or an object, which may be what a program gives: no statement goes on with `:` or `,` there."""
+    at = c.at
+    is_object = c.kinds[at + 1] in ("name", "text") and c.kinds[at + 2] in (":", ",") and at + 2 not in c.fresh
+    return _read_plain(c) if is_object else read_block(c)
+
+
 STARTS.update(
     {
         "let": _read_plain_variable,
@@ -309,7 +316,7 @@ STARTS.update(
         "function": _read_plain_function,
         "import": read_import,
         "export": _read_export,
-        "{": read_block,
+        "{": _read_braces,
         "else": _lost_part,
         "catch": _lost_part,
         "finally": _lost_part,

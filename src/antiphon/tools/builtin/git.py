@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 from antiphon.conversation import ToolResult
 from antiphon.tools.builtin import porcelain
@@ -17,7 +18,8 @@ from antiphon.tools.processes import Finished, program, run, scrubbed
 from antiphon.tools.tool import Tool, ToolFailure, as_tool
 
 _TIME_LIMIT = 30.0
-_MOST_SHOWN = 36_000
+#: What a model is shown, and what a program is given, in characters.
+_MOST_SHOWN, _MOST = 36_000, 50_000_000
 #: What could start a program, overridden; a repository's filters come to it once their names are known.
 SETTINGS = {
     "core.fsmonitor": "false",
@@ -60,9 +62,13 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
 
     async def git_status() -> ToolResult:
         """The branch, and which files were changed, added, deleted or are not tracked."""
-        # Looking into submodules would use their own configuration.
-        said = await repository.ask(["status", "--short", "--branch", "--ignore-submodules=dirty"])
+        said = await repository.status()
         return shown(said.noted(said.text), porcelain.status(said.text, said.cut))
+
+    async def state() -> dict[str, Any]:
+        said = whole(await repository.status(_MOST))
+        found = porcelain.status(said.text, said.cut).data
+        return {**found, "conflicted": found.get("conflicted", [])}
 
     async def git_diff(staged: bool = False, path: str | None = None) -> ToolResult:
         """The changes that are not committed, as a diff. Those of files that look like secrets are only named.
@@ -71,14 +77,13 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
             staged: Show what is staged for the next commit, not what is not.
             path: Only changes of this file or directory.
         """
-        options = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"]
-        # The names of files are read from it, whatever the repository would like to have before them.
-        options += ["--src-prefix=a/", "--dst-prefix=b/"]
-        options += ["--cached"] if staged else []
-        said = await repository.ask(["diff", *options], path)
+        said = await repository.diff(staged, path)
         nothing = "nothing is staged" if staged else "there are no changes that are not staged"
-        said = said.without_secrets()
         return shown(said.noted(said.text) or nothing, porcelain.changes(said.text, said.cut, nothing))
+
+    async def patch(staged: bool = False, path: str | None = None) -> str:
+        text = whole(await repository.diff(staged, path, _MOST)).text
+        return f"{text}\n" if text else ""
 
     async def git_log(count: int = 20, path: str | None = None) -> ToolResult:
         """The newest commits: hash, date, author and subject.
@@ -87,22 +92,22 @@ def git_tools(root: str | os.PathLike[str] = ".") -> list[Tool]:
             count: How many commits to show.
             path: Only commits that changed this file or directory.
         """
-        if not 1 <= count <= 500:
-            raise ToolFailure("`count` is between 1 and 500")
-        options = [f"--max-count={count}", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"]
-        options += [f"--format={porcelain.LOG_FORMAT}", "--date=short"]
-        nothing = "no commit changed it"
-        try:
-            said = await repository.ask(["log", *options], path)
-        except ToolFailure as failure:
-            if "does not have any commits yet" not in str(failure):
-                raise
-            said, nothing = _Said("", False), "there are no commits yet"
+        said = await repository.log(count, path)
+        nothing = "no commit changed it" if said is not None else "there are no commits yet"
+        said = said or _Said("", False)
         commits = porcelain.commits(said.text, said.cut)
         text = "\n".join("{hash} {date} {author}: {subject}".format_map(commit) for commit in commits)
         return shown(said.noted(text) or nothing, porcelain.log(commits, nothing))
 
-    return [as_tool(function, read_only=True) for function in (git_status, git_diff, git_log)]
+    async def commits(count: int = 20, path: str | None = None) -> list[dict[str, str]]:
+        said = await repository.log(count, path, _MOST)
+        return porcelain.commits(whole(said).text, False) if said is not None else []
+
+    return [
+        as_tool(git_status, read_only=True, data=state),
+        as_tool(git_diff, read_only=True, data=patch),
+        as_tool(git_log, read_only=True, data=commits),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +130,46 @@ class _Said:
         return "\n".join([text, *notes] if text else notes)
 
 
+def whole(said: _Said) -> _Said:
+    """What a program is given, which takes no part for the whole."""
+    if said.cut:
+        raise ToolFailure(f"git says more than {_MOST:,} characters; name a path")
+    return said
+
+
 class _Repository:
     """The repository a directory is in, as seen from there."""
 
     def __init__(self, root: str) -> None:
         self._root = root
 
-    async def ask(self, command: list[str], path: str | None = None) -> _Said:
+    async def status(self, most: int = _MOST_SHOWN) -> _Said:
+        """The branch and the files."""
+        # Looking into submodules would use their own configuration.
+        return await self._ask(["status", "--short", "--branch", "--ignore-submodules=dirty"], None, most)
+
+    async def diff(self, staged: bool, path: str | None, most: int = _MOST_SHOWN) -> _Said:
+        """The changes, without those of files that look like secrets."""
+        options = ["--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty", "--submodule=short"]
+        # The names of files are read from it, whatever the repository would like to have before them.
+        options += ["--src-prefix=a/", "--dst-prefix=b/"]
+        options += ["--cached"] if staged else []
+        return (await self._ask(["diff", *options], path, most)).without_secrets()
+
+    async def log(self, count: int, path: str | None, most: int = _MOST_SHOWN) -> _Said | None:
+        """The newest commits; nothing, where there is none yet."""
+        if not 1 <= count <= 500:
+            raise ToolFailure("`count` is between 1 and 500")
+        options = [f"--max-count={count}", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8"]
+        options += [f"--format={porcelain.LOG_FORMAT}", "--date=short"]
+        try:
+            return await self._ask(["log", *options], path, most)
+        except ToolFailure as failure:
+            if "does not have any commits yet" not in str(failure):
+                raise
+            return None
+
+    async def _ask(self, command: list[str], path: str | None, most: int) -> _Said:
         """What git says to a command about a path, or about all that is in the directory."""
         settings = dict(SETTINGS)
         whole = await self._top(settings) == self._root
@@ -139,7 +177,7 @@ class _Repository:
         command = [*command, "--"] if path is None and whole else [*command, "--", self._relative(path)]
         for name in await self._filters(settings):
             settings |= {f"{name}.clean": "", f"{name}.smudge": "", f"{name}.process": "", f"{name}.required": "false"}
-        finished = await self._git(settings, *command)
+        finished = await self._git(settings, *command, most=most)
         if finished.code and not finished.dropped:
             raise ToolFailure(f"git: {_first_line(finished)}")
         return _Said(finished.output.rstrip(), bool(finished.dropped))
@@ -164,7 +202,7 @@ class _Repository:
         keys = [key for scope, key in pairs if scope not in ("system", "global", "command")]
         return {key.rpartition(".")[0] for key in keys if key.startswith("filter.")}
 
-    async def _git(self, settings: dict[str, str], *command: str) -> Finished:
+    async def _git(self, settings: dict[str, str], *command: str, most: int = 1_000_000) -> Finished:
         git = program("git")
         if git is None:
             raise ToolFailure("git is not installed here")
@@ -174,7 +212,7 @@ class _Repository:
                 cwd=self._root,
                 environment=hardened(settings),
                 timeout=_TIME_LIMIT,
-                first=_MOST_SHOWN if command[0] in ("status", "diff", "log") else 1_000_000,
+                first=most,
             )
         except OSError as error:
             raise ToolFailure(f"git could not be started: {error.strerror}") from None

@@ -107,15 +107,20 @@ def _check_separator(separator: str) -> None:
 # JSON lines
 
 
-def _parse_json_lines(source: str, _: Type) -> list[Any]:
-    out: list[Any] = []
-    for number, line in enumerate(source.removeprefix("\ufeff").split("\n"), 1):
-        if line.strip():
-            try:
-                out.append(parse_json(line))
-            except VibeError as error:
-                raise VibeError("V0943", f"line {number} of the JSON lines: {error.message}") from None
-    return out
+def _parse_json_lines(source: str, wanted: Type) -> list[Any]:
+    row_type = wanted.item if isinstance(wanted := plain(wanted), Array) else JSON
+    lines = enumerate(source.removeprefix("\ufeff").split("\n"), 1)
+    return [_json_line(line, number, row_type) for number, line in lines if line.strip()]
+
+
+def _json_line(line: str, number: int, wanted: Type) -> Any:
+    try:
+        value = parse_json(line)
+    except VibeError as error:
+        raise VibeError("V0943", f"line {number} of the JSON lines: {error.message}") from None
+    if wanted != JSON and (fault := misfit(value, wanted, "")):
+        raise VibeError("V0943", f"line {number} of the JSON lines: {fault}")
+    return value
 
 
 def _to_json_lines(rows: Any) -> str:
