@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from antiphon.lang.check.notation import show
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.program import Host, loads
-from tests.lang_unit import further_probes, more_probes
+from tests.lang_unit import further_probes, more_probes, program_probes
 from tests.lang_unit.checking import EXPRESSIONS, codes, every, messages, sound
 from tests.lang_unit.harness import ran
 from tests.lang_unit.probes import ACCEPTED, REFUSED, STOPPED
@@ -25,14 +25,26 @@ def _all(table: dict[str, list[tuple[str, str]]]) -> list[object]:
 
 
 @pytest.mark.parametrize(
-    ("program", "code"), [*_all(REFUSED), *_all(more_probes.REFUSED), *_all(further_probes.REFUSED)]
+    ("program", "code"),
+    [
+        *_all(REFUSED),
+        *_all(more_probes.REFUSED),
+        *_all(further_probes.REFUSED),
+        *_all(program_probes.REFUSED),
+    ],
 )
 def test_what_would_fail_for_its_types_is_refused(program: str, code: str) -> None:
     assert code in codes(program)
 
 
 @pytest.mark.parametrize(
-    ("program", "prints"), [*_all(ACCEPTED), *_all(more_probes.ACCEPTED), *_all(further_probes.ACCEPTED)]
+    ("program", "prints"),
+    [
+        *_all(ACCEPTED),
+        *_all(more_probes.ACCEPTED),
+        *_all(further_probes.ACCEPTED),
+        *_all(program_probes.ACCEPTED),
+    ],
 )
 def test_what_is_right_passes_and_runs(program: str, prints: str) -> None:
     assert [each for each in codes(program) if each < "V07"] == []

@@ -41,6 +41,21 @@ def test_a_time_that_clocks_leave_out_is_none():
     assert failed("time", zoned.format("03-29"))[0] == "V0945"
 
 
+def test_days_and_months_keep_the_time_of_the_clocks_in_a_zone_and_hours_are_hours():
+    start = "2026-03-28T09:15:00+01:00"
+    added = 'add("{0}", {{ {1}: 1 }}, "Europe/Berlin")'
+    assert printed("time", f"print({added.format(start, 'days')}, {added.format(start, 'months')})") == [
+        "2026-03-29T09:15:00+02:00 2026-04-28T09:15:00+02:00"
+    ]
+    assert printed("time", 'print(add("2026-03-28T08:00:00Z", { days: 1, hours: 1 }, "Europe/Berlin"))') == [
+        "2026-03-29T10:00:00+02:00"
+    ]
+    assert printed("time", f'print({added.format("2026-03-28", "days")}, add("{start}", {{ days: 1 }}))') == [
+        "2026-03-29 2026-03-29T09:15:00+01:00"
+    ]
+    assert failed("time", f"print({added.format('2026-03-28T02:30:00+01:00', 'days')})")[0] == "V0945"
+
+
 def test_times_are_read_written_and_reckoned_with():
     assert printed(
         "time",

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
+from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, NEW_ARRAYS, OBJECT_METHODS
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, Array, is_mutable, plain
+from antiphon.lang.check.types import JSON, Array, Map, Object, Type, is_mutable, plain
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax import nodes as n
 
@@ -100,26 +100,51 @@ def _call(todo: _Uses, node: n.Call, how: int, into: Symbol | None) -> None:
             # Python gets a copy; what is built in keeps nothing.
             todo.append((each, READ, None))
         else:
-            todo.append((each, KEPT, parameter_of(symbol, at) if symbol is not None else None))
+            todo.append((each, *_handed(symbol, at)))
     names = symbol.type.names if symbol is not None and isinstance(symbol.type, Signature) else ()
     for named in node.named:
         at = names.index(named.name) if named.name in names else len(names)
-        todo.append((named.value, KEPT, parameter_of(symbol, at) if symbol is not None else None))
+        todo.append((named.value, *_handed(symbol, at)))
+
+
+def _handed(symbol: Symbol | None, at: int) -> tuple[int, Symbol | None]:
+    """What a function does with an argument."""
+    types = symbol.type.parameters if symbol is not None and isinstance(symbol.type, Signature) else ()
+    if at < len(types) and not is_mutable(types[at]):
+        return READ, None
+    return KEPT, parameter_of(symbol, at) if symbol is not None else None
+
+
+#: Methods that take a number, a text or a boolean of the function they are given.
+_SORTING = frozenset(("filter", "find", "some", "every", "count", "sortBy", "groupBy", "sum", "min", "max"))
 
 
 def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> None:
     uses: list[tuple[int, Symbol | None]] = []
     if callee.name in _MUTATING:
         uses.append((CHANGED, None))
-    if is_mutable(node.type) and callee.name != "copy":
+    if is_mutable(node.type) and callee.name != "copy" and not _is_apart(node, callee.name):
         uses.append((how, into))
+    kind = plain(callee.object.type or JSON)
+    item = kind.item if isinstance(kind, Array) else JSON
     for each in node.arguments:
-        todo.append((each, KEPT, None))
+        if isinstance(each, n.Lambda) and not isinstance(each.body, n.Block) and callee.name in _SORTING:
+            todo.append((each.body, READ, None))
+        elif isinstance(each, n.Lambda) and not isinstance(each.body, n.Block) and callee.name == "map":
+            todo.append((each.body, how, into))
+        else:
+            todo.append((each, KEPT if is_mutable(item) or isinstance(each.type, Signature) else READ, None))
         if isinstance(each.type, Signature):
             # A function is called with the items.
             takers = parameters_of(each)
             uses += [(KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None]]
     todo.append(_used(callee.object, uses))
+
+
+def _is_apart(node: n.Call, name: str) -> bool:
+    """Whether a method gives a new array in which there is nothing of the old one, but what a function gave of it."""
+    kind = plain(node.type) if node.type is not None else JSON
+    return name == "map" or (name in NEW_ARRAYS and isinstance(kind, Array) and not is_mutable(kind.item))
 
 
 def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
@@ -178,12 +203,42 @@ def _destructure(todo: _Uses, node: n.Destructure, _: int, __: Symbol | None) ->
 
 def _assign(todo: _Uses, node: n.Assign, _: int, __: Symbol | None) -> None:
     target = node.target
+    how = KEPT if is_mutable(_declared(target)) else READ
     if isinstance(target, n.Name):
-        todo.append((node.value, KEPT, target.symbol if node.op == "=" else None))
+        todo.append((node.value, how, target.symbol if node.op == "=" and how == KEPT else None))
         return
     todo.append((target.object, CHANGED, None))
     todo += [(each, READ, None) for each in n.children(target) if each is not target.object]
-    todo.append((node.value, KEPT, None))
+    todo.append((node.value, how, None))
+
+
+def _declared(target: n.Name | n.Member | n.Index) -> Type | None:
+    """What a place may hold, whatever is known of it just now."""
+    if isinstance(target, n.Name):
+        return target.symbol.type if target.symbol is not None else None
+    match plain(target.object.type or JSON):
+        case Array() as kind:
+            return kind.item
+        case Map() as kind:
+            return kind.value
+        case Object(fields=fields) if isinstance(target, n.Member) and target.name in fields:
+            return fields[target.name].type
+        case _:
+            return None
+
+
+def _return(todo: _Uses, node: n.Return, _: int, __: Symbol | None) -> None:
+    if node.value is not None:
+        todo.append((node.value, READ if node.scalar else KEPT, None))
+
+
+def _object(todo: _Uses, node: n.ObjectLit, _: int, __: Symbol | None) -> None:
+    kind = plain(node.type) if node.type is not None else JSON
+    fields = kind.fields if isinstance(kind, Object) else {}
+    for each in node.entries:
+        field = fields.get(each.key) if isinstance(each, n.Entry) else None
+        how = READ if field is not None and not is_mutable(field.type) else KEPT
+        todo.append((each.value, how, None))
 
 
 def _function(todo: _Uses, node: n.Function, _: int, __: Symbol | None) -> None:
@@ -212,6 +267,8 @@ _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.Destructure: _destructure,
     n.Assign: _assign,
     n.Function: _function,
+    n.Return: _return,
+    n.ObjectLit: _object,
     n.TypeDecl: _nothing,
     **dict.fromkeys((n.Member, n.Index, n.Slice), _part),
     **dict.fromkeys(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.groups import found_by
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
@@ -100,6 +101,8 @@ def _given(node: Call, type_: Callable, wanted: Type | None) -> Type:
     if type_.gives == "wanted" and not node.named:
         fits = wanted is not None and is_data(wanted) and assignable(type_.returns, wanted)
         return wanted if fits and wanted is not None else type_.returns
+    if type_.gives == "found":
+        return found_by(node.arguments[1].type, type_.returns) if len(node.arguments) > 1 else type_.returns
     first = base(node.arguments[0].type or JSON) if node.arguments else JSON
     if type_.gives == "wanted" or not isinstance(first, Array) or first.item == NEVER:
         return type_.returns

@@ -25,6 +25,7 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     is_data,
+    options_of,
     plain,
     widen,
 )
@@ -34,6 +35,7 @@ from antiphon.lang.syntax.nodes import (
     BadExpr,
     BoolLit,
     Entry,
+    Expr,
     Hole,
     Name,
     NullLit,
@@ -133,7 +135,7 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
 
 def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     """`{a: 1}`: field by field against the wanted type, or an object of just these fields."""
-    goal = _goal(wanted, Object) or _goal(wanted, Map)
+    goal = _object_goal(c, node, wanted) or _goal(wanted, Map)
     if isinstance(goal, Map):
         _check_keys(c, node)
         for entry in node.entries:
@@ -155,8 +157,47 @@ def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     return Object(fields) if known else JSON
 
 
-def _goal(wanted: Type | None, kind: type[Array | Object | Map]) -> Type | None:
-    """The one array or object type among those that are wanted."""
+def _object_goal(c: Checker, node: ObjectLit, wanted: Type | None) -> Object | None:
+    """The one object type among those that are wanted; of several, that of the keys and values that are written."""
+    fitting = [each for each in options_of(wanted) if isinstance(each, Object)] if wanted is not None else []
+    for rule in (_may_be, _has_just):
+        if len(fitting) > 1:
+            fitting = [each for each in fitting if rule(c, node, each)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _may_be(c: Checker, node: ObjectLit, option: Object) -> bool:
+    for entry in node.entries:
+        field = option.fields.get(entry.key) if isinstance(entry, Entry) else None
+        said = _written(c, entry.value) if field is not None else None
+        if field is not None and said is not None and not assignable(said, field.read):
+            return False
+    return True
+
+
+def _written(c: Checker, node: Expr) -> Type | None:
+    """The type of a value that is written out, as that of `kind: "circle"`."""
+    match node:
+        case TextLit(parts=[str() as said]):
+            return c.text_literal(said)
+        case NumberLit():
+            return c.number_literal(node.value)
+        case BoolLit():
+            return _TRUE if node.value else _FALSE
+        case _:
+            return None
+
+
+def _has_just(_: Checker, node: ObjectLit, option: Object) -> bool:
+    keys = {entry.key for entry in node.entries if isinstance(entry, Entry)}
+    whole = len(keys) == len(node.entries)
+    return keys <= option.fields.keys() and not (
+        whole and any(not field.optional and name not in keys for name, field in option.fields.items())
+    )
+
+
+def _goal(wanted: Type | None, kind: type[Array | Map]) -> Type | None:
+    """The one array or map type among those that are wanted."""
     if wanted is None:
         return None
     options = [plain(wanted)]

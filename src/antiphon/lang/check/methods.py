@@ -179,6 +179,10 @@ OBJECT_METHODS = {
     "copy": Method("A copy that may be changed, to any depth."),
 }
 BOOLEAN_METHODS = _EVERYWHERE
+#: Those that give a new array, with the items of the old one.
+NEW_ARRAYS = frozenset(
+    ("slice", "values", "entries", "split", "lines", "keys", "map", "filter", "sortBy", "flat", "unique", "zip")
+)
 
 BUILTINS = {
     "print": Builtin("Print values, with a space between them.", ("json",), 0, variadic=True),

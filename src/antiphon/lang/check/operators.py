@@ -44,6 +44,7 @@ from antiphon.lang.syntax.nodes import (
     BoolLit,
     Expr,
     Index,
+    Name,
     Node,
     NumberLit,
     Range,
@@ -236,7 +237,28 @@ def _equal(c: Checker, node: Binary, left: Type) -> Type:
         show = shown if literal and operand(left) == operand(right) else general
         hint = _nearest_literal(c, left, right) or _alike(left, right) or _of_error(c, node, left, right)
         c.report("V0303", f"`{show(left)}` and `{show(right)}` are never equal", node, hint)
+    elif right is NULL:
+        _warn_never_null(c, node)
     return BOOLEAN
+
+
+def _warn_never_null(c: Checker, node: Binary) -> None:
+    """Warn where null is looked for in vain: elsewhere a missing key or item is null, here reading it is an error."""
+    match node.left:
+        case Name(symbol=symbol) if symbol is not None and _is_never_null(symbol.type):
+            is_read = symbol.kind in ("let", "const")
+            hint = "of a map, `m.get(key)` is null where there is no such key; `m[key]` is an error" if is_read else ""
+        case Index(object=of) if isinstance(kind := operand(of.type or JSON), Array) and _is_never_null(kind.item):
+            hint = f"an item that is not there is an error: look at `{c.object_text_of(of)}.length` before"
+        case _:
+            return
+    always = "false" if node.op == "==" else "true"
+    message = f"this is always {always}: it is `{general(node.left.type or JSON)}`, and never null"
+    c.warn("V0703", message, node, hint)
+
+
+def _is_never_null(type_: Type) -> bool:
+    return plain(type_) not in (JSON, NEVER, ERROR) and not may_be_null(type_)
 
 
 def _contains(c: Checker, node: Binary, left: Type) -> Type:

@@ -24,10 +24,23 @@ from antiphon.lang.check.types import (
     has_function,
     is_data,
     may_be_null,
+    options_of,
     plain,
     without_null,
 )
-from antiphon.lang.syntax.nodes import Call, Node, NullLit, NumberLit, PatternField, PatternItem, TextLit
+from antiphon.lang.syntax.nodes import (
+    Assign,
+    Call,
+    Index,
+    Member,
+    Name,
+    Node,
+    NullLit,
+    NumberLit,
+    PatternField,
+    PatternItem,
+    TextLit,
+)
 
 _CONVERSIONS: dict[tuple[Type, Type], str] = {
     (NUMBER, TEXT): "toString",
@@ -61,6 +74,8 @@ def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
         return _map_hint(c.text_of(node), found, aim)
     if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
         return f"there is no truthiness: write `{c.object_text_of(node)} {test}`"
+    if plain(found) is TEXT and (words := _words(wanted)):
+        return _words_hint(c, node, words)
     if isinstance(node, PatternField | PatternItem) or (of := getattr(node, "type", None)) is None:
         return ""
     # Of what is put in with `...`, a part does not fit.
@@ -81,6 +96,22 @@ def _other_literal(c: Checker, node: NumberLit | TextLit | NullLit, wanted: Type
         shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
         return c.meant(written[1:-1], known) or (f"write one of {shown_first}" if known else "")
     return ""
+
+
+def _words(wanted: Type) -> list[str]:
+    """The words of which one is wanted, if it is nothing else."""
+    options = options_of(without_null(plain(wanted)))
+    return [shown(each) for each in options] if all(isinstance(each, Literal) for each in options) else []
+
+
+def _words_hint(c: Checker, node: Node, words: list[str]) -> str:
+    if isinstance(node, Assign):
+        return f"if it may be any text, declare it so: `let {c.text_of(node.target)}: text = …`"
+    if not isinstance(node, Name | Member | Index | Call):
+        return ""
+    listed = ", ".join([*words[:3], *(["…"] if len(words) > 3 else [])])
+    name = "x" if isinstance(node, Call) else c.text_of(node)
+    return f"look before whether it is one of them: `if {name} in [{listed}] {{ … }}`"
 
 
 def function_hint(found: Type, wanted: Type) -> str:

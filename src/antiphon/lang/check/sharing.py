@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.methods import NEW_ARRAYS
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
@@ -211,12 +212,8 @@ def _holds_values(type_: Type | None) -> bool:
     return isinstance(kind, Array) and not is_mutable(kind.item)
 
 
-#: Methods that give a new array, with the items of the old one.
-_NEW = frozenset(("slice", "values", "entries", "split", "lines", "keys", "map", "filter", "flat", "unique", "zip"))
-
-
 def _gives_new(node: n.Call) -> bool:
     callee = node.callee
     if isinstance(callee, n.Member):
-        return callee.name == "copy" or (callee.name in _NEW and _holds_values(node.type))
+        return callee.name == "copy" or (callee.name in NEW_ARRAYS and _holds_values(node.type))
     return isinstance(callee, n.Name) and callee.symbol is not None and callee.symbol.kind == "builtin"

@@ -27,6 +27,7 @@ from antiphon.lang.syntax.nodes import (
     Node,
     Range,
     Statement,
+    Test,
     TypeDecl,
     Unary,
 )
@@ -42,8 +43,9 @@ STATEMENTS: dict[type, StatementRule] = {}
 MOST_SUGGESTIONS = 100
 #: What has no value before its declaration has run.
 VARIABLES = frozenset(("let", "const", "model"))
-#: Declared in the whole block, so never out of reach.
+#: Declared in the whole block, so never out of reach; nor is a test, which is run by itself.
 HOISTED: frozenset[type] = frozenset((Function, TypeDecl))
+_REACHED: frozenset[type] = HOISTED | {Test}
 #: What has the type that is wanted, whatever its branches are.
 _CHOICES = frozenset((Conditional, Match))
 #: Types whose values cannot change.
@@ -186,7 +188,7 @@ class Checker:
             hoist(self, statements)
         ends = warned = False
         for each in statements:
-            if ends and not warned and type(each) not in HOISTED:
+            if ends and not warned and type(each) not in _REACHED:
                 warned = True
                 self.warn("V0701", "this code cannot be reached", each)
             if STATEMENTS[type(each)](self, each):

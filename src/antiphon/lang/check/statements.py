@@ -15,7 +15,20 @@ from antiphon.lang.check.operators import check_condition, operand, warn_constan
 from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import BOOLEAN, ERROR, JSON, NULL, TEXT, Callable, Type, base, may_be_null, plain, widen
+from antiphon.lang.check.types import (
+    BOOLEAN,
+    ERROR,
+    JSON,
+    NULL,
+    TEXT,
+    Callable,
+    Type,
+    base,
+    is_mutable,
+    may_be_null,
+    plain,
+    widen,
+)
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
     AsyncFor,
@@ -203,6 +216,7 @@ def return_(c: Checker, node: Return) -> bool:
     if c.frame.is_async_for:
         _out_of_async_for(c, node, "return")
         wanted = None
+    node.scalar = wanted is not None and not is_mutable(wanted)
     if node.value is None:
         if wanted is not None and wanted != JSON and not may_be_null(wanted):
             c.report("V0502", f"{c.frame.title} must return `{shown(wanted)}`", node, "write the value after `return`")

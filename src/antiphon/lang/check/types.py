@@ -113,7 +113,8 @@ class Callable:
     names: tuple[str, ...] = ()
     #: Nothing is known of it: it takes and gives anything.
     unchecked: bool = False
-    #: What it gives besides: what is wanted where it is called, an item of its first argument, or such items.
+    #: What it gives besides: what is wanted where it is called, an item of its first argument, such items, or what is
+    #: found by the pattern that is its second.
     gives: str = ""
 
 

@@ -22,6 +22,7 @@ from antiphon.lang.run.fitting import as_type
 from antiphon.lang.run.items import part, whole
 from antiphon.lang.run.members import python_attribute
 from antiphon.lang.run.operators import equal, less
+from antiphon.lang.run.rounding import fixed, rounded
 from antiphon.lang.run.values import from_python, is_python, json_text, kind_of, plain, text, thaw, unwrap
 
 
@@ -82,38 +83,6 @@ def _filling(value: str, width: Any, fill: str) -> str:
     lacking = whole(width, "the width") - len(value)
     _check_size(lacking)
     return (fill * (lacking // len(fill) + 1))[:lacking] if lacking > 0 and fill else ""
-
-
-#: Below it, and times a power of ten, a number with fractions is finite.
-_EXACT = 1e200
-
-
-def _round(value: float, digits: Any = 0) -> Any:
-    if digits == 0:
-        try:
-            return math.floor(value + 0.5) if type(value) is float else value
-        except (OverflowError, ValueError):
-            # What is not finite.
-            return value
-    places = whole(digits, "the number of digits")
-    if type(value) is int and places >= 0:
-        # Integers are exact, and larger ones than a float can hold.
-        return value
-    factor = 10 ** min(max(places, -300), 300)
-    # Half goes up, as people round; Python rounds half to even.
-    rounded = math.floor(value * factor + 0.5) / factor if math.isfinite(value) else value
-    return int(rounded) if places <= 0 and math.isfinite(rounded) else rounded
-
-
-def _fixed(value: float, digits: Any) -> str:
-    if type(value) is float and digits.__class__ is int and 0 < digits < 16 and abs(value) < _EXACT:
-        factor = 10**digits
-        return f"{math.floor(value * factor + 0.5) / factor:.{digits}f}"
-    places = max(0, min(whole(digits, "the number of digits"), 100))
-    if type(value) is float and not math.isfinite(value):
-        return text(value)
-    rounded = _round(value, digits)
-    return f"{rounded}{'.' * bool(places)}{'0' * places}" if type(rounded) is int else f"{rounded:.{places}f}"
 
 
 def _floor(value: float) -> Any:
@@ -249,11 +218,11 @@ TEXT_FUNCTIONS: dict[str, Callable[..., Any]] = {
 }
 NUMBER_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "toString": text,
-    "round": _round,
+    "round": rounded,
     "floor": _floor,
     "ceil": _ceil,
     "abs": abs,
-    "toFixed": _fixed,
+    "toFixed": fixed,
 }
 ARRAY_FUNCTIONS: dict[str, Callable[..., Any]] = {
     **_SHARED,

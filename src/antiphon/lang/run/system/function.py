@@ -10,8 +10,8 @@ from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.check.types import Type
 
 #: What a function gives besides what its signature says: a value of the type that is wanted where it is called, an
-#: item of its first argument, or an array of such items.
-Gives = Literal["", "wanted", "item", "items"]
+#: item of its first argument, an array of such items, or what is found by the pattern that is its second.
+Gives = Literal["", "wanted", "item", "items", "found"]
 
 
 @dataclass(frozen=True, slots=True)

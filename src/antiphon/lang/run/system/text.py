@@ -6,21 +6,12 @@ import re
 from functools import cache
 from typing import Any, cast
 
-from antiphon.lang.check.types import BOOLEAN, JSON, NUMBER, TEXT, Array, Field, Map, Object, nullable
+from antiphon.lang.check.groups import MATCH
+from antiphon.lang.check.types import BOOLEAN, JSON, TEXT, Array, nullable
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.system.function import Function
 from antiphon.lang.run.values import text as shown
 
-MATCH = Object(
-    {
-        "text": Field(TEXT),
-        "groups": Field(Array(nullable(TEXT))),
-        "names": Field(Map(nullable(TEXT))),
-        "start": Field(NUMBER),
-        "end": Field(NUMBER),
-    },
-    "Match",
-)
 #: A hole of a template, as strings of the language have them.
 _HOLE = re.compile(r"\{([^\W\d]\w*(?:\.\w+|\[\d+\])*)\}")
 _STEP = re.compile(r"\w+")
@@ -91,8 +82,10 @@ def _at(path: str, values: Any) -> Any:
 _MATCHED = {"text": TEXT, "pattern": TEXT}
 FUNCTIONS = {
     "matches": Function("Whether a regular expression is found in a text.", _matches, _MATCHED, BOOLEAN),
-    "find": Function("Where it is found first, with its groups, or null.", _find, _MATCHED, nullable(MATCH)),
-    "findAll": Function("All places where it is found.", _find_all, _MATCHED, Array(MATCH)),
+    "find": Function(
+        "Where it is found first, with its groups, or null.", _find, _MATCHED, nullable(MATCH), gives="found"
+    ),
+    "findAll": Function("All places where it is found.", _find_all, _MATCHED, Array(MATCH), gives="found"),
     "replace": Function(
         "The text with each place replaced; `\\1` stands for a group.", _replace, {**_MATCHED, "by": TEXT}, TEXT
     ),

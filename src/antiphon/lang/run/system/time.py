@@ -62,15 +62,19 @@ def _parts(time: str, zone: str = "") -> dict[str, int]:
     return {**{name: getattr(at, name) for name in names}, "weekday": at.isoweekday(), "week": at.isocalendar()[1]}
 
 
-def _add(time: str, duration: Any) -> str:
-    """Years and months keep the day where there is one, and the rest is added to that."""
+def _add(time: str, duration: Any, zone: str = "") -> str:
+    """Years and months keep the day where there is one, days the time of the clock; the rest is added to that."""
     given: dict[str, float] = {"seconds": duration} if isinstance(duration, int | float) else duration
-    at = _moment(time)
+    at = _moment(time, zone)
     try:
         months = _whole(given, "years") * 12 + _whole(given, "months") + at.month - 1
         year, month = at.year + months // 12, months % 12 + 1
         moved = at.replace(year=year, month=month, day=min(at.day, calendar.monthrange(year, month)[1]))
-        moved += timedelta(**{name: given.get(name) or 0 for name in _UNITS[2:]})
+        moved += timedelta(**{name: given.get(name) or 0 for name in _UNITS[2:4]})
+        if zone and not _is_date(time):
+            moved = _there(moved.replace(tzinfo=None), zone)
+        later = timedelta(**{name: given.get(name) or 0 for name in _UNITS[4:]})
+        moved = (moved.astimezone(UTC) + later).astimezone(moved.tzinfo) if later else moved
     except (ValueError, OverflowError, calendar.IllegalMonthError):
         raise VibeError("V0945", "the time would be before year 1 or after 9999") from None
     is_date = len(time) == 10 and moved.time() == at.time()
@@ -139,8 +143,9 @@ FUNCTIONS = {
     "inZone": Function("The same instant in another time zone.", _in_zone, _ZONED, TEXT),
     "parts": Function("Its year, month, day, hour, minute, second, weekday (Monday is 1) and week.",
                       _parts, _ZONED, PARTS, 1),
-    "add": Function("A time or date so much later: `{ months: 1, days: -2 }`, or so many seconds.",
-                    _add, {**_TIME, "duration": Union((NUMBER, DURATION))}, TEXT),
+    "add": Function("A time or date so much later: `{ months: 1, days: -2 }`, or so many seconds; "
+                    "in a named zone, days and months keep the time of its clocks.",
+                    _add, {**_TIME, "duration": Union((NUMBER, DURATION)), "zone": TEXT}, TEXT, 1),
     "secondsBetween": Function("How many seconds lie between two times.",
                                _seconds_between, {"start": TEXT, "end": TEXT}, NUMBER),
     "unix": Function("A time as seconds since 1970.", _unix, _TIME, NUMBER),

@@ -96,9 +96,10 @@ class Continue(Node):
 
 
 class Return(Node):
-    """`return value`."""
+    """`return value`; of a `scalar` nothing can change, so nothing is shared by it."""
 
     value: Expr | None = None
+    scalar: bool = field(default=False, compare=False, repr=False)
 
 
 class Yield(Node):
