@@ -16,6 +16,7 @@ from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import BOOLEAN, ERROR, JSON, NULL, TEXT, Callable, Type, base, may_be_null, plain, widen
+from antiphon.lang.syntax.habits import CAUGHT
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
     AsyncFor,
@@ -259,7 +260,11 @@ def _handler(c: Checker, node: Try, handler: Block) -> bool:
         return c.block(handler)
     symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, handler.start)
     symbol.until, symbol.is_global = handler.end, False
-    return c.block(handler, (symbol,))
+    ends = c.block(handler, (symbol,))
+    if not symbol.used and node.name.endswith(("Error", "Exception")):
+        message = f"`{node.name}` names every error that is caught here, and is no kind of error"
+        c.warn("V0702", message, symbol, CAUGHT)
+    return ends
 
 
 def _check_last(c: Checker, block: Block) -> None:

@@ -33,6 +33,25 @@ def read_generic(c: Cursor, at: int, opener: str) -> n.TypeNode:
     return _generic_node(name, c.starts[at], end, inner)
 
 
+def read_bracketed(c: Cursor) -> n.TypeNode:
+    """`[text]`, `[]text` and `[text, number]`, as other languages write arrays and tuples; the bracket stands here."""
+    at, wrong = c.at, len(c.diagnostics)
+    is_before = c.kinds[at + 1] == "]"
+    c.at += 2 if is_before else 0
+    inner = [_ours(read_type(c))] if is_before else c.listed("]", lambda d: _ours(read_type(d)))
+    del c.diagnostics[wrong:]
+    if c.kinds[c.at] == ":" and not is_before:
+        c.at = at
+        c.unexpected("a type", "a map stands in braces: `{ [text]: number }`")
+    start, end = c.starts[at], c.ends[c.at - 1]
+    known = dict.fromkeys(_written_here(each, c.text[each.start : each.end]) for each in inner)
+    item = " | ".join(known) or "json"
+    right = f"({item})[]" if len(known) > 1 else f"{item}[]"
+    hint = f"write `{right}`" + ("; the items of an array have one type" if len(known) > 1 else "")
+    c.report_span("V0206", f"there is no type `{c.text[start:end]}`", start, end, hint)
+    return n.ArrayType(start, end, inner[0] if len(inner) == 1 else n.TypeName(start, end, "json"))
+
+
 def _written_here(node: n.TypeNode, text: str) -> str:
     """How a type that may have a foreign name is written here."""
     if isinstance(node, n.TypeName):

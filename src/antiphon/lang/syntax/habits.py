@@ -80,6 +80,43 @@ BEHIND = {
     "=>": "write `const name = x => …`, or `function name(x) { … }`",
     "{": "an object has no name before it: `{ x: 1 }`; nor has a block without `if`, `for`, `while` or `function`",
 }
+_INPUT = "an input is `input city: text`, each on a line of its own"
+_MODEL = 'write `model m = { name: "…" }`'
+_ASYNC = "write `async let x = do …`, `async do …`, or `const all = async for x in xs { yield … }`"
+#: Words that something stands behind on its line which is no part of a statement: that before it, or that at its begin.
+BEGUN = {
+    **_each("input inputs param parameter arg argument flag option", _INPUT),
+    **_each("model agent llm client", _MODEL),
+    **_each("async parallel concurrent spawn go", _ASYNC),
+    **_each("await", "leave it out: a program waits for each answer by itself"),
+    **_each("test it describe", 'write `test "name" { … }`'),
+    **_each("returns", "write `returns number`, behind the inputs"),
+    **_each("tool", "write `tool name(x: text): text { … }`"),
+    **_each("prompt template", 'a prompt is text: `const p = "…"`'),
+    **_each("break continue", "there are no labels: `break` and `continue` are for the loop they stand in"),
+    **_each("keyof", 'write out the names: `type Key = "name" | "age"`'),
+    **_each("private", "write `private const x = …`"),
+    **_each("export", "write it before a declaration: `export const name = …`"),
+}
+#: What follows a prompt that is neither a model nor a context.
+ASKED = {
+    "ask": 'a human is asked, and no model: write `ask "…"` alone',
+    "text": 'a model is declared, and named without quotes: `model m = { name: "…" }`, then `do "…" m`',
+    "order": 'the prompt comes first, then the model: `do "…" m`',
+    "context": 'the model comes before the context: `do "…" m none`',
+    "model": 'leave out `model`: `do "…" m`; alone it is the default one',
+    "name": 'behind a prompt stand a model and a context, `default`, `local` or `none`: `do "…" m none`',
+    ":": 'write `do "…" m none`, without names or `:`; settings are those of a model, `model m = { … }`',
+    ",": 'write no comma: `do "…" m`',
+    "=": 'write `do "…" m none`, without names; settings are those of a model, `model m = { … }`',
+    "{": 'a prompt stands in quotes: `do "Greet {name}"`',
+    ".": 'write the prompt behind it: `do "…"`',
+}
+#: What a loop says of its history, and what to write where something stands behind that.
+MODES = {
+    **_each("verbose forget", "leave it out: only `compress` takes something"),
+    "compress": 'write `compress("how")`, in parentheses',
+}
 #: What stands where a block should begin.
 BEFORE_BLOCKS = {
     "...": "write `1..3`: both ends belong to a range",
@@ -161,6 +198,8 @@ SIGNS_BEHIND = {
     "?:": "write `x ?? …` for what may be null, or `condition ? a : b`",
     "?": "leave it out: what goes wrong is thrown by itself, and caught with `try`",
 }
+#: What to write where only some errors are meant.
+CAUGHT = 'write `catch error { … }`, and in it `if error.code == "V0904" { … }`, or look at `error.message`'
 #: What an object cannot have for a field, by how it begins.
 ENTRIES = {
     **_each("number text quote", "write `name: value`"),
@@ -403,16 +442,18 @@ SYSTEM = {
     "tools": "readFile listFiles globFiles grepFiles writeFile editFile gitStatus gitDiff gitLog runShell fetchUrl "
     "askUser currentTime readonlyTools allTools",
 }
+#: Which module of the system gives a name.
+MODULE_OF: dict[str, str] = {}
 for _module, _names in SYSTEM.items():
     for _name in _names.split():
+        MODULE_OF.setdefault(_name, f"system/{_module}")
         NAMES.setdefault(_name, f'write `import {{ {_name} }} from "system/{_module}"`')
 
-_ALWAYS = "it is always there: leave it out of the import"
 #: Names that are imported from elsewhere, and what to write.
 EXPORTS = {
-    **_each("bash shell exec", "write `runShell`"),
+    **_each("bash shell exec sh spawn", 'write `run` of "system/process"; as a tool for models it is `runShell`'),
     **_each("glob", "write `globFiles`"),
-    **_each("grep search", "write `grepFiles`"),
+    **_each("grep", "write `grepFiles`"),
     **_each("edit", "write `editFile`"),
     **_each("listDir ls", "write `listFiles`"),
     **_each("fileExists dirExists", 'write `import { exists } from "system/files"`'),
@@ -420,10 +461,29 @@ EXPORTS = {
     **_each("mkdir", "leave it out: the directories of a file are made when it is written"),
     **_each("runCode", "write `py(x) { return … }`"),
     **_each("safeTools", "write `readonlyTools`, or name the tools one by one"),
-    **_each("print env sleep now", _ALWAYS),
     **_each("jsonParse", "`parseJson` is always there: leave it out of the import"),
     **_each("jsonStringify", "`toJson` is always there: leave it out of the import"),
     **_each("uuid random", 'write `import { uuid, random } from "system/random"`'),
+    **_each("read readAll slurp readFileSync", "write `readText`"),
+    **_each("write writeFileSync save", "write `writeText`"),
+    **_each("append", "write `appendText`"),
+    **_each("readJson loadJson readJSON", "write `parseJson(readText(path))`: `parseJson` is always there"),
+    **_each("writeJson saveJson dumpJson", "write `writeText(path, toJson(value))`: `toJson` is always there"),
+    **_each("readCsv loadCsv readCSV", "write `parseCsv(readText(path))`"),
+    **_each("writeCsv saveCsv", "write `writeText(path, toCsv(rows))`"),
+    **_each("readYaml loadYaml", "write `parseYaml(readText(path))`"),
+    **_each("readToml loadToml", "write `parseToml(readText(path))`"),
+    **_each("delete unlink rm deleteFile", "write `remove`"),
+    **_each("rename", "write `move`"),
+    **_each("readDir readdir listdir", "write `list`"),
+    **_each("fetch", "write `get`, or `post`"),
+    **_each("put patch head", 'write `request("PUT", url, { … })`'),
+    **_each("randint randomInt randrange", "write `random`: `1 + (random() * 6).floor()` is one of 1 to 6"),
+    **_each("sample pick", "write `choice`"),
+    **_each("format strftime formatDate", "write `formatTime`"),
+    **_each("parse strptime parseDate", "write `parseTime`"),
+    **_each("match search regex exec test", 'write `find` or `matches` of "system/text"'),
+    **_each("sub gsub replaceAll", 'write `replace` of "system/text"'),
 }
 #: Settings of models elsewhere.
 SETTINGS = {
@@ -439,12 +499,40 @@ SETTINGS = {
 #: Modules of other languages, and which of ours does the same.
 MODULES = {
     **_each("fs fs/promises node:fs path node:path os node:os glob", "system/files"),
+    **_each("file files io pathlib shutil fs-extra system/file system/fs system/io", "system/files"),
     **_each("axios node-fetch undici got ky request http https", "system/http"),
-    **_each("child_process node:child_process execa", "system/process"),
-    **_each("csv-parse papaparse js-yaml yaml toml", "system/data"),
-    **_each("moment dayjs date-fns luxon", "system/time"),
-    **_each("crypto node:crypto", "system/hash"),
-    **_each("uuid nanoid system/utils", "system/random"),
+    **_each("requests httpx urllib fetch system/fetch system/net system/web system/request", "system/http"),
+    **_each("child_process node:child_process execa subprocess process", "system/process"),
+    **_each("system/shell system/exec system/cmd system/os", "system/process"),
+    **_each("csv-parse papaparse js-yaml yaml toml csv data jsonlines", "system/data"),
+    **_each("system/csv system/yaml system/toml system/tables", "system/data"),
+    **_each("moment dayjs date-fns luxon datetime time date system/date system/datetime system/clock", "system/time"),
+    **_each("re regex text string system/regex system/re system/string system/strings", "system/text"),
+    **_each("crypto node:crypto hashlib hash system/crypto", "system/hash"),
+    **_each("uuid nanoid system/utils random secrets system/uuid", "system/random"),
+    **_each("tools system/agent", "system/tools"),
+}
+_JSON = "leave it out: `parseJson(…)` and `toJson(…)` are always there"
+#: Modules of Python that are not needed here, and what to write.
+FOR_PYTHON = {
+    "json": _JSON,
+    **_each("sys argparse click", "leave it out: what is given from outside is declared, `input city: text`"),
+    **_each("typing dataclasses abc __future__", "leave it out: types are written without an import"),
+    **_each("asyncio", "leave it out: a program waits for each answer by itself; `async for` runs rounds at once"),
+    **_each("logging", "leave it out: write `print(…)`, or `note(…)` to tell the models too"),
+    **_each("openai anthropic langchain ollama litellm", 'leave it out: write `do "…"`, and `model m = { name: "…" }`'),
+    **_each("pydantic", "leave it out: declare a type, `type User { name: text }`"),
+    **_each("os", 'write `env("NAME")`, which is always there, or `import { list } from "system/files"`'),
+    **_each("pathlib shutil glob io", 'write `import { readText, writeText, list } from "system/files"`'),
+    **_each("re", 'write `import { find, findAll, replace } from "system/text"`'),
+    **_each("random", 'write `import { random, choice, shuffle } from "system/random"`'),
+    **_each("uuid", 'write `import { uuid } from "system/random"`'),
+    **_each("datetime", 'write `now()`, or `import { today, formatTime } from "system/time"`'),
+    **_each("time", 'write `now()` and `sleep(seconds)`, or `import { unix } from "system/time"`'),
+    **_each("requests httpx aiohttp", 'write `import { get, post } from "system/http"`'),
+    **_each("subprocess", 'write `import { run } from "system/process"`'),
+    **_each("csv yaml toml tomllib pandas", 'write `import { parseCsv } from "system/data"`'),
+    **_each("hashlib", 'write `import { sha256 } from "system/hash"`'),
 }
 
 #: Methods and members, by what has them: text, array, map, object, number; `` is all of them.
