@@ -283,7 +283,7 @@ def _check_last(c: Checker, block: Block) -> None:
 def test(c: Checker, node: Test) -> bool:
     """`test "…" { … }`."""
     if c.scope is not c.module or c.frame.node is not None:
-        c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4))
+        c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4), "move it there")
     outer, c.in_test = c.in_test, True
     loops, wanted = c.frame.loops, c.frame.returns
     c.frame.loops, c.frame.returns = [], None

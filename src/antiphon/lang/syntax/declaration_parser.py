@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.block_parser import skip_indented
 from antiphon.lang.syntax.cursor import Cursor
 from antiphon.lang.syntax.habits import FOR_PYTHON, MODULES
 from antiphon.lang.syntax.type_parser import read_description, read_plain_text, read_type
@@ -57,7 +58,7 @@ def _settings_of(c: Cursor, value: n.Expr) -> n.ObjectLit:
     return n.ObjectLit(start, end, [n.Entry(start, end, "name", value)])
 
 
-def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.TypeDecl:
+def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.TypeDecl | n.BadStatement:
     """`type Name { … }` or `type Name = …`; the word stands here."""
     c.at += 1
     name = c.name("the name of the type")
@@ -69,6 +70,11 @@ def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.Ty
     elif c.kinds[c.at] != "{":
         hint = "write out all fields: what has them fits" if c.values[c.at] in ("extends", "implements") else ""
         hint = "types have no parameters; declare a `type` for each use" if c.kinds[c.at] in ("<", "[") else hint
+        if c.kinds[c.at] in ("(", ":"):
+            c.report("V0109", "there are no classes here", c.at, "write `type Name { field: text, other: number }`")
+            skip_indented(c, name - 1)
+            c.lost.add(c.values[name])
+            return n.BadStatement(start, c.ends[c.at - 1])
         c.unexpected("`{` and the fields, or `=` and a type", hint)
     declared = read_type(c)
     return n.TypeDecl(start, declared.end, c.values[name], declared, exported, c.starts[name])

@@ -73,4 +73,6 @@ def _other(c: Cursor) -> str:
         return f"a type stands behind the name of a variable: `const x: {c.values[at - 1]} = {{ … }}`"
     if c.kinds[at] in ("+=", "-=", "*=", "/=") and "=>" in c.kinds[max(0, at - 4) : at]:
         return f"an assignment is a statement: write `=> {{ x {word} … }}`"
+    if c.kinds[at] in _TEXTS and c.kinds[at - 1] == "name":
+        return 'write `(…)` around what a function is given; a model is asked with `do "…" m`'
     return BEHIND.get(word) or FOLLOWING.get(word, _OWN_LINE)

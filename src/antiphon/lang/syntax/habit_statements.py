@@ -197,7 +197,7 @@ def read_except(c: Cursor, node: n.Try, is_told: bool) -> None:
     while c.kinds[c.at] not in ("{", ":", "end") and (c.at not in c.fresh or c.at == at):
         c.at += 1
     name = c.at - 1
-    if c.kinds[name] == "name" and name > at:
+    if c.kinds[name] == "name" and name > at and (c.values[name - 1] in ("as", "=>") or c.values[name].islower()):
         node.name, node.name_start = c.values[name], c.starts[name]
     body = read_loop_body(c)
     node.handler = node.handler or body
