@@ -65,7 +65,7 @@ throw new TypeError("bad") → throw "what is wrong"
 raise ValueError("bad") → throw "what is wrong"
 print(typeof args) → is text
 export default function f() { return 1 } → export function
-from os import path → import { name }
+from os import path → import { path } from "py:os"
 x = 5 → let x = 5
 enum Color { Red } → type Color
 static const z = 1 → leave it out

@@ -361,7 +361,7 @@ def test_what_a_program_reaches_is_told_before_it_is_run():
     ("program", "said"),
     [
         ('import { readTxt } from "system/files"', "did you mean `readText`?"),
-        ('import { readText } from "system/file"', "did you mean `system/files`?"),
+        ('import { readText } from "system/file"', 'write `from "system/files"`'),
         ('import { readText } from "system/files"\nreadText(1)', "expected `text` for `path`"),
         ('import { readText } from "system/files"\nreadText()', "`readText` expects 1 to 2 arguments, got 0"),
         ('import { run } from "system/process"\nprint(run("x").output)', "has no field `output`"),

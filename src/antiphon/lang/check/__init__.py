@@ -39,7 +39,7 @@ from antiphon.lang.syntax.source import Source
 __all__ = ["Checked", "check"]
 
 #: A comment that is a number, or begins with `=`, after something that could be divided.
-_DIVISOR = re.compile(r"//(?:[ \t]*[0-9][0-9_.]*|=[^=].*)[ \t;]*")
+_DIVISOR = re.compile(r"//(?:[ \t]*[0-9][0-9_.]*(?:[ \t]*[-+*/%][ \t]*\w[\w.]*)*|=[^=].*)[ \t;]*")
 _DIVIDED = re.compile(r"\w[ \t]*\Z")
 
 

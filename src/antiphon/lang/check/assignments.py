@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import check_keyed_slot
@@ -18,7 +19,7 @@ from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, plain
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, is_data, plain
 from antiphon.lang.syntax.nodes import Ask, AskHuman, Assign, Index, Input, Member, Name, root_symbol
 
 
@@ -94,7 +95,10 @@ def _note_assignment(c: Checker, symbol: Symbol) -> None:
 
 def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
     if node.op == "=":
-        return c.want(node.value, wanted, name)
+        before = len(c.diagnostics)
+        found = c.want(node.value, wanted, name)
+        _name_both(c, node, wanted, before)
+        return found
     target = node.target
     held = narrowed_type(c, target, wanted) if c.narrowed else wanted
     target.type = held = present(c, target, held)
@@ -112,6 +116,18 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
     if not assignable(result, wanted) and len(c.diagnostics) == before:
         c.mismatch(node, result, wanted, name)
     return result
+
+
+def _name_both(c: Checker, node: Assign, wanted: Type, before: int) -> None:
+    """Where a variable is given something of another type, and nothing else is known to say: how it could be both."""
+    last = c.diagnostics[-1] if len(c.diagnostics) == before + 1 else None
+    if last is None or last.code != "V0301" or last.hint or not isinstance(node.target, Name):
+        return
+    given = node.value.type
+    if given is not None and is_data(given) and last.start == node.value.start:
+        name, both = node.target.name, f"{general(wanted)} | {general(given)}"
+        hint = f"take another variable, or declare it for both: `let {name}: {both} = …`"
+        c.diagnostics[-1] = replace(last, hint=hint)
 
 
 def _constant(c: Checker, target: Name, symbol: Symbol) -> None:

@@ -6,6 +6,7 @@ from itertools import islice
 
 from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.groups import found_by
+from antiphon.lang.check.looks import warn_of_arguments, warn_of_printed
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
@@ -18,6 +19,7 @@ from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
+    MODEL,
     NEVER,
     TEXT,
     Array,
@@ -32,7 +34,9 @@ from antiphon.lang.check.types import (
     without_null,
 )
 from antiphon.lang.syntax.habits import METHOD_ARGUMENTS, NAMES
-from antiphon.lang.syntax.nodes import Call, Name
+from antiphon.lang.syntax.nodes import Call, Name, TextLit
+
+_WITHOUT_NAME = "give it without a name, in its place"
 
 
 def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) -> Type:
@@ -69,6 +73,10 @@ def not_called(c: Checker, node: Call, type_: Type) -> str:
     kind, written = operand(type_), c.object_text_of(node.callee)
     if written == "args":
         return NAMES["getArg"]
+    if kind is MODEL:
+        return f'a model stands behind the prompt: `do "…" {written}`'
+    if kind is TEXT and isinstance(node.callee, TextLit):
+        return 'write `+` to join texts; a model stands behind a prompt without parentheses: `do "…" m`'
     if len(node.arguments) == 1 and (kind is TEXT or isinstance(kind, Array | Map)):
         return f"an item is `{written}[{c.text_of(node.arguments[0])}]`"
     return "leave out the parentheses" if not node.arguments else ""
@@ -91,8 +99,12 @@ def _call_declared(c: Checker, node: Call, type_: Callable, symbol: Symbol, call
         where = callee.start, callee.end
         check_arguments(c, node, callee.name, where, type_.parameters, type_.required, type_, is_declared=True)
         check_arguments_shared(c, node, symbol, type_.parameters)
+        if symbol.kind == "import" or type_.names:
+            warn_of_arguments(c, node, callee.name, type_)
     if symbol.kind == "builtin" and symbol.name == "len" and node.arguments:
         check_length(c, node.arguments[0])
+    elif symbol.kind == "builtin" and symbol.name in ("print", "note") and len(node.arguments) > 1:
+        warn_of_printed(c, node)
     return _given(node, type_, wanted) if type_.gives else type_.returns
 
 
@@ -132,7 +144,8 @@ def check_arguments(
             c.expr(each.value)
     elif len(given) < required or (len(given) > len(types) and not variadic):
         message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
-        c.report("V0310", message, where, _signature(name, callable_) or METHOD_ARGUMENTS.get(name, ""))
+        hint = METHOD_ARGUMENTS.get(name, "") if callable_ is None or not callable_.parameters else ""
+        c.report("V0310", message, where, hint or _signature(name, callable_, types, required))
     names = callable_.names if callable_ is not None else ()
     take = c.fit if is_declared else c.want
     for i, argument in enumerate(given):
@@ -153,12 +166,12 @@ def _check_named(c: Checker, node: Call, name: str, where: tuple[int, int], call
     for each in node.named:
         at = each.start, each.start + len(each.name)
         if each.name not in names:
-            hint = c.meant(each.name, names) or _signature(name, callable_) or "give it without a name, in its place"
+            hint = c.meant(each.name, names) or (_signature(name, callable_) if names else _WITHOUT_NAME)
             c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, hint)
             c.expr(each.value)
             continue
         if each.name in given:
-            c.report("V0363", f"`{each.name}` is given twice", at)
+            c.report("V0363", f"`{each.name}` is given twice", at, "leave one of them out")
         given.add(each.name)
         c.want(each.value, types[names.index(each.name)], each.name)
     missing = [f"`{each}`" for each in names[:required] if each not in given]
@@ -180,7 +193,7 @@ def refuse_names(c: Checker, node: Call, name: str) -> None:
     """Arguments with names where there are none."""
     for each in node.named:
         at = each.start, each.start + len(each.name)
-        c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, "give it without a name, in its place")
+        c.report("V0363", f"`{name}` has no parameter `{each.name}`", at, _WITHOUT_NAME)
 
 
 def expected_arguments(required: int, most: int, variadic: bool = False) -> str:
@@ -192,11 +205,15 @@ def expected_arguments(required: int, most: int, variadic: bool = False) -> str:
     return f"{required} to {most} arguments"
 
 
-def _signature(name: str, callable_: Callable | None) -> str:
-    if callable_ is None:
-        return ""
-    if not callable_.names:
-        return f"it is `{shown(callable_)}`" if callable_.parameters else ""
+def _signature(name: str, callable_: Callable | None, types: tuple[Type, ...] = (), required: int = 0) -> str:
+    """How something is called; of what has no names for its parameters, their types."""
+    if callable_ is not None:
+        types, required = callable_.parameters, callable_.required
+    if not types:
+        return "leave out what stands in the parentheses" if callable_ is None or not callable_.variadic else ""
+    if callable_ is None or not callable_.names:
+        written = ", ".join(shown(each) + "?" * (i >= required) for i, each in enumerate(types))
+        return f"it is `{name}({written})`"
     pairs = islice(enumerate(zip(callable_.names, callable_.parameters, strict=False)), 8)
-    written = ", ".join(f"{each}{'?' * (at >= callable_.required)}: {shown(type_)}" for at, (each, type_) in pairs)
+    written = ", ".join(f"{each}{'?' * (at >= required)}: {shown(type_)}" for at, (each, type_) in pairs)
     return f"it is `{name}({written}{', …' * (len(callable_.names) > 8)})`"

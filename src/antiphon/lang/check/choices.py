@@ -63,7 +63,7 @@ def is_(c: Checker, node: Is, _: Type | None) -> Type:
     tested = _tested(c, node.tested)
     possible = _check_possible(c, node.value, node.tested, type_, tested)
     if possible and plain(type_) != JSON and is_never(rest(type_, tested)):
-        c.warn("V0703", f"this is always true: it is `{general(type_)}`", node)
+        c.warn("V0703", f"this is always true: it is `{general(type_)}`", node, "leave it out")
     return BOOLEAN
 
 
@@ -166,7 +166,8 @@ def _check_reached(
     for node, tested in own:
         possible = _check_possible(c, value, node, type_, tested)
         if possible and seen and assignable(tested, union(seen), certain=True):
-            c.warn("V0720", f"this is never reached: an arm before it is for `{shown(tested)}`", node)
+            hint = "leave it out, or put it before the other; `else` comes last"
+            c.warn("V0720", f"this is never reached: an arm before it is for `{shown(tested)}`", node, hint)
         seen.append(tested)
 
 

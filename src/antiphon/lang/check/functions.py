@@ -11,6 +11,7 @@ from antiphon.lang.check.types import JSON, NULL, Callable, Type, has_function, 
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import (
+    BadStatement,
     Block,
     Expr,
     ExprStatement,
@@ -21,6 +22,7 @@ from antiphon.lang.syntax.nodes import (
     Parameter,
     Return,
     Statement,
+    TextLit,
     Try,
     While,
 )
@@ -122,10 +124,19 @@ def _name(node: Parameter) -> tuple[int, int]:
     return node.start, node.start + len(node.name)
 
 
+def _begins_with_text(body: Block) -> bool:
+    """Whether a text stands first, as Python describes a function."""
+    first = body.statements[0] if body.statements else None
+    return isinstance(first, ExprStatement) and isinstance(first.value, TextLit)
+
+
 def _check_tool(c: Checker, node: Function) -> None:
     where = node.name_start, node.name_start + len(node.name)
     if not (node.description or node.doc).strip():
         hint = 'write `@description "…"` before its `{`, or a comment above it'
+        if _begins_with_text(node.body):
+            hint = 'write it before the `{`, as `@description "…"`'
+            node.body.statements[0] = BadStatement(node.body.start, node.body.start)
         message = f"the tool `{node.name}` has no description: a model would not know what it does"
         c.report("V0412", message, where, hint)
     if node.returns is not None and node.returns.type is not None and has_function(node.returns.type):

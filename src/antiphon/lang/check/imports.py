@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import islice
 
+from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.check.types import JSON
-from antiphon.lang.syntax.habits import EXPORTS
+from antiphon.lang.syntax.habits import EXPORTS, MODULE_OF
 from antiphon.lang.syntax.nodes import Import, ImportName
 
 
@@ -35,9 +36,20 @@ def _exports(c: Checker, node: Import, where: tuple[int, int]) -> Exports:
         return unknown
     exports = c.imports(node.path)
     if exports.problem:
-        c.report(exports.code, exports.problem, where, exports.hint)
+        c.report(exports.code, exports.problem, where, _of_the_system(node) or exports.hint)
         return unknown
     return exports
+
+
+def _of_the_system(node: Import) -> str:
+    """Which module of the system gives a name, where one is imported from none that there is."""
+    if node.path.startswith(".") or not node.names:
+        return ""
+    name = node.names[0].name
+    if name in BUILTINS:
+        return f"`{name}` is always there: leave out the import"
+    module = MODULE_OF.get(name)
+    return f'write `from "{module}"`' if module else ""
 
 
 def _imported(c: Checker, node: ImportName, exports: Exports, of: Import) -> Symbol:
@@ -46,8 +58,7 @@ def _imported(c: Checker, node: ImportName, exports: Exports, of: Import) -> Sym
     other = exports.names.get(node.name)
     if other is None:
         if exports.complete:
-            said = EXPORTS.get(f"{of.path}:{node.name}") or EXPORTS.get(node.name, "")
-            habit = said if of.path.startswith("system") else ""
+            habit = _habit(of.path, node.name) if of.path.startswith("system") else ""
             hint = habit or c.meant(node.name, exports.names) or _given(exports)
             where = node.start, node.start + len(node.name)
             c.report("V0602", f"`{of.path}` has no `{node.name}`", where, hint, is_habit=bool(habit))
@@ -57,6 +68,14 @@ def _imported(c: Checker, node: ImportName, exports: Exports, of: Import) -> Sym
         kind = "import" if other.kind == "let" else other.kind
         symbol = c.symbol(name, kind, other.type, start, of.end, private=other.is_private, node=other)
     return symbol
+
+
+def _habit(path: str, name: str) -> str:
+    """What to write for a name that a module of the system does not give."""
+    if name in BUILTINS:
+        return "it is always there: leave it out of the import"
+    said = EXPORTS.get(f"{path}:{name}") or EXPORTS.get(name)
+    return said or (f'write `from "{MODULE_OF[name]}"`' if name in MODULE_OF else "")
 
 
 def _given(exports: Exports) -> str:

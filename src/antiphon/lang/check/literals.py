@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from antiphon.lang.check.fitting import assignable, join
+from antiphon.lang.check.looks import warn_of_hole, warn_of_text
 from antiphon.lang.check.names import check_hole, tool_value
 from antiphon.lang.check.notation import fields_of, shown
 from antiphon.lang.check.null import check_sent
@@ -45,14 +44,6 @@ from antiphon.lang.syntax.nodes import (
     TextLit,
 )
 
-#: A name in braces that is called, or that an operator follows on; compiled where the first brace is met.
-_EXPRESSION_IN_BRACES = (
-    r"(?<![$\\\\{])\{\s*([^\W\d]\w*)(?:[^{}\n]*\([^{}\n]*\)[^{}\n]*"
-    r"|[\w.\[\]]*\s*(?:[-+*/%<>?]|[=!]=|(?:and|or)\b)[^{}\n]+)\}"
-)
-_VALUES = frozenset(("let", "const", "parameter", "loop", "caught"))
-#: What may stand before parentheses in braces.
-_CALLED = _VALUES | {"function", "tool", "import", "builtin"}
 _TRUE, _FALSE = Literal(True), Literal(False)
 #: What is made of other values is kept so deep and so large as a type; beyond that it is json.
 _MADE = (Array, Object)
@@ -79,30 +70,22 @@ def bad(_: Checker, __: BadExpr, ___: Type | None) -> Type:
     return JSON
 
 
-def _warn_of_braces(c: Checker, node: TextLit) -> None:
-    """Warn of `{name.method()}`, `{n + 1}` and the like, which is text though it reads like a hole."""
-    for found in re.compile(_EXPRESSION_IN_BRACES).finditer(c.source.text, node.start, node.end):
-        symbol = c.scope.find(found[1])
-        is_called = c.source.text.startswith("(", found.end(1))
-        if symbol is not None and symbol.kind in (_CALLED if is_called else _VALUES):
-            said = "this is text: braces hold a name with members and indexes, nothing else"
-            c.warn("V0707", said, (found.start(), found.end()), f"write `${found[0]}`, or `\\{found[0]}` for the text")
-
-
 def text(c: Checker, node: TextLit, wanted: Type | None) -> Type:
     """A string; one with holes is any text."""
     parts = node.parts
     if not parts:
         return c.text_literal("")
     for part in parts:
-        if isinstance(part, str) and "{" in part:
-            _warn_of_braces(c, node)
+        if isinstance(part, str) and ("{" in part or "$" in part):
+            warn_of_text(c, node)
             break
     if len(parts) == 1 and type(parts[0]) is str:
         return c.text_literal(parts[0])
     for part in parts:
         if isinstance(part, Hole):
             check_hole(c, part)
+            if not part.dollar:
+                warn_of_hole(c, part)
     if wanted is PROMPT:
         check_sent(c, node)
     return TEXT

@@ -22,8 +22,9 @@ from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import number_wanted, operand
+from antiphon.lang.check.operators import length_of, number_wanted, operand
 from antiphon.lang.check.parts import common_field, discriminator, options
+from antiphon.lang.check.remedies import methods_hint
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -99,7 +100,9 @@ def postfix(c: Checker, node: Member | Index | Slice | Call, wanted: Type | None
 
 def _reached(c: Checker, node: Member | Index | Slice, type_: Type) -> Type:
     """What `?.` reaches into: a value that is there."""
-    if plain(type_) != JSON and not may_be_null(type_):
+    before = node.object if isinstance(node.object, Member | Index | Slice) and node.object.optional else None
+    is_said = before is not None and not may_be_null(before.object.type or NULL)
+    if plain(type_) != JSON and not may_be_null(type_) and not is_said:
         hint = "write `.`" if isinstance(node, Member) else "leave out `?.`"
         c.warn("V0705", f"what stands before `?.` is `{general(type_)}` and never null", node.object, hint)
     return without_null(type_)
@@ -160,6 +163,9 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
         if wanted is not NUMBER and wanted is not JSON:
             c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index)
         check_whole(c, node.index, "an index")
+        if (of := length_of(node.index)) is not None and c.text_of(of) == c.text_of(node.object) != "x":
+            hint = f"the last one is `{c.text_of(node.object)}[-1]`"
+            c.warn("V0710", "positions begin with 0, and this one is behind the last", node.index, hint)
         return kind.item if isinstance(kind, Array) else TEXT
     if isinstance(kind, Map):
         if wanted is not TEXT and wanted is not JSON:
@@ -314,7 +320,8 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
     where = node.name_start, node.name_start + len(node.name)
     kind = operand(receiver)
     if isinstance(kind, Object) and node.name in kind.fields:
-        c.report("V0311", f"the field `{node.name}` of `{general(kind)}` cannot be called", where)
+        hint = f"leave out the parentheses: `{c.text_of(node)}`"
+        c.report("V0311", f"the field `{node.name}` of `{general(kind)}` cannot be called", where, hint)
         return
     other = _habit(kind, node.name) if kind is not NULL else ""
     hint = other or c.meant(node.name, table)
@@ -322,6 +329,7 @@ def _no_method(c: Checker, node: Member, type_: Type, receiver: Type, table: dic
         hint = f"the text of an error is `{c.text_of(node.object)}.message`"
     if isinstance(kind, Union) and not hint:
         hint = f"test which it is: `if {c.text_of(node.object)} is {shown(kind.options[0])} {{ … }}`"
+    hint = hint or methods_hint(c, node, kind, table)
     c.report("V0307", f"`{general(type_)}` has no method `{node.name}`", where, hint, is_habit=bool(other))
 
 
@@ -367,5 +375,6 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
     )
     if isinstance(kind, Object) and not hint:
         hint = fields_of(kind)
+    hint = hint or methods_hint(c, node, kind, table)
     what = "field" if isinstance(kind, Object) else "member"
     c.report("V0306", f"`{general(type_)}` has no {what} `{node.name}`", where, hint)

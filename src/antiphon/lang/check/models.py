@@ -5,10 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from antiphon.lang.check.names import tool_value
+from antiphon.lang.check.notation import shown
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Literal, Type, Union, plain
 from antiphon.lang.syntax import habits
-from antiphon.lang.syntax.nodes import ArrayLit, Entry, Expr, ModelDecl, Name, NumberLit, Spread, Unary
+from antiphon.lang.syntax.nodes import (
+    ArrayLit,
+    Binary,
+    Call,
+    Entry,
+    Expr,
+    Member,
+    ModelDecl,
+    Name,
+    NumberLit,
+    Spread,
+    Unary,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +108,27 @@ def _check_setting(c: Checker, entry: Entry) -> None:
         c.expr(entry.value)
     elif entry.key == "tools":
         _check_tools(c, entry.value)
+    elif setting.type is TEXT and _lacks_quotes(c, entry.value):
+        written = c.source.text[entry.value.start : entry.value.end]
+        c.report("V0201", f"there is no `{written}` here", entry.value, f'it stands in quotes: `"{written}"`')
     else:
         c.want(entry.value, setting.type, entry.key)
         _check_number(c, entry, setting)
+
+
+def _lacks_quotes(c: Checker, node: Expr) -> bool:
+    """Whether a text like `gpt-5` stands there without its quotes."""
+    while isinstance(node, Binary | Member):
+        node = node.left if isinstance(node, Binary) else node.object
+    return isinstance(node, Name) and c.scope.find(node.name) is None
 
 
 def _check_tools(c: Checker, node: Expr) -> None:
     if not isinstance(node, ArrayLit):
         type_ = plain(c.expr(node))
         if type_ != JSON and type_ != SETTINGS["tools"].type:
-            c.mismatch(node, type_, SETTINGS["tools"].type, "tools")
+            message = f"expected an array of tools for `tools`, found `{shown(type_)}`"
+            c.report("V0301", message, node, "write `[readFile, weather]`: their names, in brackets")
         return
     node.type = SETTINGS["tools"].type
     for item in node.items:
@@ -114,6 +138,9 @@ def _check_tools(c: Checker, node: Expr) -> None:
             c.report("V0362", "bundles of tools stand among the tools as they are", item, hint)
             continue
         if isinstance(item, Name) and tool_value(c, item) is not None:
+            continue
+        if isinstance(item, Call) and isinstance(item.callee, Name) and tool_value(c, item.callee) is not None:
+            c.mismatch(item, TEXT, TOOL, "tools")
             continue
         type_ = plain(c.expr(item))
         # An item may be a bundle: an array of tools.
@@ -127,7 +154,7 @@ def _check_number(c: Checker, entry: Entry, setting: Setting) -> None:
         return
     if value < setting.least or (setting.most is not None and value > setting.most):
         limits = f"from {setting.least} to {setting.most}" if setting.most is not None else f"at least {setting.least}"
-        c.report("V0410", f"`{entry.key}` is {limits}, found {value}", entry.value)
+        c.report("V0410", f"`{entry.key}` is {limits}, found {value}", entry.value, f"write a number {limits}")
     elif setting.whole and value != int(value):
         c.report("V0410", f"`{entry.key}` is a whole number, found {value}", entry.value)
 

@@ -7,11 +7,13 @@ import re
 from antiphon.lang.check.methods import BUILTINS
 from antiphon.lang.check.narrowing import narrowed_type
 from antiphon.lang.check.notation import shown
+from antiphon.lang.check.parts import options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, MODEL, NAMED, TOOL, Callable, Simple, Type, is_data
+from antiphon.lang.check.types import JSON, MODEL, NAMED, TEXT, TOOL, Callable, Literal, Simple, Type, base, is_data
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.habits import NAMES
+from antiphon.lang.syntax.habit_names import is_name_of_type
+from antiphon.lang.syntax.habits import NAMES, TYPES
 from antiphon.lang.syntax.nodes import Hole, Index, Lambda, Member, Name, Node, Slice
 
 _STEPS = (Member, Index, Slice)
@@ -25,7 +27,7 @@ def name(c: Checker, node: Name, _: Type | None) -> Type:
         return JSON
     if symbol.kind == "type":
         message = f"`{node.name}` is a type, and no value"
-        c.report("V0205", message, node, f"write a value of it, or declare one: `let x: {node.name} = …`")
+        c.report("V0205", message, node, _literal_meant(c, node, symbol.type))
         return JSON
     type_ = symbol.type
     if type(type_) is Callable:
@@ -33,6 +35,16 @@ def name(c: Checker, node: Name, _: Type | None) -> Type:
             c.report("V0208", f"`{symbol.name}` is only for tests, and can only be called", node)
         return type_
     return narrowed_type(c, node, type_) if c.narrowed else type_
+
+
+def _literal_meant(c: Checker, node: Name, type_: Type) -> str:
+    """For `Color.red`: the text itself, if the type is one of texts."""
+    member = _MEMBER.match(c.source.text, node.end)
+    known = [each.value for each in options(type_) if isinstance(each, Literal) and isinstance(each.value, str)]
+    if member is None or not known:
+        return f"write a value of it, or declare one: `let x: {node.name} = …`"
+    same = [each for each in known if each.lower() == member[1].lower()]
+    return f'write `"{(same or known)[0]}"`: its values are texts'
 
 
 def resolve(c: Checker, node: Name) -> Symbol | None:
@@ -63,12 +75,17 @@ def model_name(c: Checker, node: Name) -> None:
     symbol = node.symbol = c.scope.find(node.name)
     if symbol is None:
         models = (each for each in c.scope.all_names() if _is_model(c.scope.find(each)))
-        _unknown(c, node, c.meant(node.name, models) or "declare it: `model " + node.name + ' = { name: "…" }`')
+        declare = "declare it: `model " + node.name + ' = { name: "…" }`'
+        if is_name_of_type(node.name):
+            declare = f"the type stands in the declaration: `const x: {TYPES.get(node.name, node.name)} = do …`"
+        _unknown(c, node, c.meant(node.name, models) or declare)
         return
     symbol.used = True
     symbol.is_captured = symbol.is_captured or symbol.owner is not c.frame.node
     if not _is_model(symbol) and symbol.type != JSON:
         hint = "a model is declared with `model name = { … }`; without one, the last that was declared is asked"
+        if base(symbol.type) is TEXT:
+            hint = f'to put it into the prompt write `"… {{{node.name}}}"`; a model is declared, `model m = {{ … }}`'
         c.report("V0315", f"`{node.name}` is not a model", node, hint, declared_here(symbol))
 
 

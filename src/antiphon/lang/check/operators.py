@@ -10,6 +10,7 @@ from antiphon.lang.check.null import present
 from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
+    AI,
     BOOLEAN,
     ERROR,
     JSON,
@@ -42,8 +43,10 @@ from antiphon.lang.syntax.nodes import (
     AskHuman,
     Binary,
     BoolLit,
+    Call,
     Expr,
     Index,
+    Member,
     Name,
     Node,
     NumberLit,
@@ -177,7 +180,22 @@ def range_(c: Checker, node: Range, _: Type | None) -> Type:
         if operand(type_) not in (NUMBER, JSON):
             c.report("V0302", f"a range goes from number to number, found `{general(type_)}`", each)
         check_whole(c, each, "the end of a range")
+    if isinstance(node.first, NumberLit) and node.first.value == 0 and (of := length_of(node.last)) is not None:
+        hint = f"write `for i in {c.text_of(node.last)}`, or `0..{c.text_of(of)}.length - 1`"
+        c.warn("V0710", "both ends belong to a range, and this one is a position too many", node.last, hint)
     return _NUMBERS
+
+
+def length_of(node: Expr) -> Expr | None:
+    """What `xs.length`, `xs.len()` or `len(xs)` counts."""
+    if isinstance(node, Member) and node.name == "length":
+        return node.object
+    if not isinstance(node, Call):
+        return None
+    if isinstance(node.callee, Member) and node.callee.name == "len":
+        return node.callee.object
+    is_len = isinstance(node.callee, Name) and node.callee.name == "len" and len(node.arguments) == 1
+    return node.arguments[0] if is_len else None
 
 
 _NUMBERS = Array(NUMBER)
@@ -226,12 +244,23 @@ def _of_error(c: Checker, node: Binary, left: Type, right: Type) -> str:
     return f"compare its text, `{c.text_of(error)}.message`, or its `.code`" if error is not None else ""
 
 
+def _warn_of_answer(c: Checker, node: Binary, left: Type, right: Type) -> None:
+    """An answer that was asked for without a type is text, or JSON in braces or brackets: no number, no boolean."""
+    for each, type_, other in ((node.left, left, right), (node.right, right, left)):
+        if type(type_) is AI and type_.inner is JSON and base(plain(other)) in (NUMBER, BOOLEAN):
+            kind = general(base(plain(other)))
+            name = c.text_of(each) if isinstance(each, Name) else "x"
+            hint = f"say what is wanted: `const {name}: {kind} = do …`"
+            c.warn("V0711", f"an answer that no type was declared for is text, and never a {kind}", each, hint)
+
+
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
     right = _right(c, node, left)
     for each, type_ in ((node.left, left), (node.right, right)):
         if type(type_) is not Simple and NULL not in (left, right) and not is_data(type_) and has_function(type_):
             c.report("V0342", "functions cannot be compared", each, "compare what they give, or their names")
             return BOOLEAN
+    _warn_of_answer(c, node, left, right)
     if not _may_be_equal(left, right):
         literal = has_literals(left) or has_literals(right)
         show = shown if literal and operand(left) == operand(right) else general
@@ -292,7 +321,13 @@ def _logic(c: Checker, node: Binary, left: Type) -> Type:
     last = node.left.right if isinstance(node.left, Binary) and node.left.op == node.op else node.left
     narrow(c, last, node.op == "and")
     right = c.expr(node.right, BOOLEAN)
-    if isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
+    before = node.left
+    if node.op == "or" and isinstance(before, Binary) and before.op == "and" and _is_value(before.right, right):
+        # What is said of the left side is said better here.
+        c.diagnostics[:] = [each for each in c.diagnostics if each.start != before.right.start]
+        hint = f"write `{c.text_of(before.left)} ? {c.text_of(before.right)} : {c.text_of(node.right)}`"
+        c.report("V0304", f"`and` and `or` give a boolean, found `{general(right)}`", before.right, hint)
+    elif isinstance(node.right, TextLit | NumberLit) and isinstance(last, Binary) and last.op == "==":
         hint = f"write `{c.text_of(last)} {node.op} {c.text_of(last.left)} == {c.text_of(node.right)}`"
         c.report("V0304", f"a condition is a boolean, found `{general(right)}`", node.right, hint)
     elif (instead := _instead_of_logic(c, node, last, right)) is not None:
@@ -300,6 +335,12 @@ def _logic(c: Checker, node: Binary, left: Type) -> Type:
     else:
         check_condition(c, node.right, right)
     return BOOLEAN
+
+
+def _is_value(middle: Expr, right: Type) -> bool:
+    """Whether both are values of one kind, and no conditions."""
+    kind = operand(right)
+    return kind in (TEXT, NUMBER) and middle.type is not None and operand(middle.type) is kind
 
 
 def _instead_of_logic(c: Checker, node: Binary, last: Expr, right: Type) -> str | None:
@@ -380,6 +421,8 @@ def _test_hint(c: Checker, node: Node, seen: Type) -> str:
     text = c.text_of(node)
     if seen is TEXT:
         return f'there is no truthiness; write `{text} != ""`'
+    if isinstance(node, NumberLit):
+        return f"write `{'true' if node.value else 'false'}`"
     if seen is NUMBER:
         return f"there is no truthiness; write `{text} != 0`"
     if isinstance(seen, Array):

@@ -22,6 +22,7 @@ from antiphon.lang.check.types import (
 )
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.habit_names import is_name_of_type
 from antiphon.lang.syntax.habits import NAMED, TYPES
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
@@ -30,6 +31,7 @@ from antiphon.lang.syntax.nodes import (
     AskHuman,
     Destructure,
     Expr,
+    LiteralType,
     Pattern,
     PatternField,
     PatternItem,
@@ -48,9 +50,14 @@ def taken_apart(c: Checker, node: Destructure, kind: Kind) -> list[Symbol]:
         _check_count(c, pattern, node.value)
         return _items(c, pattern, type_, node.value, kind, node.end, node.is_private)
     leaves: list[PatternField] = []
-    wanted = _pattern(c, pattern, leaves)
-    # Of an object that is there already, a pattern takes what it names; of an answer, it says what is expected.
-    type_ = c.expr(node.value, wanted if asks else None)
+    if asks:
+        wanted = _pattern(c, pattern, leaves)
+        type_ = c.expr(node.value, wanted)
+        _refuse_quoted(c, leaves)
+    else:
+        # Of an object that is there already, a pattern takes what it names.
+        type_ = c.expr(node.value)
+        wanted = _pattern(c, pattern, leaves, seen=_given_fields(type_))
     _check_taken_apart(c, pattern, node.value, type_, wanted)
     if kind == "let":
         _check_leaves(c, pattern, node.value, type_)
@@ -68,6 +75,16 @@ def pattern_symbols(
     _check_taken_apart(c, pattern, node, type_, wanted)
     _check_leaves(c, pattern, node, type_)
     return _leaf_symbols(c, leaves, kind, since, private)
+
+
+def _refuse_quoted(c: Checker, leaves: list[PatternField]) -> None:
+    """`{name: "text"}`: a type in quotes would be that one text."""
+    for each in leaves:
+        declared = each.declared
+        if isinstance(declared, LiteralType) and isinstance(declared.value, str) and is_name_of_type(declared.value):
+            right = TYPES.get(declared.value, declared.value)
+            message = f'`"{declared.value}"` is that text, and no type'
+            c.report("V0207", message, declared, f"write `{each.name}: {right}`, without quotes")
 
 
 # Arrays
@@ -149,7 +166,7 @@ def _leaf_symbols(c: Checker, leaves: list[PatternField], kind: Kind, since: int
 
 def _report_twice(c: Checker, node: PatternField | PatternItem, first: Symbol) -> None:
     where = (Label(first.start, first.end, "first here"),)
-    c.report("V0407", f"`{node.name}` is in the pattern twice", _name(node), labels=where)
+    c.report("V0407", f"`{node.name}` is in the pattern twice", _name(node), "leave one of them out", where)
 
 
 def _name(node: PatternField | PatternItem) -> tuple[int, int]:
@@ -157,11 +174,20 @@ def _name(node: PatternField | PatternItem) -> tuple[int, int]:
     return start, start + len(node.name)
 
 
-def _pattern(c: Checker, node: Pattern, leaves: list[PatternField], of: Type | None = None) -> Object:
-    """The type of what a pattern takes apart; with `of`, the type of the value, its fields need none."""
+def _pattern(
+    c: Checker,
+    node: Pattern,
+    leaves: list[PatternField],
+    of: Type | None = None,
+    seen: dict[str, Field] | None = None,
+) -> Object:
+    """The type of what a pattern takes apart; with `of`, the type of the value, its fields need none.
+
+    What is `seen` of a value only helps to say which types are missing.
+    """
     if not node.fields:
         c.report("V0417", "the pattern is empty: it takes nothing", node, "name a field: `{ name: text }`")
-    given = _given_fields(of)
+    given = _given_fields(of) if seen is None else seen
     fields: dict[str, Field] = {}
     for each in node.fields:
         known = given.get(each.name)
@@ -181,7 +207,8 @@ def _pattern_field(
     c: Checker, node: PatternField, leaves: list[PatternField], of: Type | None, known: Field | None
 ) -> Type:
     if node.nested is not None:
-        type_ = _pattern(c, node.nested, leaves, None if of is None else known.type if known is not None else JSON)
+        inner = known.type if known is not None else JSON
+        type_ = _pattern(c, node.nested, leaves, None if of is None else inner, None if of else _given_fields(inner))
         if node.default is not None:
             c.want(node.default, type_, node.name)
         return type_
@@ -199,6 +226,8 @@ def _pattern_field(
         node.type = type_ = without_null(found) if node.default is not None else found
     else:
         hint = f"write `{node.name}: text`, or another type"
+        if known is not None:
+            hint = f"write `{node.name}: {general(known.read)}`"
         c.report("V0406", f"the field `{node.name}` has no type", _name(node), hint, is_habit=True)
         type_ = JSON
     if node.default is not None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 
 from antiphon.lang.check.fitting import assignable
+from antiphon.lang.check.methods import NUMBER_METHODS, TEXT_METHODS, Method
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
     BOOLEAN,
     ERROR,
+    JSON,
     NULL,
     NUMBER,
     TEXT,
     TOOL,
+    Array,
     Callable,
     Literal,
     Map,
@@ -55,13 +58,13 @@ _NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
     """What to write instead of a value that does not fit; empty where nobody can say."""
     if wanted is TOOL:
-        return (
-            "declare it with `tool` instead of `function`" if isinstance(found, Callable) else "name it without quotes"
-        )
+        return _tool_hint(c, node, found)
     if isinstance(node, NumberLit | TextLit | NullLit):
         return _other_literal(c, node, wanted)
     if found is NULL:
-        return "nothing is given here" if isinstance(node, Call) else ""
+        return _nothing_hint(c, node) if isinstance(node, Call) else ""
+    if (hint := _array_hint(c, node, found, wanted)) and not may_be_null(found):
+        return hint
     if may_be_null(found) and not may_be_null(wanted):
         return f"it may be null: give a value for that case, `{c.text_of(node)} ?? …`, or test `!= null` before"
     if not is_data(found) and is_data(wanted) and not isinstance(found, Callable) and has_function(found):
@@ -83,9 +86,40 @@ def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
     return f"write `{c.object_text_of(node)}.{name}()`" if name else ""
 
 
+def _tool_hint(c: Checker, node: Node, found: Type) -> str:
+    if isinstance(found, Callable):
+        return "declare it with `tool` instead of `function`"
+    if isinstance(node, Call):
+        return f"name it, and do not call it: `{c.text_of(node.callee)}`"
+    return "name it without quotes: a tool that is declared, or imported from `system/tools`"
+
+
+def _nothing_hint(c: Checker, node: Call) -> str:
+    """For the call of what gives nothing."""
+    callee = node.callee
+    if isinstance(callee, Member):
+        return f"`{callee.name}` changes `{c.text_of(callee.object)}` itself, and gives nothing: write it on its own"
+    return "nothing is given here: the function returns nothing"
+
+
+def _array_hint(c: Checker, node: Node, found: Type, wanted: Type) -> str:
+    """For one where several are wanted, and several where one is."""
+    given, goal = base(plain(found)), base(without_null(plain(wanted)))
+    text = c.text_of(node)
+    if isinstance(goal, Array) and not isinstance(given, Array) and assignable(found, goal.item):
+        return f"put it into an array: `[{text}]`"
+    if isinstance(given, Array) and not isinstance(goal, Array) and goal != JSON and assignable(given.item, goal):
+        return f"declare it as `{shown(goal)}[]`, or take one of them: `{text if text != 'x' else 'xs'}[0]`"
+    return ""
+
+
 def _other_literal(c: Checker, node: NumberLit | TextLit | NullLit, wanted: Type) -> str:
     if isinstance(node, NullLit):
         return f"declare it as `{shown(wanted)} | null`"
+    if wanted is BOOLEAN:
+        return "write `true` or `false`, or compare: `a == b`"
+    if hint := _array_hint(c, node, base(node.type or JSON), wanted):
+        return hint
     written = c.source.text[node.start : node.end]
     if isinstance(node, NumberLit) and wanted is TEXT:
         return f'write `"{written}"`'
@@ -145,3 +179,18 @@ def _field_hint(found: Object, wanted: Object) -> str:
         if given is not None and not assignable(given.type, field.type):
             return f"its field `{name}` is `{shown(given.type)}`, and `{shown(field.type)}` is wanted"
     return ""
+
+
+def methods_hint(c: Checker, node: Member, kind: Type, table: dict[str, Method]) -> str:
+    """What to write for a method that something has not: of which kind it is one, or what there is."""
+    written = c.object_text_of(node.object)
+    if isinstance(kind, Callable):
+        return f"a function has no members: call it, `{written}(…)`"
+    if node.name in TEXT_METHODS and kind in (NUMBER, BOOLEAN):
+        return f"it is a method of text: `{written}.toString().{node.name}(…)`"
+    if node.name in NUMBER_METHODS and kind is TEXT:
+        return f"it is a method of numbers: `{written}.toNumber().{node.name}(…)`"
+    if node.name in TEXT_METHODS and isinstance(kind, Array):
+        return f"it is a method of text: `{written}.map(x => x.{node.name}(…))`"
+    known = [each for each in table if each not in ("toString", "len")]
+    return f"there are {', '.join(f'`{each}`' for each in known)}" if known else ""

@@ -29,6 +29,7 @@ from antiphon.lang.check.types import (
     plain,
     widen,
 )
+from antiphon.lang.syntax.habits import CAUGHT
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
     AsyncFor,
@@ -273,7 +274,11 @@ def _handler(c: Checker, node: Try, handler: Block) -> bool:
         return c.block(handler)
     symbol = node.symbol = c.symbol(node.name, "caught", ERROR, node.name_start, handler.start)
     symbol.until, symbol.is_global = handler.end, False
-    return c.block(handler, (symbol,))
+    ends = c.block(handler, (symbol,))
+    if not symbol.used and node.name.endswith(("Error", "Exception")):
+        message = f"`{node.name}` names every error that is caught here, and is no kind of error"
+        c.warn("V0702", message, symbol, CAUGHT)
+    return ends
 
 
 def _check_last(c: Checker, block: Block) -> None:
@@ -292,7 +297,7 @@ def _check_last(c: Checker, block: Block) -> None:
 def test(c: Checker, node: Test) -> bool:
     """`test "…" { … }`."""
     if c.scope is not c.module or c.frame.node is not None:
-        c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4))
+        c.report("V0507", "a test stands at the top level of a file", (node.start, node.start + 4), "move it there")
     outer, c.in_test = c.in_test, True
     loops, wanted = c.frame.loops, c.frame.returns
     c.frame.loops, c.frame.returns = [], None

@@ -105,8 +105,7 @@ def _declared(c: Checker, node: TypeName) -> Type:
     if symbol is None or (other and symbol.is_lost):
         known = chain(NAMED, (each for each in c.scope.all_names() if _is_type(c, each)))
         near = "" if other else c.meant(node.name, known)
-        texts = f'a type of texts is `"{node.name}" | "…"`' if len(node.name) > 1 else ""
-        hint = f"write `{other}`" if other else near or texts
+        hint = f"write `{other}`" if other else near or _unknown_hint(c, node)
         c.report("V0206", f"there is no type `{node.name}`", node, hint, is_habit=bool(hint) and not near)
         return JSON
     symbol.used = True
@@ -115,6 +114,16 @@ def _declared(c: Checker, node: TypeName) -> Type:
     if symbol.type != JSON or not (symbol.kind == "import" or symbol.is_lost):
         c.report("V0207", f"`{node.name}` is not a type but a {_KINDS.get(symbol.kind, symbol.kind)}", node)
     return JSON
+
+
+def _unknown_hint(c: Checker, node: TypeName) -> str:
+    """What to declare; of names with `|` between them, texts are meant."""
+    text = c.source.text
+    if len(node.name) < 2:
+        return ""
+    if text[: node.start].rstrip()[-1:] == "|" or text[node.end :].lstrip()[:1] == "|":
+        return f'a type of texts is `"{node.name}" | "…"`'
+    return f"declare it: `type {node.name} {{ name: text }}`, or import it"
 
 
 _KINDS = {"let": "variable", "const": "constant", "loop": "loop variable", "caught": "caught error"}

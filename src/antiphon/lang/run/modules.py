@@ -146,7 +146,7 @@ class Modules:
         try:
             module = self.load(file)
         except VibeError as error:
-            return Exports(problem=error.message, hint=error.hint)
+            return Exports(problem=error.message, hint=error.hint or _beside(path, file))
         if not module.is_sound:
             count = sum(each.severity == "error" for each in module.diagnostics)
             return Exports(problem=f"`{path}` has {count} error{'s' * (count != 1)}", code="V0605")
@@ -251,7 +251,17 @@ def _what_to_import(path: str) -> str:
         return f'write it in Python or Vibe: `from "{stem}.py"`, `from "{stem}.vibe"`'
     if path.startswith((".", "/")):
         return f'write its ending too: `from "{path}.vibe"`, or `.py`'
+    if ":" in path:
+        return 'a module is a file, `"./file.vibe"`, or of Python, `"py:name"`, or of the system, `"system/files"`'
     return f'write `from "py:{path}"` for a module of Python, `from "./{path}.vibe"` for one of your own'
+
+
+def _beside(path: str, file: Path) -> str:
+    """Which file was likely meant by one that is not there."""
+    if file.exists() or not file.parent.is_dir():
+        return ""
+    near = nearest(file.name, sorted(each.name for each in file.parent.glob("*.vibe")))
+    return f"did you mean `{path.removesuffix(file.name)}{near}`?" if near else "paths begin at the file that imports"
 
 
 def _system_exports(path: str) -> Exports:

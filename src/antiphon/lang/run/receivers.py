@@ -251,6 +251,20 @@ MAP_FUNCTIONS: dict[str, Callable[..., Any]] = {**OBJECT_FUNCTIONS, "remove": _t
 BOOLEAN_FUNCTIONS: dict[str, Callable[..., Any]] = {"toString": text}
 
 
+#: Under which words the table of habits has what is written for methods of other languages.
+_KINDS = ((str, "text"), (list, "array"), (dict, "object"), (bool, ""), ((int, float), "number"))
+
+
+def _instead(value: Any, name: str, known: dict[str, Method]) -> str:
+    """What to write for a method that a value has not."""
+    from antiphon.lang.syntax.habits import METHODS
+
+    kind = next((word for type_, word in _KINDS if isinstance(value, type_)), "")
+    habit = METHODS.get(kind, {}).get(name) or METHODS[""].get(name)
+    near = nearest(name, known)
+    return habit or (f"did you mean `{near}`?" if near else f"there are {', '.join(f'`{each}`' for each in known)}")
+
+
 def call_method(value: Any, name: str, *arguments: Any) -> Any:
     """`value.name(arguments)` where nothing is known of the value."""
     value = unwrap(value)
@@ -258,11 +272,10 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
     signature = signatures.get(name)
     if signature is None:
         if value is None:
-            raise VibeError("V0907", f"null has no method `{name}`")
+            raise VibeError("V0907", f"null has no method `{name}`", "`?? …` gives a default, `x?.name` is null then")
         if is_python(value) or isinstance(value, type):
             return _python_method(value, name, arguments)
-        near = nearest(name, signatures)
-        raise VibeError("V0907", f"{kind_of(value)} has no method `{name}`", f"did you mean `{near}`?" if near else "")
+        raise VibeError("V0907", f"{kind_of(value)} has no method `{name}`", _instead(value, name, signatures))
     if not signature.required <= len(arguments) <= len(signature.parameters):
         raise VibeError("V0912", f"`{name}` expects {_wanted(signature)}, got {len(arguments)}")
     given = [

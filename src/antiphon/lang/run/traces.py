@@ -39,13 +39,14 @@ def in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError
         case RecursionError():
             return VibeError("V0913", "functions call one another too deeply", "is there a call that never ends?")
         case ZeroDivisionError():
-            return VibeError("V0904", "division by zero")
+            return VibeError("V0904", "division by zero", "test what it is divided by before: `if n != 0 { … }`")
         case OverflowError():
             return VibeError("V0904", "the result is too large for a number")
         case IndexError():
             is_empty = "pop" in str(error)
             said = "the array is empty: there is nothing to pop" if is_empty else "the index is out of bounds"
-            return VibeError("V0903", said)
+            hint = "positions go from 0 to `length - 1`, and the last is also -1; `length` says how many there are"
+            return VibeError("V0903", said, "" if is_empty else hint)
         case UnboundLocalError() | NameError():
             name = str(getattr(error, "name", "") or "").removeprefix(MANGLED)
             return VibeError("V0914", f"`{name}` has no value yet", "it is used before its declaration has run")

@@ -7,10 +7,10 @@ from typing import cast
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_loop_body
-from antiphon.lang.syntax.cursor import Cursor
+from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.expression_parser import ADDITIVE, read_deeper, read_expression
 from antiphon.lang.syntax.habit_expressions import is_do_while, read_do_while
-from antiphon.lang.syntax.habits import BEFORE_MODELS, FOLLOWING
+from antiphon.lang.syntax.habits import ASKED, BEFORE_MODELS, FOLLOWING
 from antiphon.lang.syntax.tokens import RESERVED
 
 _CONTEXTS = frozenset(("default", "local", "none"))
@@ -23,6 +23,7 @@ def read_ask_model(c: Cursor) -> n.Expr:
     if is_do_while(c, at):
         return read_do_while(c, at, read_expression)
     c.at = at + 1
+    _refuse_other_prompts(c, at)
     prompt = read_deeper(c, at, ADDITIVE)
     node = n.Ask(c.starts[at], c.ends[c.at - 1], "do" if c.kinds[at] == "do" else "vibe", prompt)
     if _is_name_here(c) and c.values[c.at] not in _CONTEXTS and c.values[c.at] not in FOLLOWING:
@@ -39,6 +40,23 @@ def read_ask_model(c: Cursor) -> n.Expr:
         node.end = c.ends[c.at]
         c.at += 1
     return node
+
+
+def _refuse_other_prompts(c: Cursor, at: int) -> None:
+    """`do` without a prompt, `do.x` and `do(prompt: "…")`: no expression follows the word at `at`."""
+    after = at + 1
+    word = c.values[at]
+    if c.kinds[after] == "end":
+        c.unexpected("a prompt", f'write `{word} "…"`')
+    if after in c.fresh and not c.nested and c.kinds[after] not in ("text", "quote"):
+        c.report("V0101", f"expected a prompt after `{word}`, found the end of the line", at, f'write `{word} "…"`')
+        raise Unreadable
+    if c.kinds[after] == ".":
+        c.unexpected("a prompt", ASKED["."].replace("do", word))
+    has_name = c.kinds[after] == "(" and c.kinds[after + 1] == "name" and c.kinds[after + 2] in (":", "=")
+    if has_name and c.kinds[c.partner(after) + 1] != "=>":
+        c.report("V0109", f"`{word}` is no function, and takes no arguments", after, ASKED[":"].replace("do", word))
+        raise Unreadable
 
 
 def _is_name_here(c: Cursor) -> bool:
@@ -64,6 +82,7 @@ def read_ask_human(c: Cursor) -> n.Expr:
     """`ask "…"`; the word stands here."""
     at = c.at
     c.at = at + 1
+    _refuse_other_prompts(c, at)
     prompt = read_deeper(c, at, ADDITIVE)
     return n.AskHuman(c.starts[at], c.ends[c.at - 1], prompt)
 

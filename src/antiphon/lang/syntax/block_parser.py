@@ -7,7 +7,8 @@ from collections.abc import Callable
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.diagnostics import Label
-from antiphon.lang.syntax.habits import BEFORE_BLOCKS, BEHIND, BLOCKS, FOLLOWING
+from antiphon.lang.syntax.habit_behind import hint_behind
+from antiphon.lang.syntax.habits import BEFORE_BLOCKS, BLOCKS
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
 _MAX_LOOPS = 16
@@ -48,7 +49,7 @@ def read_statements(c: Cursor, within: int = -1) -> list[n.Statement]:
                 _check_height(c, statement)
             out.append(statement)
             if at not in fresh and kinds[at] != ";" and kinds[at] != "}":
-                _run_on(c)
+                _run_on(c, first)
         except Unreadable:
             c.depth, c.nested, c.loops = depth, False, loops
             c.recover(first)
@@ -64,23 +65,13 @@ def _check_height(c: Cursor, statement: n.Statement) -> None:
         raise Unreadable
 
 
-def _run_on(c: Cursor) -> None:
-    """Something follows a statement on its line."""
+def _run_on(c: Cursor, first: int) -> None:
+    """Something follows on its line the statement that begins with the token `first`."""
     at = c.at
     if c.kinds[at] in (")", "]"):
         skip_stray(c)
         return
-    word = c.values[at]
-    hint = BEHIND.get(word) or FOLLOWING.get(word, "put each statement on its own line, or a `;` between them")
-    if c.kinds[at] == "name" and c.kinds[at - 1] in ("text", "endquote") and c.ends[at - 1] == c.starts[at]:
-        hint = "the string ended before: put other quotes around it, or a `\\` before the quote in it"
-    elif c.kinds[at] == "name" and "ask" in c.kinds[line_start(c, at) : at]:
-        hint = 'a human is asked, and no model: write `ask "…"` alone'
-    elif c.kinds[at] == ":" and c.kinds[at - 1] == "name":
-        hint = (
-            "write `let x: number = …` to declare one; there are no labels: leave loops with `return` from a function"
-        )
-    c.report("V0127", f"expected the end of the statement, found {c.found()}", at, hint)
+    c.report("V0127", f"expected the end of the statement, found {c.found()}", at, hint_behind(c, first))
     raise Unreadable
 
 

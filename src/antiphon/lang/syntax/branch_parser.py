@@ -6,7 +6,7 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_block, read_loop_body
 from antiphon.lang.syntax.cursor import MAX_CHAIN, Cursor, Unreadable
 from antiphon.lang.syntax.expression_parser import read_expression
-from antiphon.lang.syntax.habit_statements import read_caught_in_parentheses, read_except
+from antiphon.lang.syntax.habit_statements import read_caught, read_caught_in_parentheses, read_except
 from antiphon.lang.syntax.operand_parser import begins_with_object
 
 
@@ -55,7 +55,7 @@ def read_if(c: Cursor) -> n.Statement:
             break
         else:
             c.at += 1
-            if c.kinds[c.at] != "if":
+            if c.kinds[c.at] != "if" and not _lacks_if(c):
                 last.otherwise = read_block(c)
                 break
         last.otherwise = last = _read_one_if(c)
@@ -66,6 +66,18 @@ def read_if(c: Cursor) -> n.Statement:
         node.end = c.ends[c.at - 1]
         node = node.otherwise
     return root
+
+
+def _lacks_if(c: Cursor) -> bool:
+    """Whether a condition and a block follow an `else`: then the `if` is told to be missing."""
+    at = c.at
+    while at not in c.fresh and c.kinds[at] not in ("{", "}", ";", ":", "end"):
+        at += 1
+    if at == c.at or at in c.fresh or c.kinds[at] != "{":
+        return False
+    c.report("V0101", f"expected `{{` or `if` after `else`, found {c.found()}", c.at, "write `else if … { … }`")
+    c.at -= 1
+    return True
 
 
 def _read_one_if(c: Cursor) -> n.If:
@@ -96,8 +108,7 @@ def read_try(c: Cursor) -> n.Statement:
         if c.kinds[c.at] == "(":
             read_caught_in_parentheses(c, node)
         elif c.kinds[c.at] not in ("{", ":"):
-            at = c.name("a name for the error", "write `catch error { … }`")
-            node.name, node.name_start = c.values[at], c.starts[at]
+            read_caught(c, node)
         node.handler = read_loop_body(c)
     if c.kinds[c.at] == "finally":
         c.at += 1

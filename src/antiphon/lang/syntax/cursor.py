@@ -47,6 +47,8 @@ class Cursor:
         self.owed: int = 0
         #: Whether it was told already that a block is no lines further in.
         self.told_indented: bool = False
+        #: Whether it was told that what describes a tool stands elsewhere.
+        self.told_description: bool = False
         #: Names in what could not be read, which may be declared there: nothing is told of their uses.
         self.lost: set[str] = set()
         self._last = len(tokens.kinds) - 3

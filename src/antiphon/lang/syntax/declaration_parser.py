@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
+from antiphon.lang.syntax.block_parser import skip_indented
 from antiphon.lang.syntax.cursor import Cursor
-from antiphon.lang.syntax.habits import MODULES
+from antiphon.lang.syntax.habits import FOR_PYTHON, MODULES
 from antiphon.lang.syntax.type_parser import read_description, read_plain_text, read_type
 from antiphon.lang.syntax.variable_parser import read_value
 
@@ -57,7 +58,7 @@ def _settings_of(c: Cursor, value: n.Expr) -> n.ObjectLit:
     return n.ObjectLit(start, end, [n.Entry(start, end, "name", value)])
 
 
-def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.TypeDecl:
+def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.TypeDecl | n.BadStatement:
     """`type Name { … }` or `type Name = …`; the word stands here."""
     c.at += 1
     name = c.name("the name of the type")
@@ -69,6 +70,11 @@ def read_type_declaration(c: Cursor, start: int, exported: bool = False) -> n.Ty
     elif c.kinds[c.at] != "{":
         hint = "write out all fields: what has them fits" if c.values[c.at] in ("extends", "implements") else ""
         hint = "types have no parameters; declare a `type` for each use" if c.kinds[c.at] in ("<", "[") else hint
+        if c.kinds[c.at] in ("(", ":"):
+            c.report("V0109", "there are no classes here", c.at, "write `type Name { field: text, other: number }`")
+            skip_indented(c, name - 1)
+            c.lost.add(c.values[name])
+            return n.BadStatement(start, c.ends[c.at - 1])
         c.unexpected("`{` and the fields, or `=` and a type", hint)
     declared = read_type(c)
     return n.TypeDecl(start, declared.end, c.values[name], declared, exported, c.starts[name])
@@ -82,11 +88,23 @@ def read_import(c: Cursor) -> n.Import | n.BadStatement:
         return _read_foreign_import(c)
     names = c.listed("}", _read_import_name)
     if c.values[c.at] != "from":
-        c.unexpected("`from` and a path")
+        c.unexpected("`from` and a path", 'write `import { name } from "./file.vibe"`')
     c.at += 1
+    if c.kinds[c.at] == "name":
+        c.unexpected("a string: the path of a module", _quoted(c))
     path_start = c.starts[c.at]
     path = read_plain_text(c, "the path of a module")
     return n.Import(start, c.ends[c.at - 1], names, path, path_start)
+
+
+def _quoted(c: Cursor) -> str:
+    """What to write for a path without quotes."""
+    end = c.at
+    while end + 1 not in c.fresh and c.kinds[end + 1] not in (";", "end"):
+        end += 1
+    path = c.text[c.starts[c.at] : c.ends[end]]
+    ours = path if "/" in path or ":" in path or "." in path else MODULES.get(path, f"py:{path}")
+    return f'it stands in quotes: `from "{ours}"`'
 
 
 def _read_foreign_import(c: Cursor) -> n.BadStatement:
@@ -95,22 +113,28 @@ def _read_foreign_import(c: Cursor) -> n.BadStatement:
     after = c.kinds[at + 1] if at + 1 not in c.fresh else ""
     if c.values[at] == "type" and after == "{":
         hint = "leave out `type`: types are imported as all other names"
-    elif c.kinds[at] == "name" and (after != "name" or c.values[at + 1] == "as"):
-        hint = f'names of Python are imported one by one: `import {{ name }} from "py:{c.values[at]}"`'
+    elif c.kinds[at] == "name" and (after != "name" or c.values[at + 1] == "as") and c.kinds[at + 2] != "{":
+        word = c.values[at]
+        names = f'names of Python are imported one by one: `import {{ name }} from "py:{word}"`'
+        hint = f"{FOR_PYTHON[word]}; {names}" if word in FOR_PYTHON else names
     else:
-        hint = f'write `import {{ name }} from "{_module_meant(c)}"`'
+        path, is_written = _module_meant(c)
+        name = c.values[at] if c.kinds[at] == "name" and is_written else "name"
+        hint = f'write `import {{ {name} }} from "{path}"`'
     c.report("V0101", f"expected `{{` and the names to import, found {c.found()}", at, hint)
     first = c.at - 1
     c.recover(first)
     return n.BadStatement(c.starts[first], max(c.starts[first], c.ends[c.at - 1]))
 
 
-def _module_meant(c: Cursor) -> str:
-    """The module that an import of another language would be of here."""
+def _module_meant(c: Cursor) -> tuple[str, bool]:
+    """The module that an import of another language would be of here, and whether it is the one that is written."""
     at = c.at
     while c.kinds[at] not in ("text", "end") and at + 1 not in c.fresh:
         at += 1
-    return MODULES.get(c.values[at], "./file.vibe") if c.kinds[at] == "text" else "./file.vibe"
+    path = c.values[at] if c.kinds[at] == "text" else ""
+    is_ours = path.startswith(("py:", "mcp:", "system/")) or path.endswith((".vibe", ".py"))
+    return path if is_ours else MODULES.get(path, "./file.vibe"), is_ours
 
 
 def _read_import_name(c: Cursor) -> n.ImportName:

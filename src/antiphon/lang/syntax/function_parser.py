@@ -9,17 +9,13 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_function_body
 from antiphon.lang.syntax.cursor import Cursor
 from antiphon.lang.syntax.expression_parser import read_expression
+from antiphon.lang.syntax.habit_names import leave_question, read_type_behind
 from antiphon.lang.syntax.type_parser import read_description, read_plain_text, read_type
-from antiphon.lang.syntax.variable_parser import (
-    leave_question,
-    read_declared,
-    read_late_description,
-    read_own_name,
-    read_type_behind,
-    takes_private,
-)
+from antiphon.lang.syntax.variable_parser import read_declared, read_late_description, read_own_name, takes_private
 
 _BETWEEN_LINES = re.compile(r"[ \t]*(?:\r\n|\r|\n)?[ \t]*")
+#: What stands elsewhere before the parameter that takes all further arguments.
+_RESTS = frozenset(("...", "*", "**"))
 _STARS = re.compile(r"^[ \t]*\*?[ \t]?", re.MULTILINE)
 
 
@@ -28,6 +24,9 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
     c.at += 1
     if c.kinds[c.at] == "*":
         c.report("V0109", "there is no `function*` here", c.at, "push into an array, and return that")
+        c.at += 1
+    if is_tool and c.kinds[c.at] == "function":
+        c.report("V0109", "a tool is no `function`", c.at, "leave it out: `tool name(x: text): text { … }`")
         c.at += 1
     what = "the name of the tool" if is_tool else "the name of the function"
     name = c.name(what, "give it one, or write `const name = (a, b) => …`")
@@ -38,16 +37,18 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
         while c.kinds[c.at] not in ("(", "{", "end") and c.at not in c.fresh:
             c.at += 1
     if c.kinds[c.at] != "(":
-        c.unexpected("`(` and the parameters", f"write `function {c.values[name]}() {{ … }}`")
-    wrong = len(c.diagnostics)
+        word = "tool" if is_tool else "function"
+        c.unexpected("`(` and the parameters", f"write `{word} {c.values[name]}() {{ … }}`")
+    wrong, opener = len(c.diagnostics), c.at
     parameters = c.listed(")", _read_parameter)
-    is_broken = any(not each.is_habit for each in c.diagnostics[wrong:])
+    is_broken = len(c.diagnostics) > wrong and _is_broken(c, wrong, opener)
     returns = None
     arrow = c.kinds[c.at] == "=>" and c.values[c.at] == "->"
     if read_type_behind(c, c.at - 1):
         returns = read_type(c)
-    elif arrow or (c.kinds[c.at] == ":" and not _ends_line(c)):
+    elif arrow or _leave_returns(c) or (c.kinds[c.at] == ":" and not _ends_line(c)):
         c.at += 1
+        _leave_returns(c, behind=True)
         returns = read_type(c)
         leave_question(c)
         if c.kinds[c.at] == "is":
@@ -62,8 +63,25 @@ def read_function(c: Cursor, start: int, is_tool: bool = False, exported: bool =
         return n.BadStatement(start, body.end)
     node = n.Function(start, body.end, c.values[name], parameters, returns, body, is_tool, description, exported)
     node.doc = _comment_above(c, start) if c.tokens.comments else ""
+    if is_tool and c.told_description:
+        node.doc, c.told_description = node.doc or node.name, False
     node.name_start = c.starts[name]
     return node
+
+
+def _is_broken(c: Cursor, wrong: int, opener: int) -> bool:
+    """Whether it is not known how a function is called, whose parameters begin there."""
+    takes_rest = any(c.kinds[i] in _RESTS and c.kinds[i - 1] in ("(", ",") for i in range(opener + 1, c.at))
+    return takes_rest or any(not each.is_habit for each in c.diagnostics[wrong:])
+
+
+def _leave_returns(c: Cursor, behind: bool = False) -> bool:
+    """`returns number` before the block of a function, where its type stands behind a `:`."""
+    if c.values[c.at] != "returns" or c.kinds[c.at + 1] != "name":
+        return False
+    c.report("V0109", "there is no `returns` before a block here", c.at, f"write `): {c.values[c.at + 1]} {{ … }}`")
+    c.at += behind
+    return True
 
 
 def _ends_line(c: Cursor) -> bool:
@@ -72,7 +90,7 @@ def _ends_line(c: Cursor) -> bool:
 
 
 def _read_parameter(c: Cursor) -> n.Parameter:
-    if c.kinds[c.at] in ("...", "*", "**"):
+    if c.kinds[c.at] in _RESTS:
         c.report("V0109", "a function takes no rest of arguments here", c.at, "take an array: `xs: number[]`")
         c.at += 1
     if c.kinds[c.at] in ("{", "["):
@@ -80,7 +98,12 @@ def _read_parameter(c: Cursor) -> n.Parameter:
     private = takes_private(c)
     c.at += private
     name = read_own_name(c, "the name of a parameter")
+    may_be_left_out = c.kinds[c.at] == "?"
     declared, default = read_declared(c, name), None
+    if may_be_left_out or c.kinds[c.at - 1] == "?":
+        # As it was meant: it may be left out, and is null then.
+        start, end = c.starts[name], c.ends[c.at - 1]
+        declared, default = n.TypeName(start, end, "json"), n.NullLit(start, end)
     description = read_description(c)
     if c.kinds[c.at] == "=":
         c.at += 1
@@ -110,9 +133,9 @@ def _read_parameter_pattern(c: Cursor) -> n.Parameter:
 
 def _read_description_lines(c: Cursor, is_tool: bool, parameters: list[n.Parameter]) -> str | None:
     description = None
-    while c.kinds[c.at] == "@":
+    while c.kinds[c.at] == "@" or _lacks_sign(c, is_tool):
         at = c.at
-        c.at = at + 1
+        c.at += c.kinds[at] == "@"
         word = c.values[c.word("`description`")]
         if word == "param":
             _describe_parameter(c, at, is_tool, parameters)
@@ -130,6 +153,19 @@ def _read_description_lines(c: Cursor, is_tool: bool, parameters: list[n.Paramet
         else:
             c.report("V0121", f"a tool has no `@{word}`", at, _other_marker(word))
     return description
+
+
+def _lacks_sign(c: Cursor, is_tool: bool) -> bool:
+    """Whether `description "…"` stands here, without its `@`: then that is told."""
+    word = c.values[c.at]
+    if not is_tool or c.kinds[c.at] != "name" or c.kinds[c.at + 1] not in ("text", "quote"):
+        return False
+    if word not in ("description", "param", "desc", "doc"):
+        return False
+    c.report(
+        "V0121", f"what is said of a tool begins with `@`, and not with `{word}`", c.at, 'write `@description "…"`'
+    )
+    return True
 
 
 def _skip_description(c: Cursor, word: str) -> None:

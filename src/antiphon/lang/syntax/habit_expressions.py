@@ -40,7 +40,7 @@ def begins_prefix(c: Cursor, at: int) -> bool:
     if word in STRING_PREFIXES:
         return after in ("text", "quote") and c.ends[at] == c.starts[at + 1]
     if word == "lambda":
-        return after == "name"
+        return after == "name" or (after == ":" and c.kinds[at - 1] == "=")
     if word in _BEFORE_BRACKET and after == "(":
         return c.kinds[c.partner(at + 1) + 1] == _BEFORE_BRACKET[word]
     if word == "async":

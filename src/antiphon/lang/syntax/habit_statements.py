@@ -9,11 +9,12 @@ from antiphon.lang.syntax.declaration_parser import read_type_declaration
 from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.function_parser import read_function
 from antiphon.lang.syntax.habit_expressions import OPERANDS, with_parameters
-from antiphon.lang.syntax.habits import STATEMENTS, TYPES
+from antiphon.lang.syntax.habits import CAUGHT, FOR_PYTHON, STATEMENTS, TYPES
 from antiphon.lang.syntax.tokens import RESERVED
 from antiphon.lang.syntax.variable_parser import read_variable
 
 _CALLED = frozenset(("print", "assert", "len", "note", "sleep"))
+_ALL_ERRORS = "`catch` is for all errors, and has a name for them alone"
 _JOINING = frozenset(("in", "is", "and", "or", "not"))
 _WITH_BLOCK = frozenset(("switch", "with", "unless", "until", "repeat", "foreach", "ts", "typescript", "js"))
 
@@ -35,6 +36,8 @@ def read_foreign_statement(c: Cursor, exported: bool = False, begin: int = -1) -
     at = c.at
     word, start = c.values[at], c.starts[at] if begin < 0 else begin
     hint, way = STATEMENTS[word]
+    if word == "from":
+        hint = _imported(c, at) or hint
     hint = with_parameters(c, at, hint)
     c.report("V0110", f"there is no `{word}` here" if word not in _CALLED else f"`{word}` is a function", at, hint)
     if way == "skip" or not _fits(c, way):
@@ -57,6 +60,20 @@ def read_foreign_statement(c: Cursor, exported: bool = False, begin: int = -1) -
     statement = read_statement(c)
     c.depth -= 1
     return statement
+
+
+def _imported(c: Cursor, at: int) -> str:
+    """What to write for `from module import a, b`, which stands there."""
+    end = next(i for i in range(at + 1, len(c.kinds)) if i in c.fresh or c.kinds[i] == "import")
+    module = c.text[c.starts[at + 1] : c.ends[end - 1]]
+    if c.kinds[end] != "import" or not module.replace(".", "").isidentifier():
+        return ""
+    last = next(i for i in range(end + 1, len(c.kinds)) if i in c.fresh or c.kinds[i] in (";", "end"))
+    names = c.text[c.starts[end + 1] : c.ends[last - 1]].strip("()")
+    written = f'`import {{ {names} }} from "py:{module}"`'
+    if not names.replace(",", "").replace(" ", "").isidentifier():
+        return FOR_PYTHON.get(module, "")
+    return f"{FOR_PYTHON[module]}; of Python it is {written}" if module in FOR_PYTHON else f"write {written}"
 
 
 def begins_typed(c: Cursor, at: int) -> bool:
@@ -136,13 +153,41 @@ def read_for_head(c: Cursor) -> tuple[n.Name, n.Name | None, n.Expr | None, bool
     return first, None, None, True
 
 
+def read_caught(c: Cursor, node: n.Try) -> None:
+    """The name behind `catch`; kinds of errors, types and conditions are those of other languages."""
+    first = c.at
+    at = c.name("a name for the error", "write `catch error { … }`")
+    while _has_block(c) and c.kinds[c.at] != "{" and not _ends_head(c):
+        at = c.at if c.kinds[c.at] == "name" and c.values[c.at - 1] in ("as", c.values[first]) else at
+        c.at += 1
+    word = c.values[at]
+    if c.at > first + 1:
+        c.report("V0109", _ALL_ERRORS, first + 1, CAUGHT)
+    node.name, node.name_start = word, c.starts[at]
+
+
+def _has_block(c: Cursor) -> bool:
+    """Whether a block begins on this line."""
+    at = c.at
+    while at not in c.fresh and c.kinds[at] not in ("{", "}", "end"):
+        at += 1
+    return c.kinds[at] == "{" and at not in c.fresh
+
+
+def _ends_head(c: Cursor) -> bool:
+    """Whether the `:` here begins a block, as Python writes it."""
+    return c.kinds[c.at] == ":" and (c.at + 1 in c.fresh or c.kinds[c.at + 1] != "name")
+
+
 def read_caught_in_parentheses(c: Cursor, node: n.Try) -> None:
     """`catch (e)`, as it is written elsewhere."""
     at = c.at
+    closer = c.partner(at)
     c.report("V0109", "`catch` has no parentheses here", at, "write `catch error { … }`")
-    if c.kinds[at + 1] == "name":
-        node.name, node.name_start = c.values[at + 1], c.starts[at + 1]
-    c.at = c.partner(at) + 1 or at + 1
+    names = [i for i in range(at + 1, closer) if c.kinds[i] == "name" and c.kinds[i - 1] != ":"]
+    if names:
+        node.name, node.name_start = c.values[names[-1]], c.starts[names[-1]]
+    c.at = closer + 1 or at + 1
 
 
 def read_except(c: Cursor, node: n.Try, is_told: bool) -> None:
@@ -153,7 +198,7 @@ def read_except(c: Cursor, node: n.Try, is_told: bool) -> None:
     while c.kinds[c.at] not in ("{", ":", "end") and (c.at not in c.fresh or c.at == at):
         c.at += 1
     name = c.at - 1
-    if c.kinds[name] == "name" and name > at:
+    if c.kinds[name] == "name" and name > at and (c.values[name - 1] in ("as", "=>") or c.values[name].islower()):
         node.name, node.name_start = c.values[name], c.starts[name]
     body = read_loop_body(c)
     node.handler = node.handler or body

@@ -7,6 +7,9 @@ from antiphon.lang.syntax.cursor import Cursor
 from antiphon.lang.syntax.habits import GENERICS, TYPES
 from antiphon.lang.syntax.type_parser import read_type
 
+#: Types whose parameters are what a value may be.
+_ONE_OF = frozenset(("union", "literal"))
+
 
 def read_generic(c: Cursor, at: int, opener: str) -> n.TypeNode:
     """`Array<number>`, `List[str]`: a type with others in brackets; its name is taken already."""
@@ -26,11 +29,32 @@ def read_generic(c: Cursor, at: int, opener: str) -> n.TypeNode:
     end = c.ends[c.at - 1]
     written = c.text[c.starts[at] : end]
     known = [_written_here(each, text) for each, text in zip(inner, texts, strict=True)]
-    right = GENERICS.get(name, "").format(*known, *known) if name != "union" else " | ".join(known)
+    right = GENERICS.get(name, "").format(*known, *known) if name not in _ONE_OF else " | ".join(known)
+    right = f"{' | '.join(known)}[]" if name == "tuple" and len(known) > 1 else right
     right = right if not right.endswith("[]") or " | " not in right else f"({right[:-2]})[]"
     hint = f"write `{right}`" if right else "types have no parameters; declare a `type` for each use"
+    hint = "declare a type whose fields may be missing: `name?: text`" if name == "partial" else hint
     c.report_span("V0206", f"there is no type `{written}`", c.starts[at], end, hint)
     return _generic_node(name, c.starts[at], end, inner)
+
+
+def read_bracketed(c: Cursor) -> n.TypeNode:
+    """`[text]`, `[]text` and `[text, number]`, as other languages write arrays and tuples; the bracket stands here."""
+    at, wrong = c.at, len(c.diagnostics)
+    is_before = c.kinds[at + 1] == "]"
+    c.at += 2 if is_before else 0
+    inner = [_ours(read_type(c))] if is_before else c.listed("]", lambda d: _ours(read_type(d)))
+    del c.diagnostics[wrong:]
+    if c.kinds[c.at] == ":" and not is_before:
+        c.at = at
+        c.unexpected("a type", "a map stands in braces: `{ [text]: number }`")
+    start, end = c.starts[at], c.ends[c.at - 1]
+    known = dict.fromkeys(_written_here(each, c.text[each.start : each.end]) for each in inner)
+    item = " | ".join(known) or "json"
+    right = f"({item})[]" if len(known) > 1 else f"{item}[]"
+    hint = f"write `{right}`" + ("; the items of an array have one type" if len(known) > 1 else "")
+    c.report_span("V0206", f"there is no type `{c.text[start:end]}`", start, end, hint)
+    return n.ArrayType(start, end, inner[0] if len(inner) == 1 else n.TypeName(start, end, "json"))
 
 
 def _written_here(node: n.TypeNode, text: str) -> str:
@@ -62,7 +86,7 @@ def _ours(node: n.TypeNode) -> n.TypeNode:
 
 def _generic_node(name: str, start: int, end: int, inner: list[n.TypeNode]) -> n.TypeNode:
     right = GENERICS.get(name)
-    if name == "union":
+    if name in _ONE_OF:
         return n.UnionType(start, end, inner)
     if right == "{0}[]":
         return n.ArrayType(start, end, inner[0])

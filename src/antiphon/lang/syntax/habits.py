@@ -54,6 +54,8 @@ PAIRS_OF_SIGNS = {
     "<>": "write `!=`",
     "<<": "write `x * 2 ** n`",
     ">>": "write `(x / 2 ** n).floor()`",
+    ">>=": "write `x = (x / 2 ** n).floor()`",
+    "<<=": "write `x = x * 2 ** n`",
     "=<": "write `<=`",
     "<=>": "compare with `<`, `==` and `>`; `xs.sortBy(x => …)` sorts",
     "=+": "write `+=`",
@@ -62,6 +64,7 @@ PAIRS_OF_SIGNS = {
 }
 #: What stands behind a statement elsewhere, on its line.
 BEHIND = {
+    "with": "leave it out",
     "if": "write `if condition { … }`, with the statement in the braces",
     "unless": "write `if not … { … }`",
     "while": "write `while condition { … }`, with the statement in the braces",
@@ -79,6 +82,43 @@ BEHIND = {
     "(": "write `const name = x => …`, or `function name(x) { … }`",
     "=>": "write `const name = x => …`, or `function name(x) { … }`",
     "{": "an object has no name before it: `{ x: 1 }`; nor has a block without `if`, `for`, `while` or `function`",
+}
+_INPUT = "an input is `input city: text`, each on a line of its own"
+_MODEL = 'write `model m = { name: "…" }`'
+_ASYNC = "write `async let x = do …`, `async do …`, or `const all = async for x in xs { yield … }`"
+#: Words that something stands behind on its line which is no part of a statement: that before it, or that at its begin.
+BEGUN = {
+    **_each("input inputs param parameter arg argument flag option", _INPUT),
+    **_each("model agent llm client", _MODEL),
+    **_each("async parallel concurrent spawn go", _ASYNC),
+    **_each("await", "leave it out: a program waits for each answer by itself"),
+    **_each("test it describe", 'write `test "name" { … }`'),
+    **_each("returns", "write `returns number`, behind the inputs"),
+    **_each("tool", "write `tool name(x: text): text { … }`"),
+    **_each("prompt template", 'a prompt is text: `const p = "…"`'),
+    **_each("break continue", "there are no labels: `break` and `continue` are for the loop they stand in"),
+    **_each("keyof", 'write out the names: `type Key = "name" | "age"`'),
+    **_each("private", "write `private const x = …`"),
+    **_each("export", "write it before a declaration: `export const name = …`"),
+}
+#: What follows a prompt that is neither a model nor a context.
+ASKED = {
+    "ask": 'a human is asked, and no model: write `ask "…"` alone',
+    "text": 'a model is declared, and named without quotes: `model m = { name: "…" }`, then `do "…" m`',
+    "order": 'the prompt comes first, then the model: `do "…" m`',
+    "context": 'the model comes before the context: `do "…" m none`',
+    "model": 'leave out `model`: `do "…" m`; alone it is the default one',
+    "name": 'behind a prompt stand a model and a context, `default`, `local` or `none`: `do "…" m none`',
+    ":": 'write `do "…" m none`, without names or `:`; settings are those of a model, `model m = { … }`',
+    ",": 'write no comma: `do "…" m`',
+    "=": 'write `do "…" m none`, without names; settings are those of a model, `model m = { … }`',
+    "{": 'a prompt stands in quotes: `do "Greet {name}"`',
+    ".": 'write the prompt behind it: `do "…"`',
+}
+#: What a loop says of its history, and what to write where something stands behind that.
+MODES = {
+    **_each("verbose forget", "leave it out: only `compress` takes something"),
+    "compress": 'write `compress("how")`, in parentheses',
 }
 #: What stands where a block should begin.
 BEFORE_BLOCKS = {
@@ -99,6 +139,10 @@ ARGUMENTS = {
 BEFORE_MODELS = frozenset(("with", "using", "by", "via", "on", "from"))
 #: Arguments of methods that take others elsewhere, by the method: what to write for them.
 METHOD_ARGUMENTS = {
+    "random": "it gives a number from 0 to 1: `1 + (random() * 6).floor()` is one of 1 to 6",
+    "toFixed": "write `toFixed(2)`: so many digits behind the point",
+    "replace": 'write `replace("old", "new")`',
+    "insert": "write `insert(position, item)`",
     "pop": "write `xs.remove(0)` for the item at a position, `pop()` for the last",
     "split": 'it splits everywhere: take parts of what it gives, `s.split(",")[:2]`',
     "push": "push them one by one, or write `xs += [a, b]`",
@@ -114,6 +158,7 @@ BETWEEN = {
     "|": _BITS,
     ";": "write `,`",
     **_each("name number text quote true false null { [", "write `,` between them"),
+    "if": "write `condition ? a : b`",
 }
 
 _LINES = "a text over several lines stands in backticks, and a comment behind `//`"
@@ -161,6 +206,8 @@ SIGNS_BEHIND = {
     "?:": "write `x ?? …` for what may be null, or `condition ? a : b`",
     "?": "leave it out: what goes wrong is thrown by itself, and caught with `try`",
 }
+#: What to write where only some errors are meant.
+CAUGHT = 'write `catch error { … }`, and in it `if error.code == "V0904" { … }`, or look at `error.message`'
 #: What an object cannot have for a field, by how it begins.
 ENTRIES = {
     **_each("number text quote", "write `name: value`"),
@@ -177,6 +224,7 @@ ENTRIES = {
 #: Values of other languages that are words of their own, and are read as what they mean.
 VALUES = {"None": "null", "undefined": "null", "True": "true", "False": "false"}
 
+_PY_URL = 'import it from Python: `import { urlparse } from "py:urllib.parse"`'
 _CLASS = "there are no classes: declare a `type`, and write functions that take it"
 _NO_NEED = "leave it out"
 #: Words before a declaration that say nothing here.
@@ -237,11 +285,13 @@ PREFIXES = {
     "new Array": "write `[]`",
     "new Object": "write `{}`",
     "new Date": "write `now()`, or import from `system/time`",
+    "new URL": _PY_URL,
+    "new RegExp": 'a pattern is a text: `import { find } from "system/text"`',
     "new Promise": "leave it out: a program waits for each answer by itself",
     "await": "leave it out: a program waits for each answer by itself",
     "lambda": "write `x => …`, or `(a, b) => …`",
     "typeof": "write `x is text`, `x is number`; such a test tells which it is",
-    "void": _NO_NEED,
+    "void": "leave it out; nothing is `null`",
     "delete": "write `xs.remove(i)` or `m.remove(key)`",
     "function": "write `(a, b) => …` or `(a, b) => { … }`: a function without a name",
     "fn": "write `(a, b) => …`",
@@ -265,7 +315,7 @@ FOLLOWING = {
     "if": "write `condition ? a : b`",
     "unless": "write `if not … { … }`",
     "for": "write `xs.map(x => …)`, and `xs.filter(x => …)` before it to leave some out",
-    "instanceof": "write `x is Type`",
+    "instanceof": 'write `x is Type`; errors have a `code`: `e.code == "V0904"`',
     "isinstance": "write `x is Type`",
     "as": "leave it out: declare the type, `const x: number = …`; json is checked where it gets a type",
     "satisfies": "declare the type: `const x: number = …`",
@@ -309,13 +359,17 @@ NAMES = {
     **_each("parseFloat float Number Number.parseInt Number.parseFloat BigInt Decimal", _TO_NUMBER),
     **_each("str String repr", _TO_TEXT),
     **_each("Boolean bool", 'compare: `x != 0`, `x != ""`, `x != null`; there is no truthiness'),
-    **_each("isNaN Number.isNaN isFinite NaN Infinity", "there is no such number here: what has no result is an error"),
+    **_each("NaN Infinity isFinite", "there is no such number here: what has no result is an error"),
+    **_each("isNaN Number.isNaN", "`toNumber()` throws where a text is no number: write `try { … } catch error { … }`"),
     **_each("Number.isInteger", "write `x == x.floor()`"),
-    **_each("range xrange", "write `for i in 3` (0, 1, 2) or `for i in 1..3` (1, 2, 3)"),
+    **_each("Number.MAX_SAFE_INTEGER Number.MAX_VALUE", "integers have any size here; start with a value of your own"),
+    **_each("range xrange", "write `for i in 3` (0, 1, 2) or `for i in 1..3` (1, 2, 3); as an array it is `1..3`"),
     **_each("enumerate", "write `for i in xs.length { … xs[i] … }`"),
     **_each("sorted", "write `xs.sortBy(x => x)`; `xs.sort()` sorts in place"),
     **_each("reversed", "write `xs[::-1]`; `xs.reverse()` turns around in place"),
-    **{each: _SUM.format(each) for each in ("sum", "min", "max", "zip", "map", "filter", "reduce")},
+    **{each: _SUM.format(each) for each in ("sum", "map", "filter", "reduce")},
+    **{each: f"write `xs.{each}()`, or `[a, b].{each}()`: it is a method of arrays" for each in ("min", "max")},
+    **_each("zip", "write `xs.zip(ys)`, whose items have `first` and `second`"),
     **_each("map filter", "write `xs.map(x => …)`, `xs.filter(x => …)`: they are methods of arrays"),
     **_each("any", "write `xs.some(x => …)`"),
     **_each("all", "write `xs.every(x => …)`"),
@@ -333,7 +387,8 @@ NAMES = {
     **_each("Math.sqrt math.sqrt sqrt", "write `x ** 0.5`"),
     **_each("Math.PI math.pi", _PY.format("pi", "math")),
     **_each("Math.random random random.random", 'write `import { random } from "system/random"`'),
-    **_each("list tuple array Array Array.from", "write `[…]`; `xs.copy()` copies"),
+    **_each("list tuple array", "write `[…]`; `xs.copy()` copies, and `0..4` is an array of numbers"),
+    **_each("Array Array.from", "write `[…]`, or `(0..4).map(i => …)`; `xs.copy()` copies"),
     **_each("Array.isArray", "declare the type, or test it: `x is json[]`"),
     **_each("dict Map Object", "write `{ … }`, declared as a map: `let m: { [text]: number } = {}`"),
     **_each("set Set frozenset", "write an array; `unique()` gives each item once"),
@@ -346,10 +401,23 @@ NAMES = {
     **_each("setTimeout setInterval time.sleep", "write `sleep(seconds)`"),
     **_each("fetch axios requests urllib httpx", 'write `import { get } from "system/http"`'),
     **_each("Date Date.now datetime time performance", "write `now()`, or import from `system/time`"),
-    **_each("RegExp re", "import from `system/text`"),
-    **_each("open fs path pathlib Path shutil", 'write `import { readText } from "system/files"`'),
+    **_each("RegExp re", 'write `import { find, findAll, matches, replace } from "system/text"`'),
+    **_each("open fs path pathlib Path shutil", 'write `import { readText, writeText } from "system/files"`'),
+    **_each("window document localStorage navigator", "there is no browser here; files are in `system/files`"),
+    **_each("clearTimeout clearInterval", "leave it out: `sleep(seconds)` waits, and nothing runs on its own"),
+    **_each("crypto crypto.randomUUID", 'write `import { uuid } from "system/random"`, or use `system/hash`'),
+    **_each("hashlib", 'write `import { sha256 } from "system/hash"`'),
+    **_each("Buffer btoa atob base64", _PY.format("b64encode", "base64")),
+    **_each("URL URLSearchParams", _PY.format("urlparse", "urllib.parse")),
+    **_each("timedelta", 'write `add(now(), { days: 1 })` of "system/time"'),
+    **_each("mock patch stub", 'write `answers(["…"])` in a test: what models will say'),
+    **_each("namedtuple defaultdict Counter", "write `{}`, declared as a map: `let m: { [text]: number } = {}`"),
+    **_each("panic die abort fail error", 'write `throw "what is wrong"`'),
+    **_each("sprintf format", 'write `"{name} is ${age + 1}"`: what is in braces is put in'),
+    **_each("deque queue stack", "write an array: `push(x)`, `pop()`, `remove(0)`"),
+    **_each("let_ const_ var", "write `let`, or `const` for what never changes"),
     **_each("subprocess exec spawn child_process", 'write `import { run } from "system/process"`'),
-    **_each("csv yaml toml", "import from `system/data`"),
+    **_each("csv yaml toml", 'write `import { parseCsv } from "system/data"`'),
     **_each("process.env os.environ os.getenv getenv", 'write `env("NAME")`'),
     **_each("process.argv sys.argv argv", "write `args`, or declare an `input`"),
     **_each("process.exit sys.exit exit quit", 'write `throw "why"`, or a `return` at the top level'),
@@ -403,33 +471,49 @@ SYSTEM = {
     "tools": "readFile listFiles globFiles grepFiles writeFile editFile gitStatus gitDiff gitLog runShell fetchUrl "
     "askUser currentTime readonlyTools allTools",
 }
+#: Which module of the system gives a name.
+MODULE_OF: dict[str, str] = {}
 for _module, _names in SYSTEM.items():
     for _name in _names.split():
+        MODULE_OF.setdefault(_name, f"system/{_module}")
         NAMES.setdefault(_name, f'write `import {{ {_name} }} from "system/{_module}"`')
 
-_ALWAYS = "it is always there: leave it out of the import"
+
+def _read(parse: str) -> str:
+    return f'write `{parse}(readText(path))`, of "system/data" and "system/files"'
+
+
 #: Names that are imported from elsewhere, and what to write.
 EXPORTS = {
-    **_each("bash shell exec", "write `runShell`"),
+    **_each("bash shell exec sh spawn", 'write `run` of "system/process"; as a tool for models it is `runShell`'),
     **_each("glob", "write `globFiles`"),
-    **_each("grep search", "write `grepFiles`"),
+    **_each("grep", "write `grepFiles`"),
     **_each("edit", "write `editFile`"),
     **_each("listDir ls", "write `listFiles`"),
     **_each("fileExists dirExists", 'write `import { exists } from "system/files"`'),
-    **_each("appendFile", 'write `import { appendText } from "system/files"`'),
-    **_each("readFile open", 'write `import { readText } from "system/files"`'),
-    **_each("writeFile", 'write `import { writeText } from "system/files"`'),
-    **_each("readDir listdir", 'write `import { list } from "system/files"`'),
-    **_each("unlink deleteFile rm", 'write `import { remove } from "system/files"`'),
+    **_each("appendFile append", 'write `import { appendText } from "system/files"`'),
+    **_each("readFile open read readAll slurp readFileSync", 'write `import { readText } from "system/files"`'),
+    **_each("writeFile write writeFileSync save", 'write `import { writeText } from "system/files"`'),
+    **_each("readDir readdir listdir", 'write `import { list } from "system/files"`'),
+    **_each("unlink deleteFile rm delete", 'write `import { remove } from "system/files"`'),
     **_each("rename mv", 'write `import { move } from "system/files"`'),
     **_each("randint randrange randomInt", 'write `import { choice } from "system/random"`, and `choice(1..6)`'),
-    **_each("sample", 'write `import { shuffle } from "system/random"`, and `shuffle(xs)[0:3]`'),
+    **_each("sample pick", 'write `import { shuffle } from "system/random"`, and `shuffle(xs)[0:3]`'),
     **_each("fetch", 'write `import { get } from "system/http"`'),
-    **_each("readCsv read_csv", 'write `parseCsv(readText("a.csv"))`, of "system/data" and "system/files"'),
+    **_each("put patch head", 'write `import { request } from "system/http"`, and `request("PUT", url)`'),
+    **_each("readCsv read_csv loadCsv readCSV", _read("parseCsv")),
+    **_each("readYaml loadYaml", _read("parseYaml")),
+    **_each("readToml loadToml", _read("parseToml")),
+    **_each("writeCsv saveCsv", 'write `writeText(path, toCsv(rows))`, of "system/files" and "system/data"'),
+    **_each("readJson loadJson readJSON", 'write `parseJson(readText(path))`; `readText` is of "system/files"'),
+    **_each("writeJson saveJson dumpJson", 'write `writeText(path, toJson(value))`; `writeText` is of "system/files"'),
+    **_each("format strftime formatDate", 'write `import { formatTime } from "system/time"`'),
+    **_each("parse strptime parseDate", 'write `import { parseTime } from "system/time"`'),
+    **_each("match search regex test", 'write `find` or `matches` of "system/text"'),
+    **_each("sub gsub replaceAll", 'write `import { replace } from "system/text"`'),
     **_each("mkdir", "leave it out: the directories of a file are made when it is written"),
     **_each("runCode", "write `py(x) { return … }`"),
     **_each("safeTools", "write `readonlyTools`, or name the tools one by one"),
-    **_each("print env sleep now", _ALWAYS),
     **_each("jsonParse", "`parseJson` is always there: leave it out of the import"),
     **_each("jsonStringify", "`toJson` is always there: leave it out of the import"),
     **_each("uuid random", 'write `import { uuid, random } from "system/random"`'),
@@ -437,10 +521,7 @@ EXPORTS = {
     **_each("system/process:exec system/process:spawn system/process:shell system/process:bash", "write `run`"),
     **_each("system/text:match system/text:search system/text:exec", "write `find`"),
     **_each("system/text:test", "write `matches`"),
-    **_each("system/text:sub system/text:replaceAll", "write `replace`"),
-    **_each("system/time:parse system/time:strptime", "write `parseTime`"),
-    **_each("system/time:format system/time:strftime", "write `formatTime`"),
-    **_each("system/http:put system/http:patch system/http:delete", 'write `request`, and `request("PUT", url)`'),
+    **_each("system/http:delete", 'write `request`, and `request("DELETE", url)`'),
 }
 #: Settings of models elsewhere.
 SETTINGS = {
@@ -456,12 +537,40 @@ SETTINGS = {
 #: Modules of other languages, and which of ours does the same.
 MODULES = {
     **_each("fs fs/promises node:fs path node:path os node:os glob", "system/files"),
+    **_each("file files io pathlib shutil fs-extra system/file system/fs system/io", "system/files"),
     **_each("axios node-fetch undici got ky request http https", "system/http"),
-    **_each("child_process node:child_process execa", "system/process"),
-    **_each("csv-parse papaparse js-yaml yaml toml", "system/data"),
-    **_each("moment dayjs date-fns luxon", "system/time"),
-    **_each("crypto node:crypto", "system/hash"),
-    **_each("uuid nanoid system/utils", "system/random"),
+    **_each("requests httpx urllib fetch system/fetch system/net system/web system/request", "system/http"),
+    **_each("child_process node:child_process execa subprocess process", "system/process"),
+    **_each("system/shell system/exec system/cmd system/os", "system/process"),
+    **_each("csv-parse papaparse js-yaml yaml toml csv data jsonlines", "system/data"),
+    **_each("system/csv system/yaml system/toml system/tables", "system/data"),
+    **_each("moment dayjs date-fns luxon datetime time date system/date system/datetime system/clock", "system/time"),
+    **_each("re regex text string system/regex system/re system/string system/strings", "system/text"),
+    **_each("crypto node:crypto hashlib hash system/crypto", "system/hash"),
+    **_each("uuid nanoid system/utils random secrets system/uuid", "system/random"),
+    **_each("tools system/agent", "system/tools"),
+}
+_JSON = "leave it out: `parseJson(…)` and `toJson(…)` are always there"
+#: Modules of Python that are not needed here, and what to write.
+FOR_PYTHON = {
+    "json": _JSON,
+    **_each("sys argparse click", "leave it out: what is given from outside is declared, `input city: text`"),
+    **_each("typing dataclasses abc __future__", "leave it out: types are written without an import"),
+    **_each("asyncio", "leave it out: a program waits for each answer by itself; `async for` runs rounds at once"),
+    **_each("logging", "leave it out: write `print(…)`, or `note(…)` to tell the models too"),
+    **_each("openai anthropic langchain ollama litellm", 'leave it out: write `do "…"`, and `model m = { name: "…" }`'),
+    **_each("pydantic", "leave it out: declare a type, `type User { name: text }`"),
+    **_each("os", 'write `env("NAME")`, which is always there, or `import { list } from "system/files"`'),
+    **_each("pathlib shutil glob io", 'write `import { readText, writeText, list } from "system/files"`'),
+    **_each("re", 'write `import { find, findAll, replace } from "system/text"`'),
+    **_each("random", 'write `import { random, choice, shuffle } from "system/random"`'),
+    **_each("uuid", 'write `import { uuid } from "system/random"`'),
+    **_each("datetime", 'write `now()`, or `import { today, formatTime } from "system/time"`'),
+    **_each("time", 'write `now()` and `sleep(seconds)`, or `import { unix } from "system/time"`'),
+    **_each("requests httpx aiohttp", 'write `import { get, post } from "system/http"`'),
+    **_each("subprocess", 'write `import { run } from "system/process"`'),
+    **_each("csv yaml toml tomllib pandas", 'write `import { parseCsv } from "system/data"`'),
+    **_each("hashlib", 'write `import { sha256 } from "system/hash"`'),
 }
 
 #: Methods and members, by what has them: text, array, map, object, number; `` is all of them.
@@ -496,7 +605,21 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("concat append push extend", "write `a + b`: a text never changes; or `s += …`"),
         **_each("join", 'write `xs.join(", ")`: it is a method of arrays'),
         **_each("capitalize title", "write `s[0].upper() + s[1:]`"),
-        **_each("isdigit isnumeric isalpha match matchAll test", "regular expressions are in `system/text`"),
+        **_each("isdigit isnumeric isDigit", 'write `matches(s, "^[0-9]+$")` of "system/text"'),
+        **_each("isalpha isalnum isspace isAlpha", 'write `matches(s, "^[A-Za-z]+$")` of "system/text"'),
+        **_each("isupper islower", "compare: `s == s.upper()`"),
+        **_each(
+            "match matchAll test", "regular expressions are in `system/text`: `find(s, pattern)`, `findAll`, `matches`"
+        ),
+        **_each("lastIndexOf rfind rindex", "turn it around: `s.length - 1 - s[::-1].indexOf(…)`, for one character"),
+        **_each("localeCompare compareTo compare", "compare with `<`, `==` and `>`"),
+        **_each("removeprefix trimPrefix removePrefix", "write `s.startsWith(a) ? s[a.length:] : s`"),
+        **_each("removesuffix trimSuffix", "write `s.endsWith(a) ? s[:-a.length] : s`"),
+        **_each("partition splitn", "write `split(part)`, and take its parts"),
+        **_each("split_whitespace words", "write `split()`, without a separator"),
+        **_each("swapcase", "there are `upper()` and `lower()`"),
+        **_each("center", "write `padStart(n)` and `padEnd(n)`"),
+        **_each("bytes", "text is text; files and hashes take it as UTF-8"),
         **_each("padLeft rjust zfill", 'write `padStart(n, "0")`'),
         **_each("padRight ljust", "write `padEnd(n)`"),
         **_each("toInt parseInt parseFloat to_i to_f toInteger", "write `toNumber()`"),
@@ -526,7 +649,17 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("unshift prepend", "write `insert(0, x)`"),
         **_each("splice", "write `remove(i)` and `insert(i, x)`"),
         **_each("delete removeAt", "write `remove(i)`"),
-        **_each("at get first", "write `xs[0]`"),
+        **_each("at get elementAt nth", "write `xs[i]`; the last one is `xs[-1]`"),
+        **_each("first", "write `xs[0]`"),
+        **_each("reduceRight foldr", "turn it around: `xs[::-1].reduce((all, x) => …, start)`"),
+        **_each("lastIndexOf findLast", "turn it around: `xs[::-1].indexOf(x)`, `xs[::-1].find(x => …)`"),
+        **_each("sample choice random", 'write `choice(xs)` of "system/random"'),
+        **_each("shuffle", 'write `shuffle(xs)` of "system/random"'),
+        **_each("chunk window partition", "write slices in a loop: `xs[i:i + n]`"),
+        **_each("compact", "write `filter(x => x != null)`"),
+        **_each("sort_by sorted_by sortedBy", "write `sortBy(x => …)`"),
+        **_each("group_by", "write `groupBy(x => …)`"),
+        **_each("toList to_list toArray to_a", "leave it out: it is an array"),
         **_each("last peek", "write `xs[-1]`"),
         **_each("head take", "write `xs[:n]`"),
         **_each("tail drop skip", "write `xs[n:]`"),
@@ -550,7 +683,11 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("setdefault getOrDefault", "write `get(key, default)`"),
         **_each("update merge assign", "write `{ ...a, ...b }`"),
         **_each("clear", "write `m = {}`"),
-        **_each("isEmpty", "write `m.length == 0`"),
+        **_each("isEmpty empty is_empty", "write `m.length == 0`"),
+        **_each("getItem", "write `get(key)`"),
+        **_each("popitem", "write `remove(m.keys()[-1])`"),
+        **_each("sort sorted", "write `entries().sortBy(e => e.value)`"),
+        **_each("push append", "a map has keys: write `m[key] = value`"),
         **_each(
             "map filter find some every reduce sortBy groupBy sum min max",
             "go through its `entries()`, each with `key` and `value`, or through its `values()`",
@@ -562,9 +699,15 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("update merge assign", "write `{ ...a, ...b }`"),
         **_each("set put", "write `o.name = value`"),
         **_each("delete pop", 'write `remove("name")`'),
+        **_each("json dict model_dump to_dict toObject", "it is data already; as text it is `toJson(x)`"),
+        **_each("push append add", "an object has the fields it has: write an array, or a map, `m[key] = value`"),
     },
     "model": {
         **_each("usage cost tokens", "an answer says what it took: `r.run.usage`"),
+        **_each(
+            "do vibe ask chat complete completions generate run call prompt invoke messages",
+            'a model stands behind the prompt: `do "…" m`',
+        ),
     },
     "number": {
         **_each("toInt toInteger trunc", "write `floor()`"),
@@ -599,6 +742,6 @@ TYPES = {
 GENERICS = {
     **_each("list array set sequence iterable vector vec collection readonlyarray frozenset iterator", "{0}[]"),
     **_each("dict map record hashmap dictionary mapping defaultdict ordereddict", "{{ [text]: {1} }}"),
-    **_each("promise awaitable coroutine future task readonly partial required annotated final", "{0}"),
+    **_each("promise awaitable coroutine future task readonly required annotated final", "{0}"),
     **_each("optional maybe", "{0} | null"),
 }

@@ -8,7 +8,7 @@ from antiphon.lang.syntax.branch_parser import read_condition
 from antiphon.lang.syntax.cursor import Cursor
 from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.habit_statements import read_for_head
-from antiphon.lang.syntax.habits import FOLLOWING
+from antiphon.lang.syntax.habits import FOLLOWING, MODES
 from antiphon.lang.syntax.variable_parser import read_pattern
 
 _LOOP_MODES = frozenset(("verbose", "forget", "compress"))
@@ -31,6 +31,9 @@ def read_for(c: Cursor) -> n.Statement:
         if c.values[c.at] == "each" and c.kinds[c.at + 1] == "name":
             c.report("V0109", "there is no `for each` here", c.at, "write `for x in xs { … }`")
             c.at += 1
+        if c.kinds[c.at] in ("let", "const") and c.kinds[c.at + 1] == "name":
+            c.report("V0109", f"there is no `{c.values[c.at]}` in a `for` here", c.at, "write `for x in xs { … }`")
+            c.at += 1
         at = c.name("the name of each item", "write `for item in items { … }`")
         name, name_start = c.values[at], c.starts[at]
         value = _read_for_value(c) if c.kinds[c.at] == "," else None
@@ -39,6 +42,7 @@ def read_for(c: Cursor) -> n.Statement:
         word = _read_in(c)
         iterable = read_condition(c)
         c.at += closes and c.kinds[c.at] == ")"
+    _refuse_early_mode(c)
     body = read_loop_body(c)
     mode = _read_loop_mode(c)
     end = c.ends[c.at - 1]
@@ -65,9 +69,18 @@ def read_while(c: Cursor) -> n.Statement:
     start = c.starts[c.at]
     c.at += 1
     condition = read_condition(c)
+    _refuse_early_mode(c)
     body = read_loop_body(c)
     mode = _read_loop_mode(c)
     return n.While(start, c.ends[c.at - 1], condition, body, mode)
+
+
+def _refuse_early_mode(c: Cursor) -> None:
+    """The mode of a loop before its block."""
+    if c.values[c.at] in MODES and c.kinds[c.at + 1] == "{":
+        word = c.values[c.at]
+        c.report("V0109", f"`{word}` stands behind the block of a loop", c.at, f"write `{{ … }} {word}`")
+        c.at += 1
 
 
 def _read_loop_mode(c: Cursor) -> n.LoopMode | None:

@@ -9,12 +9,21 @@ from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.block_parser import read_block, read_statement, skip_indented
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
 from antiphon.lang.syntax.diagnostics import Label
+from antiphon.lang.syntax.habit_names import is_name_of_type
 from antiphon.lang.syntax.type_parser import read_type
 
 #: What a value begins with that cannot follow a name, so that `match` before it is the word.
 _VALUES = frozenset(("name", "text", "quote", "number", "true", "false", "null", "do", "vibe", "ask", "py", "not"))
 #: What an arm begins with.
 _PATTERNS = frozenset(("text", "quote", "number", "-", "true", "false", "null"))
+#: What to write where something else than the arrow follows the values of an arm.
+_IN_ARMS = {
+    "..": "an arm has its values one by one, `1, 2, 3 => …`; for a range write `if … { … } else if … { … }`",
+    "or": "write `,` between values: `1, 2 => …`",
+    "if": "an arm is for values or types alone: write `if … { … } else if … { … }`",
+    "and": "an arm is for values or types alone: write `if … { … } else if … { … }`",
+    "{": 'write `"low" => { … }`',
+}
 #: Statements that may stand after `=>` without braces.
 _SHORT = n.ExprStatement | n.Assign | n.Return | n.Throw | n.Break | n.Continue | n.Yield | n.BadStatement
 
@@ -97,7 +106,8 @@ def _read_arms(c: Cursor, opener: int, read_value: Callable[[Cursor], n.Expr], i
         if c.kinds[c.at] == ",":
             c.at += 1
         elif c.kinds[c.at] != "}" and c.at not in c.fresh:
-            c.unexpected("`,` or the end of the line after an arm")
+            hint = "write `,`, or a new line" if c.kinds[c.at] == ";" else "write `{ … }` around several statements"
+            c.unexpected("`,` or the end of the line after an arm", hint)
     c.at += 1
     return arms
 
@@ -113,7 +123,7 @@ def _read_arm(c: Cursor, read_value: Callable[[Cursor], n.Expr], is_statement: b
     else:
         patterns = _read_patterns(c)
     arrow = c.at
-    c.expect("=>", "`=>` and what is done then", 'write `"low" => …`')
+    c.expect("=>", "`=>` and what is done then", _IN_ARMS.get(c.kinds[arrow], 'write `"low" => …`'))
     body = _read_body(c, read_value, is_statement)
     return n.Arm(start, c.ends[c.at - 1], patterns, body, is_else, c.starts[arrow])
 
@@ -140,6 +150,8 @@ def _read_pattern(c: Cursor) -> n.TypeNode:
     if kind not in _PATTERNS:
         word = c.values[c.at] if kind == "name" else "T"
         hint = f"values are written out; a type is `is {word}`, and all others are `else`"
+        if kind == "name" and not is_name_of_type(word) and not word[:1].isupper():
+            hint = "values are written out, types are `is number`; for variables write `if … { … } else if … { … }`"
         if kind != "name" or c.kinds[c.at + 1] == "if":
             hint = "an arm is for values or types alone: write `if … { … } else if … { … }`"
         c.unexpected('a value such as `"low"`, `is` and a type, or `else`', hint)

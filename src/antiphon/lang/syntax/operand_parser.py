@@ -100,9 +100,17 @@ def _read_spread(c: Cursor) -> n.Spread:
 
 
 def _read_object(c: Cursor) -> n.ObjectLit:
-    start = c.starts[c.at]
+    start, wrong = c.starts[c.at], len(c.diagnostics)
     entries = c.listed("}", _read_entry, by_line=True)
+    if len(c.diagnostics) > wrong and (_is_unread(entries) or any(not each.is_habit for each in c.diagnostics[wrong:])):
+        # What else it has is not known.
+        entries.append(n.Spread(start, start, n.BadExpr(start, start)))
     return n.ObjectLit(start, c.ends[c.at - 1], entries)
+
+
+def _is_unread(entries: list[n.Entry | n.Spread]) -> bool:
+    """Whether the value of a field could not be read."""
+    return any(isinstance(each.value, n.BadExpr) for each in entries)
 
 
 def _read_entry(c: Cursor) -> n.Entry | n.Spread:

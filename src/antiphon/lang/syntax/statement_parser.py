@@ -108,6 +108,17 @@ def _read_plain_variable(c: Cursor) -> n.Statement:
     return read_variable(c, c.starts[c.at])
 
 
+def _read_sign(c: Cursor) -> n.Statement:
+    """`@description "…"` where it is not before the block of a tool; any other `@` begins nothing."""
+    at = c.at
+    if c.values[at + 1] not in ("description", "param") or c.kinds[at + 2] not in ("text", "quote", "name"):
+        return _read_plain(c)
+    hint = 'write it behind the parameters, before the `{`: `tool name(x: text) @description "…" { … }`'
+    c.report("V0121", f"`@{c.values[at + 1]}` stands between the parameters of a tool and its block", at, hint)
+    c.told_description = True
+    raise Unreadable
+
+
 def _read_plain_function(c: Cursor) -> n.Statement:
     return read_function(c, c.starts[c.at])
 
@@ -125,10 +136,10 @@ def _read_soft_statement(c: Cursor, word: str, start: int = -1, exported: bool =
         return read_input(c, start)
     if word == "returns":
         return read_returns(c, start) if follows in _TYPE_STARTS else None
+    if word == "tool" and follows in ("name", "function"):
+        return read_function(c, start, True, exported)
     if follows != "name":
         return None
-    if word == "tool":
-        return read_function(c, start, True, exported)
     if word == "model":
         return read_model(c, start, exported)
     if word == "type":
@@ -147,6 +158,9 @@ def _read_modified(c: Cursor, start: int, exported: bool) -> n.Statement | None:
             return None
         seen.add(c.values[at])
         at += 1
+    if seen and c.values[at] in ("def", "fn", "func", "fun") and begins_foreign(c, at):
+        c.at = at
+        return read_foreign_statement(c, exported, start)
     if c.kinds[at] == "function" and at not in c.fresh:
         word = c.values[at - 1]
         hint = "leave it out: a program waits for each answer by itself" if word == "async" else "leave it out"
@@ -227,6 +241,10 @@ def _read_return(c: Cursor) -> n.Statement:
 def _read_throw(c: Cursor) -> n.Statement:
     start = c.starts[c.at]
     c.at += 1
+    if c.at in c.fresh or c.kinds[c.at] in (";", "}"):
+        hint = 'write `throw "what is wrong"`; in a `catch error { … }`, `throw error`'
+        c.report("V0101", "expected what to throw after `throw`", c.at - 1, hint)
+        raise Unreadable
     value = read_expression(c)
     return n.Throw(start, c.ends[c.at - 1], value)
 
@@ -323,6 +341,7 @@ STARTS.update(
         ")": _read_stray_statement,
         "]": _read_stray_statement,
         "name": _read_named,
+        "@": _read_sign,
         "": _read_plain,
     }
 )

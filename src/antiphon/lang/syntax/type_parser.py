@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import MAX_CHAIN, MAX_DEPTH, Cursor, Unreadable
+from antiphon.lang.syntax.habit_names import leave_type_before
 from antiphon.lang.syntax.habits import MODIFIERS, TYPES, VALUES
 from antiphon.lang.syntax.numbers import BadNumber, read_number
 
@@ -17,12 +18,23 @@ def read_type(c: Cursor, in_arm: bool = False) -> n.TypeNode:
         c.at += 1
     first = _read_array_type(c, in_arm)
     if c.kinds[c.at] != "|":
-        return first
+        return first if c.values[c.at] != "&" else _read_intersection(c, first)
     options = [first]
     while c.kinds[c.at] == "|":
         c.at += 1
         options.append(_read_array_type(c, in_arm))
     return n.UnionType(first.start, options[-1].end, options)
+
+
+def _read_intersection(c: Cursor, first: n.TypeNode) -> n.TypeNode:
+    """`A & B`, as TypeScript puts types together."""
+    hint = "write out all fields in one type: what has them fits"
+    c.diagnostics[:] = [each for each in c.diagnostics if each.start != c.starts[c.at]]
+    c.report("V0109", "there is no `&` of types here", c.at, hint)
+    while c.values[c.at] == "&":
+        c.at += 1
+        _read_array_type(c, False)
+    return n.TypeName(first.start, c.ends[c.at - 1], "json")
 
 
 def _read_array_type(c: Cursor, in_arm: bool) -> n.TypeNode:
@@ -76,6 +88,10 @@ def _read_single_type(c: Cursor, in_arm: bool) -> n.TypeNode:
     if kind == "quote":
         read_plain_text(c, "a type")
         return n.LiteralType(start, c.ends[c.at - 1], "")
+    if kind == "[":
+        from antiphon.lang.syntax.habit_types import read_bracketed
+
+        return read_bracketed(c)
     return _no_type(c)
 
 
@@ -85,8 +101,6 @@ def _no_type(c: Cursor) -> n.TypeNode:
     )
     if c.kinds[c.at] == "?":
         hint = "write `number | null`"
-    elif c.kinds[c.at] == "[":
-        hint = "the items of an array have one type: `number[]`, `(number | text)[]`"
     c.unexpected("a type", hint)
 
 
@@ -148,10 +162,13 @@ def _read_type_field(c: Cursor) -> n.TypeField:
     if c.values[c.at] in MODIFIERS and c.kinds[c.at + 1] == "name" and c.kinds[c.at + 2] in (":", "?"):
         c.report("V0109", f"there is no `{c.values[c.at]}` here", c.at, "leave it out")
         c.at += 1
+    before = leave_type_before(c)
     name = read_key(c, "a field name")
     name_end = c.ends[c.at - 1]
     optional = c.kinds[c.at] == "?"
     c.at += optional
+    if before is not None:
+        return n.TypeField(before.start, name_end, c.values[name], before, optional, "", name_end)
     if c.kinds[c.at] == "name" and c.at not in c.fresh:
         right = TYPES.get(c.values[c.at].lower(), c.values[c.at])
         c.report("V0109", "a type stands behind a `:`", c.at, f"write `{c.values[name]}: {right}`")
@@ -159,8 +176,25 @@ def _read_type_field(c: Cursor) -> n.TypeField:
         c.expect(":", "`:` and the type of the field", "a field is `name: type`")
     declared = read_type(c)
     description = read_description(c)
+    if c.kinds[c.at] in ("?", "="):
+        optional = _read_field_habit(c, c.values[name]) or optional
     end = c.ends[c.at - 1]
     return n.TypeField(c.starts[name], end, c.values[name], declared, optional, description, name_end)
+
+
+def _read_field_habit(c: Cursor, name: str) -> bool:
+    """`name: text?` and `name: text = "x"`, of which both are read as an optional field."""
+    at = c.at
+    c.at = at + 1
+    if c.kinds[at] == "?":
+        c.report("V0109", "a `?` stands behind the name of a field", at, f"write `{name}?: …`")
+        return True
+    from antiphon.lang.syntax.expression_parser import read_expression
+
+    hint = f"let it be missing, `{name}?: …`, and write `x.{name} ?? …` where it is used"
+    c.report("V0109", "a field of a type has no default", at, hint)
+    read_expression(c)
+    return True
 
 
 def read_key(c: Cursor, what: str) -> int:

@@ -5,12 +5,9 @@ from __future__ import annotations
 from antiphon.lang.syntax import nodes as n
 from antiphon.lang.syntax.cursor import Cursor, Unreadable
 from antiphon.lang.syntax.expression_parser import read_expression
-from antiphon.lang.syntax.habits import NAMED, TYPES
+from antiphon.lang.syntax.habit_names import leave_mark, leave_question, leave_type_before, read_type_behind
 from antiphon.lang.syntax.tokens import WORDS
 from antiphon.lang.syntax.type_parser import read_description, read_type
-
-#: What may follow the name of a variable or a parameter, and its type.
-_AFTER_NAME = frozenset(("=", ":", ";", ",", ")", "{"))
 
 
 def read_variable(
@@ -26,6 +23,8 @@ def read_variable(
         pattern = read_pattern(c)
         value = _read_pattern_value(c)
         return n.Destructure(start, c.ends[c.at - 1], is_const, pattern, value, private, asynchronous, exported)
+    if c.kinds[c.at] == "(":
+        c.unexpected("a name", "fields are taken with `const {name: text} = …`, items with `const [a, b] = …`")
     name = read_own_name(c)
     declared = value = None
     depth = c.depth
@@ -43,37 +42,21 @@ def read_variable(
 
 def read_own_name(c: Cursor, what: str = "a name") -> int:
     """The name of a variable; a type or `mut` before it belongs to another language."""
-    at = c.at
-    if c.kinds[at + 1] == "name" and at + 1 not in c.fresh and c.kinds[at + 2] in _AFTER_NAME:
-        word, right = c.values[at], TYPES.get(c.values[at].lower(), c.values[at])
-        if word == "mut" or right != word or word in NAMED:
-            named = c.values[at + 1] if word == "mut" else f"{c.values[at + 1]}: {right}"
-            c.report("V0109", f"there is no `{word}` before a name here", at, f"write `{named}`")
-            c.at += 1
+    leave_type_before(c)
     return c.name(what)
 
 
 def read_declared(c: Cursor, name: int) -> n.TypeNode | None:
     """The type of a variable or a parameter, if one is written behind its name."""
-    leave_question(c)
+    leave_question(c, name)
     if read_type_behind(c, name):
         return read_type(c)
     if c.kinds[c.at] != ":":
         return None
     c.at += 1
     declared = read_type(c)
-    leave_question(c)
+    leave_question(c, name)
     return declared
-
-
-def read_type_behind(c: Cursor, name: int) -> bool:
-    """Whether a type follows the name without a `:`, as in Go."""
-    at = c.at
-    if c.kinds[at] != "name" or at in c.fresh or not (c.values[at] in NAMED or c.values[at].lower() in TYPES):
-        return False
-    right = TYPES.get(c.values[at].lower(), c.values[at])
-    c.report("V0109", "a type stands behind a `:`", at, f"write `{c.values[name]}: {right}`")
-    return True
 
 
 def takes_private(c: Cursor) -> bool:
@@ -81,13 +64,6 @@ def takes_private(c: Cursor) -> bool:
     at = c.at
     follows = c.kinds[at + 1] in ("name", "{", "[") and at + 1 not in c.fresh
     return c.values[at] == "private" and c.kinds[at] == "name" and follows
-
-
-def leave_question(c: Cursor) -> None:
-    """`x?: number`, as other languages say that it may be left out."""
-    if c.kinds[c.at] == "?" and (c.kinds[c.at + 1] in _AFTER_NAME or c.kinds[c.at - 1] == "?"):
-        c.report("V0109", "only a field of a type may have a `?`", c.at, "write `x: number | null = null`")
-        c.at += 1
 
 
 def read_value(c: Cursor) -> n.Expr:
@@ -106,8 +82,12 @@ def _unreadable_value(c: Cursor, first: int, depth: int) -> n.BadExpr:
 
 
 def _read_pattern_value(c: Cursor) -> n.Expr:
+    if c.kinds[c.at] == ":":
+        hint = "write the types in it: `const {name: text, age: number} = …`"
+        c.report("V0109", "a pattern has no type behind it", c.at, hint)
+        raise Unreadable
     if c.kinds[c.at] != "=":
-        c.unexpected("`=` and what to take apart")
+        c.unexpected("`=` and what to take apart", "write `const {name: text} = …`")
     c.at += 1
     return read_value(c)
 
@@ -142,22 +122,26 @@ def _read_pattern(c: Cursor) -> n.Pattern:
 
 def _read_pattern_field(c: Cursor) -> n.PatternField:
     if c.kinds[c.at] == "...":
-        hint = "name each field that is needed; the others stay in the object"
-        c.report("V0151", "a pattern has a name for each field, and none for the rest", c.at, hint)
-        c.at += 1
+        return _read_rest(c)
     at = c.at
     start = c.starts[at]
     private = c.values[at] == "private" and c.kinds[at + 1] in WORDS and at + 1 not in c.fresh
     c.at += private
+    before = leave_type_before(c)
     name = c.word("a field name")
-    field = n.PatternField(start, c.ends[name], c.values[name], is_private=private)
+    field = n.PatternField(start, c.ends[name], c.values[name], before, is_private=private)
     field.name_start = c.starts[name]
-    if c.kinds[c.at] == ":":
+    leave_mark(c, name)
+    if read_type_behind(c, name):
+        field.declared = read_type(c)
+    elif c.kinds[c.at] == ":":
         c.at += 1
         if _is_nested_pattern(c):
             field.nested = _read_pattern(c)
         else:
             field.declared = read_type(c)
+        leave_mark(c, name)
+    _leave_alias(c, field)
     if field.nested is None and c.kinds[name] != "name":
         c.reserved(name, "a name")
     field.description = read_description(c)
@@ -167,6 +151,29 @@ def _read_pattern_field(c: Cursor) -> n.PatternField:
         field.description = read_late_description(c, "a field", field.name) or field.description
     field.end = c.ends[c.at - 1]
     return field
+
+
+def _read_rest(c: Cursor) -> n.PatternField:
+    """`...rest`, as JavaScript takes the other fields."""
+    hint = "name each field that is needed; the others stay in the object"
+    c.report("V0151", "a pattern has a name for each field, and none for the rest", c.at, hint)
+    name = c.at + 1
+    c.at = name + (c.kinds[name] == "name")
+    start, end = c.starts[name], c.ends[c.at - 1]
+    return n.PatternField(start, end, c.values[name], n.TypeName(start, end, "json"), name_start=start)
+
+
+def _leave_alias(c: Cursor, field: n.PatternField) -> None:
+    """`name as other`: a field keeps its name here."""
+    if c.values[c.at] != "as" or c.kinds[c.at + 1] != "name":
+        return
+    other = c.values[c.at + 1]
+    hint = f"for another name write `const {other} = x.{field.name}`"
+    c.report("V0109", "a field keeps its name in a pattern", c.at, hint)
+    c.lost.add(other)
+    c.at += 2
+    if field.declared is None:
+        field.declared = n.TypeName(field.start, field.end, "json")
 
 
 def read_late_description(c: Cursor, what: str, name: str) -> str:
