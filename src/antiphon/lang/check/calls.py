@@ -14,6 +14,7 @@ from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
 from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
+from antiphon.lang.check.parts import union
 from antiphon.lang.check.settling import check_arguments_shared
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
@@ -26,6 +27,7 @@ from antiphon.lang.check.types import (
     Callable,
     Map,
     Type,
+    Union,
     base,
     is_data,
     may_be_null,
@@ -42,7 +44,7 @@ _WITHOUT_NAME = "give it without a name, in its place"
 def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) -> Type:
     """`name(arguments)`."""
     symbol = resolve(c, callee)
-    type_ = narrowed_type(c, callee, symbol.type) if symbol is not None else JSON
+    type_ = one_function(narrowed_type(c, callee, symbol.type)) if symbol is not None else JSON
     callee.type = type_
     if type(type_) is Callable and symbol is not None:
         if symbol.kind == "builtin" and not c.in_test and symbol.name in BUILTINS and BUILTINS[symbol.name].in_tests:
@@ -68,6 +70,17 @@ def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) 
     return JSON
 
 
+def one_function(type_: Type) -> Type:
+    """Of functions of which one is called, one that takes what they all take and gives what any of them gives."""
+    if type(type_) is not Union:
+        return type_
+    functions = [each for each in type_.options if isinstance(each, Callable) and not each.unchecked]
+    taken = {(each.parameters, each.required) for each in functions}
+    if len(functions) < len(type_.options) or len(taken) > 1:
+        return type_
+    return Callable(functions[0].parameters, functions[0].required, union(tuple(each.returns for each in functions)))
+
+
 def not_called(c: Checker, node: Call, type_: Type) -> str:
     """What to write for a call of something that is none."""
     kind, written = operand(type_), c.object_text_of(node.callee)
@@ -77,6 +90,8 @@ def not_called(c: Checker, node: Call, type_: Type) -> str:
         return f'a model stands behind the prompt: `do "…" {written}`'
     if kind is TEXT and isinstance(node.callee, TextLit):
         return 'write `+` to join texts; a model stands behind a prompt without parentheses: `do "…" m`'
+    if isinstance(kind, Union) and any(isinstance(each, Callable) for each in kind.options):
+        return "only functions that take the same can be called without knowing which it is"
     if len(node.arguments) == 1 and (kind is TEXT or isinstance(kind, Array | Map)):
         return f"an item is `{written}[{c.text_of(node.arguments[0])}]`"
     return "leave out the parentheses" if not node.arguments else ""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from itertools import chain
 from typing import Any
 
-from antiphon.lang.check.calls import call_function, call_name, check_arguments, check_freely, not_called, refuse_names
+from antiphon.lang.check.calls import (
+    call_function,
+    call_name,
+    check_arguments,
+    check_freely,
+    not_called,
+    one_function,
+    refuse_names,
+)
 from antiphon.lang.check.effects import ITEMS, changed_by_index
 from antiphon.lang.check.fields import keyed_type, method_type
 from antiphon.lang.check.generic_methods import WITH_FUNCTION, generic_method, is_generic
@@ -217,6 +225,8 @@ def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: s
 
 def _call_value(c: Checker, node: Call, type_: Type) -> Type:
     """A call of something that is no name and no method."""
+    if type(type_) is Union:
+        type_ = node.callee.type = one_function(type_)
     if isinstance(type_, Callable):
         return call_function(c, node, type_, "the function", (node.callee.start, node.callee.end))
     check_freely(c, node)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
-from types import CodeType, TracebackType
-from typing import Any
+from types import CodeType, FrameType, TracebackType
+from typing import Any, cast
 
 from antiphon.errors import AntiphonError, ProviderError
 from antiphon.lang.compile.code import MANGLED, Code
@@ -44,7 +45,7 @@ def in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError
             return VibeError("V0904", "the result is too large for a number")
         case IndexError():
             is_empty = "pop" in str(error)
-            said = "the array is empty: there is nothing to pop" if is_empty else "the index is out of bounds"
+            said = "the array is empty: there is nothing to pop" if is_empty else _outside(trace)
             hint = "positions go from 0 to `length - 1`, and the last is also -1; `length` says how many there are"
             return VibeError("V0903", said, "" if is_empty else hint)
         case UnboundLocalError() | NameError():
@@ -74,6 +75,37 @@ def in_our_words(error: BaseException, trace: TracebackType | None) -> VibeError
             words = _words(error)
             said = f"{type(error).__name__}: {words}" if words else type(error).__name__
             return VibeError("V0915", f"Python code failed: {said}")
+
+
+def _outside(trace: TracebackType | None) -> str:
+    """That an index is out of bounds; which, and of how many, where both are variables or the index is written out."""
+    said = "the index is out of bounds"
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = _frame(trace.tb_frame, trace.tb_lasti) if trace is not None else None
+    found = _INDEXED.match(place.source.text[place.start : place.end]) if place is not None else None
+    if trace is None or found is None:
+        return said
+    values, index = (_value_of(each, trace.tb_frame) for each in found.groups())
+    if not isinstance(values, list | str) or type(index) is not int or -len(values) <= index < len(values):
+        # Another variable has that name here.
+        return said
+    return f"index {index} is out of bounds: the {'text' if isinstance(values, str) else 'array'} has {len(values)}"
+
+
+#: All of an expression, or what is assigned to.
+_INDEXED = re.compile(r"([^\W\d]\w*(?:\.\w+)*)\[(-?\d+|[^\W\d]\w*)\](?=\s*(?:$|[-+*/%]?=(?!=)))")
+
+
+def _value_of(written: str, frame: FrameType) -> Any:
+    if written.lstrip("-").isdigit():
+        return int(written)
+    known = {**frame.f_globals, **frame.f_locals}
+    first, *members = written.split(".")
+    value = known.get(first, known.get(MANGLED + first))
+    for each in members:
+        value = cast(dict[str, Any], value).get(each) if isinstance(value, dict) else None
+    return value
 
 
 def _has_python(trace: TracebackType | None) -> bool:
