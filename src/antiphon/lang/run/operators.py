@@ -160,7 +160,12 @@ def _ordered(left: Any, right: Any, operator: str) -> tuple[Any, Any]:
 
 
 def _operands(operator: str, left: Any, right: Any) -> VibeError:
-    return VibeError("V0902", f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}")
+    hint = ""
+    if left is None or right is None:
+        hint = "`x ?? 0` gives a value where there is none"
+    elif isinstance(left, str) or isinstance(right, str):
+        hint = "`x.toNumber()` makes a number of a text"
+    return VibeError("V0902", f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}", hint)
 
 
 def _float(compute: Any) -> Any:
