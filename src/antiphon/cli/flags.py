@@ -41,7 +41,10 @@ class ProgramCommand(click.Command):
             ctx.meta[_FILE] = args[at]
         if rest:
             rest = self._without_flags(ctx, rest, _declared(args[at]), flags)
-        out = super().parse_args(ctx, [*args[: at + 1], *rest, *(["--", *behind] if behind else [])])
+        try:
+            out = super().parse_args(ctx, [*args[: at + 1], *rest, *(["--", *behind] if behind else [])])
+        except click.NoSuchOption as error:
+            raise _before_file(ctx, args, error) from None
         ctx.params["flags"] = flags
         return out
 
@@ -260,6 +263,15 @@ def _stray(ctx: click.Context, given: str, before: str, declared: Mapping[str, I
     else:
         hint = "a value with blanks stands in quotes, and words for `args` behind `--`"
     return click.UsageError(printable_line(f"`{given}` belongs to no flag; {hint}."), ctx=ctx)
+
+
+def _before_file(ctx: click.Context, args: list[str], error: click.NoSuchOption) -> click.NoSuchOption:
+    """An input that stands before its program is told where it belongs."""
+    file = next((each for each in args if each.endswith(".vibe")), "")
+    if error.option_name[2:].replace("-", "_") not in (_declared(file) or {}) if file else True:
+        return error
+    said = f"No such option: {error.option_name}; inputs stand behind the program: {file} {error.option_name} …"
+    return click.NoSuchOption(error.option_name, printable_line(said), ctx=ctx)
 
 
 def _no_such(

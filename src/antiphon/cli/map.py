@@ -71,6 +71,8 @@ def map(
     from antiphon.runs.mapping import Batch, begin_batch, follow
     from antiphon.runs.rows import Cell, fitted, numbered, read_rows
 
+    if rows.endswith(".vibe") and not file.endswith(".vibe"):
+        raise click.UsageError(f"the program comes first: {rows} {file}")
     program = load_program(file, False, False)
     check_trust(program, file, False)
     for each in program.warnings:

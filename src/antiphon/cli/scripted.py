@@ -41,7 +41,7 @@ class Scripted:
     def play(self, steps: list[Any]) -> None:
         """Add what models and humans will say."""
         if not isinstance(steps, list):
-            raise VibeError("V0929", "`answers` takes an array")
+            raise VibeError("V0929", "`answers` takes an array", 'write `answers(["…"])`, with one for each question')
         self._was_told = True
         for step in steps:
             match step:

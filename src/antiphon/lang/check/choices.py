@@ -147,7 +147,7 @@ def _check_possible(c: Checker, value: Expr, node: TypeNode, type_: Type, tested
         return False
     known = [each.value for each in options(type_) if isinstance(each, Literal) and isinstance(each.value, str)]
     meant = isinstance(tested, Literal) and isinstance(tested.value, str) and c.nearest(tested.value, known)
-    hint = f'did you mean "{meant}"?' if meant else ""
+    hint = f'did you mean "{meant}"?' if meant else "leave it out"
     c.report("V0303", f"`{shown(type_)}` is never `{shown(tested)}`", node, hint)
     return False
 

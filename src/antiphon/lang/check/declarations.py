@@ -9,10 +9,11 @@ from antiphon.lang.check.iteration import literal_items
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.patterns import taken_apart
+from antiphon.lang.check.remedies import nothing_hint
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import HOISTED, Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain, widen
+from antiphon.lang.check.types import AI, JSON, MODEL, NULL, Type, is_data, may_be_null, plain, widen
 from antiphon.lang.check.written_types import declare_types, meaning
 from antiphon.lang.syntax.nodes import (
     Ask,
@@ -23,6 +24,7 @@ from antiphon.lang.syntax.nodes import (
     Function,
     Lambda,
     Let,
+    Member,
     ModelDecl,
     Node,
     Started,
@@ -55,6 +57,8 @@ def let(c: Checker, node: Let) -> bool:
         _check_empty(c, node, declared)
     elif declared is None:
         type_ = c.expr(value)
+        if type_ is NULL and isinstance(value, Call) and isinstance(value.callee, Member):
+            c.warn("V0704", "nothing is given here: it is always null", value, nothing_hint(c, value))
         type_ = type_ if node.is_const else widen(type_)
     else:
         if type(value) is Lambda:

@@ -17,11 +17,13 @@ from antiphon.lang.check.parts import kept, options
 from antiphon.lang.check.remedies import function_hint
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, plain, widen
-from antiphon.lang.syntax.nodes import Block, Call, Expr, Function, Lambda, Member, Name, Return
+from antiphon.lang.syntax.habits import METHOD_ARGUMENTS
+from antiphon.lang.syntax.nodes import Binary, Block, Call, Conditional, Expr, Function, Lambda, Member, Name, Return
 
 #: Methods that take a function.
 WITH_FUNCTION = frozenset(name for name, each in ARRAY_METHODS.items() if any("=>" in p for p in each.parameters))
 #: Those that give the items for which it gives true.
+_FOLD = "`reduce((all, x) => …, 0)`"
 _CHOOSING = frozenset(("filter", "find"))
 #: A test is looked at so far.
 _MOST_TERMS = 50
@@ -41,7 +43,8 @@ def generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted
     if not method.required <= len(given) <= len(method.parameters):
         for each in given:
             c.expr(each)
-        hint = "give the first value too: `reduce((all, x) => …, 0)`" if node.name == "reduce" else ""
+        hint = f"give the first value too: {_FOLD}" if node.name == "reduce" else METHOD_ARGUMENTS.get(node.name, "")
+        hint = hint or f"write `{node.name}(x => …)`"
         wanted_count = expected_arguments(method.required, len(method.parameters))
         c.report("V0310", f"`{node.name}` expects {wanted_count}, got {len(given)}", where, hint)
         return JSON
@@ -51,6 +54,15 @@ def generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted
         known[U] = _inside(c, receiver, where)
     elif wanted is not None:
         _learn(method, plain(wanted), known)
+    if node.name == "sortBy" and _compares(c, given[0]):
+        for each in given:
+            c.expr(each)
+        hint = "write `sortBy(x => x.age)`, with what to sort by; `-x` turns the order of numbers around"
+        c.report("V0341", "`sortBy` takes what to sort by, and compares by itself", given[0], hint)
+        return receiver
+    if node.name == "reduce" and isinstance(given[1], Lambda) and not isinstance(given[0], Lambda):
+        c.report("V0341", "the function comes first, and then the first value", given[0], _FOLD)
+        return JSON
     # What a function is called with may be said by another argument, so those come first.
     for argument, kind in sorted(zip(given, method.parameters, strict=False), key=lambda pair: "=>" in pair[1]):
         type_ = written_type(kind)
@@ -61,6 +73,18 @@ def generic_method(c: Checker, call: Call, node: Member, receiver: Array, wanted
     if node.name in _CHOOSING and isinstance(given[0], Lambda):
         known[T] = _passed(given[0], receiver.item)
     return put(written_type(method.returns), known)
+
+
+def _compares(c: Checker, node: Expr) -> bool:
+    """Whether a function compares two items, as `sort` has it elsewhere: the same of both."""
+    if not isinstance(node, Lambda) or len(node.parameters) != 2:
+        return False
+    body = node.body.condition if isinstance(node.body, Conditional) else node.body
+    if not isinstance(body, Binary) or body.op not in ("-", "<", ">", "<=", ">="):
+        return False
+    first, second = (each.name for each in node.parameters)
+    sides = {c.text_of(body.left), c.text_of(body.right)}
+    return any(sides == {each, second + each.removeprefix(first)} for each in sides if each.startswith(first))
 
 
 def _passed(function: Lambda, item: Type) -> Type:
@@ -164,6 +188,7 @@ def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...
         if count in (len(parameters), len(places)) and not assignable(found, goal):
             c.mismatch(argument, found, goal, node.name)
         return found.returns if count in (len(parameters), len(places)) else None
+    before = len(c.diagnostics)
     found = c.expr(argument)
     _note_function(c, argument, node)
     if isinstance(found, Callable):
@@ -173,6 +198,10 @@ def _given(c: Checker, argument: Expr, node: Member, parameters: tuple[Type, ...
             return goal.returns
         c.mismatch(argument, found, goal, node.name)
     else:
+        # What is unknown in it is the parameter that is missing.
+        if any(each.is_habit for each in c.diagnostics[before:]):
+            return None
+        c.diagnostics[before:] = [each for each in c.diagnostics[before:] if each.code != "V0201"]
         letters = "(a, b)" if len(parameters) == 2 else "x"
         called = "…"
         if isinstance(argument, Name) and argument.symbol is not None and argument.symbol.kind == "import":

@@ -107,6 +107,9 @@ def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
     if isinstance(kind, Array):
         text = c.object_text_of(node)
         hint = f"go through the positions: `for i in {text}.length`, with `{text}[i]`"
+        if isinstance(item := base(kind.item), Object) and item.fields:
+            names = ", ".join(list(item.fields)[:2])
+            hint = f"its items are taken apart with `for {{{names}}} in {text}`; {hint}"
     c.report("V0305", f"there are no keys in `{general(kind)}`", node, hint)
     return JSON
 

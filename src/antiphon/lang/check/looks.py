@@ -81,6 +81,9 @@ def warn_of_printed(c: Checker, node: Call) -> None:
 def warn_of_arguments(c: Checker, node: Call, name: str, callable_: Callable) -> None:
     """Warn of a pattern where a text stands, of a text where a path stands, and of formats of another kind."""
     names, given = callable_.names, node.arguments
+    if given and names[:1] == ("text",) and name.startswith("parse") and _is_path(given[0]):
+        hint = f"read it before: `{name}(readText({c.text_of(given[0])}))`"
+        c.warn("V0709", f"`{name}` takes the text itself, and this reads like a path", given[0], hint)
     if len(given) < 2:
         return
     if names[:2] == ("text", "pattern") and _reads_like_pattern(given[0]) and not _reads_like_pattern(given[1]):

@@ -32,7 +32,7 @@ from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import length_of, number_wanted, operand
 from antiphon.lang.check.parts import common_field, discriminator, options
-from antiphon.lang.check.remedies import methods_hint
+from antiphon.lang.check.remedies import index_hint, methods_hint
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -169,7 +169,8 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
     wanted = operand(index)
     if isinstance(kind, Array) or kind is TEXT:
         if wanted is not NUMBER and wanted is not JSON:
-            c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index)
+            hint = index_hint(c, node, kind)
+            c.report("V0309", f"`{general(kind)}` is indexed by number, found `{shown(wanted)}`", node.index, hint)
         check_whole(c, node.index, "an index")
         if (of := length_of(node.index)) is not None and c.text_of(of) == c.text_of(node.object) != "x":
             hint = f"the last one is `{c.text_of(node.object)}[-1]`"
@@ -178,14 +179,21 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
     if isinstance(kind, Map):
         if wanted is not TEXT and wanted is not JSON:
             is_name = wanted is NUMBER and not isinstance(node.index, NumberLit)
-            hint = f"write `{c.object_text_of(node.index)}.toString()`" if is_name else ""
+            hint = (
+                f"write `{c.object_text_of(node.index)}.toString()`"
+                if is_name
+                else f'write `"{c.text_of(node.index)}"`'
+            )
             c.report("V0309", f"the keys of a map are text, found `{shown(wanted)}`", node.index, hint)
         return kind.value
     if isinstance(kind, Object):
         if wanted is not TEXT and wanted is not JSON:
-            c.report("V0309", f"an object is indexed by text, found `{shown(wanted)}`", node.index)
+            c.report("V0309", f"an object is indexed by text, found `{shown(wanted)}`", node.index, fields_of(kind))
         return keyed_type(c, node, kind)
-    c.report("V0309", f"`{general(type_)}` has no items", node.object, "arrays, text, objects and json can be indexed")
+    hint = "arrays, text, objects and json can be indexed"
+    if isinstance(kind, Callable):
+        hint = f"call it: `{c.text_of(node.object)}({c.text_of(node.index)})`"
+    c.report("V0309", f"`{general(type_)}` has no items", node.object, hint)
     return JSON
 
 
@@ -367,6 +375,8 @@ def _no_member(c: Checker, node: Member, type_: Type, kind: Type) -> None:
         return
     if isinstance(kind, Map):
         hint = f'a map has keys, not fields: `{c.object_text_of(node.object)}["{node.name}"]`'
+        if node.name in METHODS[""]:
+            hint = f"{METHODS[''][node.name]}; {hint}"
         c.report("V0306", f"`{general(type_)}` has no field `{node.name}`", where, hint)
         return
     fields = kind.fields if isinstance(kind, Object) else ("length",)

@@ -66,7 +66,8 @@ def unary(c: Checker, node: Unary, _: Type | None) -> Type:
         return c.number_literal(-type_.value)
     type_ = present(c, node.operand, type_)
     if operand(type_) not in (NUMBER, JSON):
-        c.report("V0302", f"`-` needs a number, found `{general(type_)}`", node.operand)
+        hint = f"write `-{c.object_text_of(node.operand)}.toNumber()`" if operand(type_) is TEXT else ""
+        c.report("V0302", f"`-` needs a number, found `{general(type_)}`", node.operand, hint)
     return NUMBER
 
 
@@ -129,7 +130,8 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
             return NUMBER
         kind = "text" if first is TEXT else "array" if isinstance(first, Array) else ""
         message = f"`{op}` needs two numbers, found `{general(left)}` and `{general(right)}`"
-        c.report("V0302", message, where, OPERATORS.get((op, kind), ""))
+        hint = OPERATORS.get((op, kind), "") or ("write `s.toNumber()`" if second is TEXT else "")
+        c.report("V0302", message, where, hint)
         return NUMBER
     if (first is TEXT or second is TEXT) and first is not NULL and second is not NULL:
         return TEXT
@@ -141,6 +143,12 @@ def combine(c: Checker, op: str, left: Type, right: Type, where: tuple[int, int]
         return JSON
     message = f"`+` adds numbers, joins texts or arrays; found `{general(left)}` and `{general(right)}`"
     is_item = isinstance(first, Array) and assignable(right, first.item)
+    if NULL in (first, second):
+        c.report("V0302", message, where, "null is no number and no text: start with `0`, or with an empty text")
+        return JSON
+    if BOOLEAN in (first, second):
+        c.report("V0302", message, where, "write `x ? 1 : 0` for a number, `x.toString()` for a text")
+        return JSON
     which = "test which it is: `if x is number { … }`" if isinstance(first, Union) or isinstance(second, Union) else ""
     c.report("V0302", message, where, "write `xs.push(x)`, or `xs + [x]`" if is_item else which)
     return JSON
@@ -235,7 +243,10 @@ def _order(c: Checker, node: Binary, left: Type) -> Type:
 
 def _alike(left: Type, right: Type) -> str:
     """How a number and a text are compared."""
-    return "make them alike: `t.toNumber()`, or `n.toString()`" if {operand(left), operand(right)} == _BOTH else ""
+    kinds = {operand(left), operand(right)}
+    if any(isinstance(each, Array) for each in kinds):
+        return "compare their items one by one, or their `length`"
+    return "make them alike: `t.toNumber()`, or `n.toString()`" if kinds == _BOTH else ""
 
 
 def _of_error(c: Checker, node: Binary, left: Type, right: Type) -> str:
@@ -331,6 +342,9 @@ def _logic(c: Checker, node: Binary, left: Type) -> Type:
         hint = f"write `{c.text_of(last)} {node.op} {c.text_of(last.left)} == {c.text_of(node.right)}`"
         c.report("V0304", f"a condition is a boolean, found `{general(right)}`", node.right, hint)
     elif (instead := _instead_of_logic(c, node, last, right)) is not None:
+        c.diagnostics[:] = [
+            each for each in c.diagnostics if each.code != "V0304" or not last.start <= each.start < last.end
+        ]
         c.report("V0304", f"`{node.op}` gives a boolean, found `{general(right)}`", node.right, instead)
     else:
         check_condition(c, node.right, right)
@@ -349,6 +363,8 @@ def _instead_of_logic(c: Checker, node: Binary, last: Expr, right: Type) -> str 
         return None
     if operand(last.type or JSON) is BOOLEAN:
         return f"write `{c.text_of(last)} ? {c.text_of(node.right)} : …`"
+    if node.op == "or" and isinstance(last, Call) and isinstance(last.callee, Name) and last.callee.name == "env":
+        return f"a default is given to it: `env({c.text_of(last.arguments[0])}, {c.text_of(node.right)})`"
     if node.op == "or":
         return f'write `{c.text_of(last)} ?? {c.text_of(node.right)}`, or compare: `x == "" ? … : x`'
     return "write `x?.name` to read what may not be there, or `x != null ? … : …`"

@@ -12,6 +12,7 @@ from antiphon.lang.check.types import (
     BOOLEAN,
     ERROR,
     JSON,
+    MODEL,
     NULL,
     NUMBER,
     TEXT,
@@ -42,6 +43,7 @@ from antiphon.lang.syntax.nodes import (
     NumberLit,
     PatternField,
     PatternItem,
+    Range,
     TextLit,
 )
 
@@ -61,8 +63,10 @@ def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
         return _tool_hint(c, node, found)
     if isinstance(node, NumberLit | TextLit | NullLit):
         return _other_literal(c, node, wanted)
+    if found is MODEL:
+        return f'a model is no data: it is asked, `do "…" {c.text_of(node)}`'
     if found is NULL:
-        return _nothing_hint(c, node) if isinstance(node, Call) else ""
+        return nothing_hint(c, node) if isinstance(node, Call) else ""
     if (hint := _array_hint(c, node, found, wanted)) and not may_be_null(found):
         return hint
     if may_be_null(found) and not may_be_null(wanted):
@@ -79,6 +83,8 @@ def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
         return f"there is no truthiness: write `{c.object_text_of(node)} {test}`"
     if plain(found) is TEXT and (words := _words(wanted)):
         return _words_hint(c, node, words)
+    if isinstance(goal := base(without_null(plain(wanted))), Object) and not isinstance(plain(found), Object | Map):
+        return f"write an object with its fields: `{{ {', '.join(f'{each}: …' for each in list(goal.fields)[:3])} }}`"
     if isinstance(node, PatternField | PatternItem) or (of := getattr(node, "type", None)) is None:
         return ""
     # Of what is put in with `...`, a part does not fit.
@@ -94,7 +100,7 @@ def _tool_hint(c: Checker, node: Node, found: Type) -> str:
     return "name it without quotes: a tool that is declared, or imported from `system/tools`"
 
 
-def _nothing_hint(c: Checker, node: Call) -> str:
+def nothing_hint(c: Checker, node: Call) -> str:
     """For the call of what gives nothing."""
     callee = node.callee
     if isinstance(callee, Member):
@@ -125,6 +131,8 @@ def _other_literal(c: Checker, node: NumberLit | TextLit | NullLit, wanted: Type
         return f'write `"{written}"`'
     if isinstance(node, TextLit) and wanted is NUMBER and _NUMERAL.fullmatch(written[1:-1]):
         return f"write `{written[1:-1]}`, without quotes"
+    if isinstance(goal := base(without_null(plain(wanted))), Object):
+        return f"write an object with its fields: `{{ {', '.join(f'{each}: …' for each in list(goal.fields)[:3])} }}`"
     if isinstance(node, TextLit) and isinstance(wanted, Union):
         known = [each.value for each in wanted.options if isinstance(each, Literal) and isinstance(each.value, str)]
         shown_first = ", ".join(f'`"{each}"`' for each in known[:5])
@@ -151,7 +159,9 @@ def _words_hint(c: Checker, node: Node, words: list[str]) -> str:
 def function_hint(found: Type, wanted: Type) -> str:
     """What to write where a function is, or is wanted, that does not fit."""
     if not isinstance(wanted, Callable):
-        return "a function is no data: call it, `f(…)`" if is_data(wanted) else ""
+        return (
+            "a function is no data: call it, `f(…)`; for one, declare `(number) => number`" if is_data(wanted) else ""
+        )
     if not isinstance(found, Callable) or len(found.parameters) == len(wanted.parameters):
         return ""
     names = ", ".join("abcdefgh"[: len(wanted.parameters)])
@@ -185,7 +195,10 @@ def methods_hint(c: Checker, node: Member, kind: Type, table: dict[str, Method])
     """What to write for a method that something has not: of which kind it is one, or what there is."""
     written = c.object_text_of(node.object)
     if isinstance(kind, Callable):
-        return f"a function has no members: call it, `{written}(…)`"
+        given = f'"{node.name}"' if written == "env" and node.name != "get" else "…"
+        return f"a function has no members: call it, `{written}({given})`"
+    if isinstance(kind, Array) and isinstance(item := kind.item, Object) and node.name in item.fields:
+        return f"of each of them: `{written}.map(x => x.{node.name})`; of one: `{written}[0].{node.name}`"
     if node.name in TEXT_METHODS and kind in (NUMBER, BOOLEAN):
         return f"it is a method of text: `{written}.toString().{node.name}(…)`"
     if node.name in NUMBER_METHODS and kind is TEXT:
@@ -194,3 +207,18 @@ def methods_hint(c: Checker, node: Member, kind: Type, table: dict[str, Method])
         return f"it is a method of text: `{written}.map(x => x.{node.name}(…))`"
     known = [each for each in table if each not in ("toString", "len")]
     return f"there are {', '.join(f'`{each}`' for each in known)}" if known else ""
+
+
+def index_hint(c: Checker, node: Index, kind: Type) -> str:
+    """What to write for an index of an array or a text that is no number."""
+    written, index = c.object_text_of(node.object), node.index
+    if isinstance(index, Range):
+        return f"a part is `{written}[a:b]`, up to the position `b` and without it"
+    said = c.source.text[index.start + 1 : index.end - 1] if isinstance(index, TextLit) else ""
+    if said.isdigit():
+        return f"write `{written}[{said}]`, without quotes"
+    if isinstance(kind, Array) and isinstance(kind.item, Object):
+        return (
+            f"find it: `{written}.find(x => x.name == {c.text_of(index)})`; the items have fields, `{written}[0].name`"
+        )
+    return f"write `{written}.indexOf({c.text_of(index)})` to find where it is"

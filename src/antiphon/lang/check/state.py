@@ -26,6 +26,7 @@ from antiphon.lang.syntax.nodes import (
     Name,
     Node,
     Range,
+    Return,
     Statement,
     Test,
     TypeDecl,
@@ -187,12 +188,13 @@ class Checker:
 
             hoist(self, statements)
         ends = warned = False
+        before: Statement | None = None
         for each in statements:
             if ends and not warned and type(each) not in _REACHED:
                 warned = True
-                self.warn("V0701", "this code cannot be reached", each)
+                self.warn("V0701", "this code cannot be reached", each, _unreached_hint(before))
             if STATEMENTS[type(each)](self, each):
-                ends = True
+                ends, before = True, each
         if self.scope.waiting:
             from antiphon.lang.check.functions import check_body
 
@@ -302,7 +304,10 @@ class Checker:
         # The literal itself matters only where literals are wanted.
         what = shown(found) if has_literals(wanted) else general(found)
         message = f"expected `{shown(wanted)}`{place}, found `{what}`"
-        self.report("V0301", message, node, remedy(self, node, found, wanted))
+        hint = remedy(self, node, found, wanted)
+        if name == "returns" and not hint:
+            hint = f"give what is declared, or declare `returns {what}`"
+        self.report("V0301", message, node, hint)
 
     def text_of(self, node: Node) -> str:
         """How a node is written, if that is short."""
@@ -330,3 +335,10 @@ class Checker:
             found = Diagnostic("V0702", message, each.start, each.end, hint, severity="warning")
             shows = each.kind in ("let", "const") and not each.is_private
             (self.unread if shows else self.diagnostics).append(found)
+
+
+def _unreached_hint(before: Statement | None) -> str:
+    """What to write where a statement ends a block before its end."""
+    if isinstance(before, Return) and before.value is None:
+        return "what is returned stands on the line of `return`"
+    return "remove it, or what leaves the block before it"

@@ -100,9 +100,15 @@ def expression(c: Checker, node: ExprStatement) -> bool:
     return False
 
 
+#: Methods that take a function, which is called only to choose or to put in order.
+_CHOOSING = frozenset(("filter", "sortBy", "groupBy"))
+
+
 def _only_gives(value: Expr) -> bool:
-    """Whether it calls a method that changes nothing and calls no function."""
-    if not isinstance(value, Call) or not isinstance(value.callee, Member) or value.callee.name in WITH_FUNCTION:
+    """Whether it calls a method that changes nothing, and calls no function for what that does."""
+    if not isinstance(value, Call) or not isinstance(value.callee, Member):
+        return False
+    if value.callee.name in WITH_FUNCTION - _CHOOSING:
         return False
     type_ = plain(value.callee.object.type or JSON)
     method = (methods_of(type_) or {}).get(value.callee.name)

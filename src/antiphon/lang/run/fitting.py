@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from antiphon.lang.check.notation import show
-from antiphon.lang.check.types import AI, Array, Literal, Map, Object, Simple, Type, Union
+from antiphon.lang.check.types import AI, NUMBER, Array, Literal, Map, Object, Simple, Type, Union
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.values import FrozenDict, FrozenList, json_text, kind_of, thaw, unwrap
 
@@ -23,7 +23,8 @@ def fits(value: Any, wanted: Type) -> Any:
     """The value itself, if it fits the type; an error that says what does not."""
     fault = misfit(value, wanted, "")
     if fault:
-        raise VibeError("V0902", fault)
+        is_numeral = wanted is NUMBER and isinstance(value, str) and value.strip().isdigit()
+        raise VibeError("V0902", fault, "`x.toNumber()` makes a number of a text" if is_numeral else "")
     return value
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from antiphon._suggestions import nearest
 from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.check.types import BOOLEAN, JSON, NULL, NUMBER, TEXT, TOOL, Array, Field, Object, Type, nullable
 from antiphon.lang.check.types import Callable as Signature
@@ -205,7 +206,8 @@ class PythonModules:
             self.loaded[key] = _import_name(path.removeprefix("py:")) if file is None else _run(file, read[file])
         module = self.loaded[key]
         if not hasattr(module, name):
-            raise ImportFailed("V0602", f"`{path}` has no `{name}`")
+            near = nearest(name, (each for each in dir(module) if not each.startswith("_")))
+            raise ImportFailed("V0602", f"`{path}` has no `{name}`", f"did you mean `{near}`?" if near else "")
         value = getattr(module, name)
         return value if callable(value) else from_python(value, f"`{path}`")
 
@@ -214,7 +216,8 @@ def _import_name(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except Exception as error:
-        raise ImportFailed("V0601", f"Python cannot import `{name}`: {error}") from None
+        hint = "is it installed where `antiphon` is?" if isinstance(error, ModuleNotFoundError) else ""
+        raise ImportFailed("V0601", f"Python cannot import `{name}`: {error}", hint) from None
 
 
 def _run(file: Path, files: Files) -> Any:

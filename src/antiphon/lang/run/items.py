@@ -53,7 +53,8 @@ def _place(key: Any, items: list[Any] | str) -> int:
     place = whole(key, "an index")
     if not -len(items) <= place < len(items):
         what = "text" if isinstance(items, str) else "array"
-        raise VibeError("V0903", f"index {place} is out of bounds: the {what} has {len(items)}")
+        hint = "positions go from 0 to `length - 1`, and the last is also -1"
+        raise VibeError("V0903", f"index {place} is out of bounds: the {what} has {len(items)}", hint)
     return place
 
 
@@ -98,7 +99,10 @@ def iterate(value: Any) -> Any:
         return cast(Any, value)
     if is_number(value):
         return range(whole(value, "the number of rounds"))
-    hints = {str: "`.split()` gives its words, `.lines()` its lines", dict: "`.keys()` gives its names"}
+    hints = {
+        str: "`.split()` gives its words, `.lines()` its lines",
+        dict: "write `for key, value in x`; `.keys()` gives its names",
+    }
     raise VibeError("V0908", f"`for` cannot go through {kind_of(value)}", hints.get(value.__class__, ""))
 
 

@@ -39,7 +39,16 @@ def member(value: Any, name: str) -> Any:
         return _attribute(value, name)
     if name in AI_NAMES:
         raise VibeError("V0907", f"{kind_of(value)} has no `{name}`: it is not the answer of a model")
-    raise VibeError("V0907", f"{kind_of(value)} has no `{name}`")
+    raise VibeError("V0907", f"{kind_of(value)} has no `{name}`", _instead(value, name))
+
+
+def _instead(value: Any, name: str) -> str:
+    """What to write for a field of what has none."""
+    if isinstance(value, list):
+        return f"an array has items: `x[0].{name}`, or `x.map(y => y.{name})`"
+    if isinstance(value, str):
+        return f"it is text; an answer or JSON with fields is declared, `const x: {{ {name}: text }} = …`"
+    return ""
 
 
 def optional_member(value: Any, name: str) -> Any:

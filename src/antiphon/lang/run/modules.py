@@ -146,7 +146,7 @@ class Modules:
         try:
             module = self.load(file)
         except VibeError as error:
-            return Exports(problem=error.message, hint=error.hint or _beside(path, file))
+            return Exports(problem=error.message, hint=_beside(path, file) or error.hint)
         if not module.is_sound:
             count = sum(each.severity == "error" for each in module.diagnostics)
             return Exports(problem=f"`{path}` has {count} error{'s' * (count != 1)}", code="V0605")
@@ -287,8 +287,21 @@ def read_source(path: str | Path, name: str | None = None) -> Source:
             # A device may have no end.
             data = opened.read(MOST_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise VibeError("V0601", f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+        message = f"cannot read {file}: {getattr(error, 'strerror', None) or error}"
+        raise VibeError("V0601", message, _file_meant(file)) from None
     return source_of(data, name or str(file.resolve()))
+
+
+def _file_meant(file: Path) -> str:
+    """Which file was likely meant by one that cannot be read; empty where nobody can say."""
+    try:
+        if file.is_dir():
+            return "name a file in it"
+        known = [] if file.exists() else sorted(each.name for each in file.parent.glob("*.vibe"))
+    except (OSError, ValueError):
+        return ""
+    near = f"{file.name}.vibe" if f"{file.name}.vibe" in known else nearest(file.name, known)
+    return f"did you mean `{file.parent / near}`?" if near else ""
 
 
 def source_of(data: bytes, name: str) -> Source:

@@ -170,12 +170,14 @@ def _are_ordered(left: Any, right: Any) -> bool:
 
 
 def _operands(operator: str, left: Any, right: Any) -> VibeError:
-    hint = f"Python works with its objects: `py(a, b) {{ return a {operator} b }}`"
-    return VibeError(
-        "V0902",
-        f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}",
-        hint if is_python(unwrap(left)) or is_python(unwrap(right)) else "",
-    )
+    hint = ""
+    if left is None or right is None:
+        hint = "`x ?? 0` gives a value where there is none"
+    elif is_python(unwrap(left)) or is_python(unwrap(right)):
+        hint = f"Python works with its objects: `py(a, b) {{ return a {operator} b }}`"
+    elif isinstance(left, str) or isinstance(right, str):
+        hint = "`x.toNumber()` makes a number of a text"
+    return VibeError("V0902", f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}", hint)
 
 
 def _float(compute: Any) -> Any:

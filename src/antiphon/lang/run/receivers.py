@@ -48,7 +48,8 @@ def _to_number(value: str) -> int | float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise VibeError("V0911", f"{value[:60]!r} is no number")
+        hint = "a number is digits, perhaps with a `-` and a point; for other texts, `try { … } catch error { … }`"
+        raise VibeError("V0911", f"{value[:60]!r} is no number", hint)
     return number
 
 

@@ -292,4 +292,5 @@ def parse_json(source: str) -> Any:
     except RecursionError:
         raise VibeError("V0910", "this JSON is nested too deeply") from None
     except ValueError as error:
-        raise VibeError("V0910", f"this is no JSON: {error}") from None
+        hint = 'JSON has names and texts in double quotes, `{"a": "b"}`, and no comma behind the last'
+        raise VibeError("V0910", f"this is no JSON: {error}", hint) from None

@@ -12,6 +12,8 @@ from antiphon.lang.syntax.habits import BEFORE_BLOCKS, BLOCKS
 
 #: How many loops and `try` may stand inside each other in one function; Python itself takes 20.
 _MAX_LOOPS = 16
+#: Words that go on with a statement, and those that its line may begin with.
+_GOES_ON = {"else": ("if", "else", "}"), "catch": ("try",), "finally": ("try", "catch", "}")}
 #: How high the tree of one statement may be.
 _MAX_HEIGHT = MAX_CHAIN + 5 * MAX_DEPTH
 #: What reads a statement, by the kind of its first token, and under no kind any other; `statement_parser` fills it in.
@@ -23,8 +25,11 @@ def read_statement(c: Cursor) -> n.Statement:
     return (STARTS.get(c.kinds[c.at]) or STARTS[""])(c)
 
 
-def read_statements(c: Cursor, within: int = -1) -> list[n.Statement]:
-    """Statements up to a closing brace or the end; or up to a line that is not further in than `within`."""
+def read_statements(c: Cursor, within: int = -1, opener: int = -1) -> list[n.Statement]:
+    """Statements up to a closing brace or the end; or up to a line that is not further in than `within`.
+
+    In the block that `opener` begins, they end too before the `else` of its `if`, and the `catch` of its `try`.
+    """
     kinds, fresh = c.kinds, c.fresh
     out: list[n.Statement] = []
     while True:
@@ -41,6 +46,8 @@ def read_statements(c: Cursor, within: int = -1) -> list[n.Statement]:
         if kind == ";":
             c.at = first + 1
             continue
+        if kind in _GOES_ON and opener >= 0 and c.kinds[line_start(c, opener)] in _GOES_ON[kind]:
+            return out
         depth, loops = c.depth, c.loops
         try:
             statement = read_statement(c)
@@ -93,12 +100,12 @@ def read_block(c: Cursor) -> n.Block:
     if depth >= MAX_DEPTH:
         c.too_deep(opener)
     c.depth, c.nested, c.at = depth + 1, False, opener + 1
-    statements = read_statements(c)
+    statements = read_statements(c, opener=opener)
     if c.kinds[c.at] == "}":
         c.at += 1
     else:
         label = Label(c.starts[opener], c.ends[opener], "opened here")
-        message = "expected `}` to close a block, found the end of the file"
+        message = f"expected `}}` to close a block, found {c.found()}"
         c.report("V0107", message, c.at, "add the missing `}`", (label,))
     c.depth, c.nested = depth, nested
     return n.Block(c.starts[opener], c.ends[c.at - 1], statements)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from antiphon.lang.syntax.diagnostics import Diagnostic, Label
-from antiphon.lang.syntax.habits import BETWEEN, PAIRS_OF_SIGNS
+from antiphon.lang.syntax.habits import BETWEEN, PAIRS_OF_SIGNS, STRING_ENDED
 from antiphon.lang.syntax.source import Source
 from antiphon.lang.syntax.tokens import PAIRS, WORDS, Tokens
 
@@ -203,8 +203,11 @@ class Cursor:
         """A hint where something stands between two values that does not join them."""
         at, kinds = self.at, self.kinds
         pair = self.values[at] + self.values[at + 1] if self.ends[at] == self.starts[at + 1] else ""
-        if kinds[at] in ("text", "quote") and kinds[at - 1] in ("text", "endquote"):
-            return "write `+` between texts"
+        is_text = kinds[at - 1] in ("text", "endquote")
+        if kinds[at] in ("text", "quote") and (is_text or kinds[at - 1] == "name"):
+            return "write `+` between texts" if is_text else "write `+` between texts, `,` between values"
+        if kinds[at] == "name" and is_text and self.ends[at - 1] == self.starts[at]:
+            return STRING_ENDED
         return PAIRS_OF_SIGNS.get(pair) or BETWEEN.get(kinds[at], "")
 
     def leave(self, opener: int) -> None:

@@ -296,6 +296,9 @@ def _read_choice(c: Cursor, left: n.Expr, start: int, at: int) -> n.Expr:
     if c.kinds[c.at] != ":" and at + 1 in c.fresh:
         c.at = at + 1
         return read_question(c, left, start, at, read_expression)
+    if c.kinds[c.at] != ":" and c.at in c.fresh:
+        c.report("V0101", "this `?` has no `:` and other value behind it", at, "write `condition ? a : b`")
+        raise Unreadable
     if c.kinds[c.at] != ":":
         c.unexpected("`:` and the other value", "write `condition ? a : b`")
     colon = c.at

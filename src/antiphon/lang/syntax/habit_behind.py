@@ -5,11 +5,10 @@ from __future__ import annotations
 from antiphon._suggestions import nearest
 from antiphon.lang.syntax.cursor import Cursor
 from antiphon.lang.syntax.habit_names import is_name_of_type
-from antiphon.lang.syntax.habits import ASKED, BEGUN, BEHIND, FOLLOWING, MODES
+from antiphon.lang.syntax.habits import ASKED, BEGUN, BEHIND, FOLLOWING, MODES, PAIRS_OF_SIGNS, STRING_ENDED
 
 _OWN_LINE = "put each statement on its own line, or a `;` between them"
 _LABEL = "write `let x: number = …` to declare one; there are no labels: leave loops with `return` from a function"
-_QUOTE = "the string ended before: put other quotes around it, or a `\\` before the quote in it"
 _TEXTS = ("text", "quote", "endquote")
 
 
@@ -18,7 +17,7 @@ def hint_behind(c: Cursor, first: int) -> str:
     at = c.at
     kind, before = c.kinds[at], c.kinds[at - 1]
     if kind == "name" and before in _TEXTS and c.ends[at - 1] == c.starts[at]:
-        return _QUOTE
+        return STRING_ENDED
     asked = next((c.kinds[i] for i in range(at - 1, first - 1, -1) if c.kinds[i] in ("do", "vibe", "ask")), "")
     if asked and (hint := _behind_question(c, asked)):
         return hint
@@ -67,8 +66,12 @@ def _begun(c: Cursor, first: int) -> str:
 
 def _other(c: Cursor) -> str:
     at, word = c.at, c.values[c.at]
+    if c.ends[at] == c.starts[at + 1] and (pair := word + c.values[at + 1]) in PAIRS_OF_SIGNS:
+        return PAIRS_OF_SIGNS[pair]
     if c.kinds[at] == ":" and c.kinds[at - 1] == "name":
         return _LABEL
+    if c.kinds[at] == "{" and c.kinds[at - 2] == ".":
+        return f"a function stands in the parentheses: `{c.values[at - 1]}(x => …)`"
     if c.kinds[at] == "{" and c.kinds[at - 1] == "name" and c.values[at - 1][:1].isupper():
         return f"a type stands behind the name of a variable: `const x: {c.values[at - 1]} = {{ … }}`"
     if c.kinds[at] in ("+=", "-=", "*=", "/=") and "=>" in c.kinds[max(0, at - 4) : at]:

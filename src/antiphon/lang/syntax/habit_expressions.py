@@ -185,6 +185,8 @@ def read_no_operand(c: Cursor) -> n.Expr:
     hint = SIGNS_ALONE.get(kinds[at], "")
     if kinds[at - 1] in ("and", "or") and kinds[at] in ("<", ">", "<=", ">=", "==", "!="):
         hint = "each side is whole: write `a > 1 and a < 10`"
+    if kinds[at] == "+" and at in c.fresh:
+        hint = "the operator ends the line before: `… +`"
     if kinds[at - 1] == "..":
         hint = "both ends belong to a range: `for i in 3 { … }` is 0, 1, 2, and `1..3` is 1, 2, 3"
     return c.unexpected("an expression", hint)

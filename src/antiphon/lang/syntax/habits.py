@@ -97,6 +97,13 @@ BEGUN = {
     **_each("tool", "write `tool name(x: text): text { … }`"),
     **_each("prompt template", 'a prompt is text: `const p = "…"`'),
     **_each("break continue", "there are no labels: `break` and `continue` are for the loop they stand in"),
+    **_each("SELECT select INSERT UPDATE", 'tables are data: `parseCsv(readText("a.csv")).filter(row => …)`'),
+    **_each(
+        "ls cat grep cd rm mkdir curl git npm pip python sudo docker",
+        'a command is run with `run("…")` of "system/process"',
+    ),
+    **_each("defer", "write `try { … } finally { … }`"),
+    **_each("guard", "write `if x == null { return }`"),
     **_each("keyof", 'write out the names: `type Key = "name" | "age"`'),
     **_each("private", "write `private const x = …`"),
     **_each("export", "write it before a declaration: `export const name = …`"),
@@ -149,8 +156,13 @@ METHOD_ARGUMENTS = {
     "join": 'write `xs.join(", ")`',
     "sum": "write `xs.sum()`",
 }
+STRING_ENDED = "the string ended before: put other quotes around it, or a `\\` before the quote in it"
+_ASSIGNS = "an assignment is a statement: write `x => { total += x }`"
 #: What stands between two values in a bracket elsewhere.
 BETWEEN = {
+    **_each("+= -= *= /=", _ASSIGNS),
+    "...": "a part is `xs[1:3]`, up to the second position and without it",
+    ",": "an item of an item is `xs[0][1]`, a part `xs[0:2]`",
     "=": "`=` assigns, and is a statement; `==` compares",
     ":": "a name and its value stand in an object: `{ name: value }`",
     "=>": "before `=>` stand the names of parameters: `(a, b) => …`",
@@ -412,6 +424,7 @@ NAMES = {
     **_each("timedelta", 'write `add(now(), { days: 1 })` of "system/time"'),
     **_each("mock patch stub", 'write `answers(["…"])` in a test: what models will say'),
     **_each("namedtuple defaultdict Counter", "write `{}`, declared as a map: `let m: { [text]: number } = {}`"),
+    **_each("ls cat grep cd rm curl git", 'a command is run with `run("…")` of "system/process"'),
     **_each("panic die abort fail error", 'write `throw "what is wrong"`'),
     **_each("sprintf format", 'write `"{name} is ${age + 1}"`: what is in braces is put in'),
     **_each("deque queue stack", "write an array: `push(x)`, `pop()`, `remove(0)`"),
@@ -612,6 +625,8 @@ METHODS: dict[str, dict[str, str]] = {
             "match matchAll test", "regular expressions are in `system/text`: `find(s, pattern)`, `findAll`, `matches`"
         ),
         **_each("lastIndexOf rfind rindex", "turn it around: `s.length - 1 - s[::-1].indexOf(…)`, for one character"),
+        **_each("year month day hour minute getFullYear getTime", 'write `parts(t).year` of "system/time"'),
+        **_each("strftime isoformat toISOString", 'write `formatTime(t, "%Y-%m-%d")` of "system/time"'),
         **_each("localeCompare compareTo compare", "compare with `<`, `==` and `>`"),
         **_each("removeprefix trimPrefix removePrefix", "write `s.startsWith(a) ? s[a.length:] : s`"),
         **_each("removesuffix trimSuffix", "write `s.endsWith(a) ? s[:-a.length] : s`"),
@@ -703,6 +718,7 @@ METHODS: dict[str, dict[str, str]] = {
         **_each("push append add", "an object has the fields it has: write an array, or a map, `m[key] = value`"),
     },
     "model": {
+        **_each("name provider system tools temperature", "settings cannot be read: keep what is needed in a `const`"),
         **_each("usage cost tokens", "an answer says what it took: `r.run.usage`"),
         **_each(
             "do vibe ask chat complete completions generate run call prompt invoke messages",
@@ -743,5 +759,5 @@ GENERICS = {
     **_each("list array set sequence iterable vector vec collection readonlyarray frozenset iterator", "{0}[]"),
     **_each("dict map record hashmap dictionary mapping defaultdict ordereddict", "{{ [text]: {1} }}"),
     **_each("promise awaitable coroutine future task readonly required annotated final", "{0}"),
-    **_each("optional maybe", "{0} | null"),
+    **_each("optional maybe option nullable", "{0} | null"),
 }

@@ -201,6 +201,8 @@ class StringReader:
             return self._unicode(escape, at)
         shown = "a line end" if escape[1] in "\r\n" else f"`{escape}`"
         hint = r"there are \n \t \r \\ \" \' \` \{ \} \$ and \u{1F600}; a `\` itself is `\\`"
+        if escape[1] == "(":
+            hint = "what is put in stands in braces: `{name}`, or `${f(x)}`; " + hint
         self._tokens.report("V0104", f"{shown} is no escape", at, at + len(escape), hint)
         return escape[1:]
 

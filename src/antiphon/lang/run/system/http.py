@@ -64,7 +64,11 @@ def _request(execution: Execution, method: str, url: str, options: dict[str, Any
         raise VibeError("V0946", f"`{url[:200]}` did not answer within {seconds:g} seconds") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
         why = " ".join(str(error).split()) or type(error).__name__
-        hint = "" if "://" in url else f"write it with its protocol: `https://{url[:100]}`"
+        hint = (
+            "is the server running, and the address right?"
+            if "://" in url
+            else f"write it with its protocol: `https://{url[:100]}`"
+        )
         raise VibeError("V0946", f"`{url[:200]}` could not be reached: {why}", hint) from None
     return _told(response, given.get("encoding"))
 
