@@ -10,6 +10,7 @@ from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.patterns import taken_apart
 from antiphon.lang.check.settling import check_taken
+from antiphon.lang.check.imports import hoist_types
 from antiphon.lang.check.state import HOISTED, Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain, widen
@@ -33,6 +34,8 @@ from antiphon.lang.syntax.nodes import (
 
 def hoist(c: Checker, statements: Iterable[Statement]) -> None:
     """Make the functions, tools and types of a block known, which may be used before they are declared."""
+    if c.scope is c.module:
+        hoist_types(c, statements)
     found = [each for each in statements if type(each) in HOISTED]
     types: list[Symbol] = []
     for each in found:
