@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from antiphon.lang.run.errors import VibeError
-from antiphon.lang.run.values import kind_of, text, unwrap
+from antiphon.lang.run.values import is_python, kind_of, text, unwrap
 
 
 def add(left: Any, right: Any) -> Any:
@@ -160,7 +160,9 @@ def _ordered(left: Any, right: Any, operator: str) -> tuple[Any, Any]:
 
 
 def _operands(operator: str, left: Any, right: Any) -> VibeError:
-    return VibeError("V0902", f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}")
+    is_foreign = is_python(left) or is_python(right)
+    hint = f"let Python do it: `py(a, b) {{ return a {operator} b }}`" if is_foreign else ""
+    return VibeError("V0902", f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}", hint)
 
 
 def _float(compute: Any) -> Any:
