@@ -206,7 +206,7 @@ def test_unused_variables_count_as_used_where_a_model_is_shown_them() -> None:
 def test_unreachable_code_is_told_once_in_a_block() -> None:
     assert codes("function f() { return\n print(1)\n print(2) }\nf()") == ["V0701"]
     assert codes("while true { print(1) }\nprint(2)") == ["V0701"]
-    assert codes("print(1)\nreturn 2\ntest \"a\" { assert(true) }\nfunction _f() { print(1) }") == []
+    assert codes('print(1)\nreturn 2\ntest "a" { assert(true) }\nfunction _f() { print(1) }') == []
     assert codes("while true { break }\nprint(2)") == []
     assert codes("function f(): number { return g()\n function g(): number { return 1 } }\nf()") == []
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from antiphon.lang.check.functions import declare_function
+from antiphon.lang.check.imports import hoist_types
 from antiphon.lang.check.iteration import literal_items
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.patterns import taken_apart
 from antiphon.lang.check.settling import check_taken
-from antiphon.lang.check.imports import hoist_types
 from antiphon.lang.check.state import HOISTED, Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain, widen
