@@ -149,16 +149,21 @@ def _tail(comments: list[Piece], follow_items: bool) -> list[Doc]:
 
 def _hugging(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], closer: Piece) -> list[Doc] | None:
     """The bracket with only its last item broken, where that item is itself a bracket, or a function with a block."""
-    if kind != "call" and not (kind == "array" and len(items) == 1):
+    if kind != "call" and not (kind in ("array", "paren") and len(items) == 1):
         return None
     if tail or not items or any(item.has_comments for item in items):
         return None
     *head, last = items[-1].body
-    is_function = len(head) > 1 and last.kind == "block" and head[-1].kind == "=>"
-    if not (is_function or (not head and last.kind in ("object", "array"))) or not isinstance(last.doc, Group):
+    is_function = len(head) > 1 and last.kind in ("block", "paren") and head[-1].kind == "=>"
+    kinds = ("object",) if kind == "paren" else ("object", "array")
+    if not (is_function or (not head and last.kind in kinds)) or not isinstance(last.doc, Group):
         return None
     heads: list[Doc] = [part for item in items[:-1] for part in (*flowing(item.body), ", ")]
     heads += [*flowing(head), " "] if is_function else []
-    if group(heads).hard:
-        return None
-    return [opener.doc, *heads, Group(last.doc.parts, True, last.doc.hugging), closer.doc]
+    broken = _broken(last.kind, last.doc)
+    return None if broken is None or group(heads).hard else [opener.doc, *heads, *broken, closer.doc]
+
+
+def _broken(kind: str, doc: Group) -> list[Doc] | None:
+    """The last item over several lines; parentheses around an object go with it."""
+    return doc.hugging if kind == "paren" else [Group(doc.parts, True, doc.hugging)]
