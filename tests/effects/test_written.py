@@ -2,6 +2,7 @@
 
 import builtins
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -229,3 +230,7 @@ def test_a_call_stays_itself():
     call = ToolCall("c1", "run", {"a": "\ud800"})
     again = effect_from_json(effect_json(AskPerson("approval", "May it?", call)))
     assert again == AskPerson("approval", "May it?", call)
+
+
+def test_a_path_is_written_down_and_read_again():
+    assert outcome_from_json(outcome_json(Outcome([Path("a/b.txt")]))) == Outcome([Path("a/b.txt")])

@@ -203,6 +203,10 @@ def test_unused_variables_count_as_used_where_a_model_is_shown_them() -> None:
     assert codes("const notes = 'x'") == []
 
 
+def test_of_a_loop_with_two_names_through_an_array_only_that_is_told() -> None:
+    assert codes("const xs = [1, 2]\nfor i, x in xs { print(xs[i] + x, i % 2) }") == ["V0305"]
+
+
 def test_unreachable_code_is_told_once_in_a_block() -> None:
     assert codes("function f() { return\n print(1)\n print(2) }\nf()") == ["V0701"]
     assert codes("while true { print(1) }\nprint(2)") == ["V0701"]

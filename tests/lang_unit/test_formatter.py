@@ -301,6 +301,48 @@ PAIRS = {
         }
         """,
     ),
+    "the options of a long type have lines of their own": (
+        """export type Shape = { kind: "circle", radius: number } | { kind: "square", side: number } | { kind: "none" }
+type Size = | "small"
+  | "large"
+type Tree = // of numbers
+  // at the end
+  | number // a leaf
+  // inside
+  | Tree[]
+""",
+        """
+        export type Shape =
+          | { kind: "circle", radius: number }
+          | { kind: "square", side: number }
+          | { kind: "none" }
+        type Size = "small" | "large"
+        type Tree = // of numbers
+          // at the end
+          | number // a leaf
+          // inside
+          | Tree[]
+        """,
+    ),
+    "an object that a function gives is broken inside of its parentheses": (
+        """const rows = sales.map(sale => ({ item: sale.item, total: sale.count * sale.price, note: sale.note ?? "" }))
+const made = (a, b) => ({
+  a, b })
+f(x => ({ a: x }))
+""",
+        """
+        const rows = sales.map(sale => ({
+          item: sale.item,
+          total: sale.count * sale.price,
+          note: sale.note ?? "",
+        }))
+        const made = (a, b) => ({
+          a,
+          b,
+        })
+        f(x => ({ a: x }))
+        """,
+    ),
     "Python is indented as a whole": (
         "x = py( a ) {\n        if a:\n            return {1: '}'}\n\n        return a }\ny = pure   py() {}",
         """

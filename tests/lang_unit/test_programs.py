@@ -29,7 +29,7 @@ _MARK = re.compile(r"//.*?\b(expect(?:-[a-z]+)*|inputs): ?(.*)$")
 SECTIONS = (
     *("lexical", "types", "statements", "asking", "results", "typed_returns", "tool_errors", "context", "loop_modes"),
     *("models", "tools", "python", "async", "modules", "errors", "builtins"),
-    *("functions", "maps"),
+    *("functions", "maps", "programs"),
 )
 
 

@@ -12,6 +12,7 @@ from datetime import date, datetime, timedelta
 from datetime import time as daytime
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
@@ -144,8 +145,9 @@ _MARKS: dict[type, str] = {
     Decimal: "$decimal",
     Fraction: "$fraction",
     UUID: "$uuid",
+    type(Path()): "$path",
 }
-_AS_TEXT = ("$decimal", "$fraction", "$uuid")
+_AS_TEXT = ("$decimal", "$fraction", "$uuid", "$path")
 _READ: dict[str, Callable[[Any], Any]] = {
     "$date": date.fromisoformat,
     "$datetime": datetime.fromisoformat,
@@ -153,6 +155,7 @@ _READ: dict[str, Callable[[Any], Any]] = {
     "$decimal": Decimal,
     "$fraction": Fraction,
     "$uuid": UUID,
+    "$path": Path,
 }
 
 
@@ -174,7 +177,7 @@ def encoded(value: Any) -> Any:
         return {mark: str(value) if mark in _AS_TEXT else value.isoformat()}
     if kind is timedelta:
         return {"$timedelta": [value.days, value.seconds, value.microseconds]}
-    raise ContentError(f"a {kind.__name__} has no JSON form, so it cannot be written down")
+    raise ContentError(f"a {kind.__name__} has no JSON form, so it cannot be written down: take out what is needed")
 
 
 def decoded(data: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from antiphon.lang.check.functions import declare_function
+from antiphon.lang.check.imports import hoist_types
 from antiphon.lang.check.iteration import literal_items
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.notation import shown
@@ -35,6 +36,8 @@ from antiphon.lang.syntax.nodes import (
 
 def hoist(c: Checker, statements: Iterable[Statement]) -> None:
     """Make the functions, tools and types of a block known, which may be used before they are declared."""
+    if c.scope is c.module:
+        hoist_types(c, statements)
     found = [each for each in statements if type(each) in HOISTED]
     types: list[Symbol] = []
     for each in found:

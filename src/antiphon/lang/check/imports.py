@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
 
 from antiphon.lang.check.methods import BUILTINS
@@ -9,7 +10,7 @@ from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Exports, Symbol
 from antiphon.lang.check.types import JSON
 from antiphon.lang.syntax.habits import EXPORTS, MODULE_OF
-from antiphon.lang.syntax.nodes import Import, ImportName
+from antiphon.lang.syntax.nodes import Import, ImportName, Statement
 
 
 def import_(c: Checker, node: Import) -> bool:
@@ -20,11 +21,26 @@ def import_(c: Checker, node: Import) -> bool:
     before = len(c.diagnostics)
     exports = _exports(c, node, where)
     for each in node.names:
-        symbol = each.symbol = _imported(c, each, exports, node)
-        c.declare(symbol)
+        symbol = each.symbol
+        if symbol is None or symbol not in c.imported_types:
+            symbol = each.symbol = _imported(c, each, exports, node)
+            c.declare(symbol)
         if not c.in_repl and len(c.diagnostics) == before:
             c.imported.append(symbol)
     return False
+
+
+def hoist_types(c: Checker, statements: Iterable[Statement]) -> None:
+    """Make the types known that are imported: the functions and types of the file may be declared with them."""
+    for node in statements:
+        if not isinstance(node, Import) or c.imports is None or not node.path.endswith(".vibe"):
+            continue
+        exports = c.imports(node.path)
+        for each in node.names:
+            if (other := exports.names.get(each.name)) is not None and other.kind == "type":
+                each.symbol = _imported(c, each, exports, node)
+                c.declare(each.symbol)
+                c.imported_types.add(each.symbol)
 
 
 def _exports(c: Checker, node: Import, where: tuple[int, int]) -> Exports:

@@ -94,15 +94,15 @@ def _several_kinds(types: list[Type]) -> Type | None:
     return several if isinstance(several, Union) and JSON not in several.members else None
 
 
-def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
-    """The type of the values that `for key, value in …` goes through; the keys are text."""
+def entry_types(c: Checker, node: Expr, type_: Type) -> tuple[Type, Type]:
+    """The types of the keys and values that `for key, value in …` goes through; of what has none, nothing is known."""
     kind = operand(present(c, node, type_))
     if isinstance(kind, Map):
-        return kind.value
+        return TEXT, kind.value
     if isinstance(kind, Object):
-        return common_type(kind)
+        return TEXT, common_type(kind)
     if kind is JSON:
-        return JSON
+        return TEXT, JSON
     hint = "with two names, a loop goes through a map or an object"
     if isinstance(kind, Array):
         text = c.object_text_of(node)
@@ -111,7 +111,7 @@ def entry_type(c: Checker, node: Expr, type_: Type) -> Type:
             names = ", ".join(list(item.fields)[:2])
             hint = f"its items are taken apart with `for {{{names}}} in {text}`; {hint}"
     c.report("V0305", f"there are no keys in `{general(kind)}`", node, hint)
-    return JSON
+    return JSON, JSON
 
 
 def _hint(c: Checker, node: Expr, kind: Type) -> str:

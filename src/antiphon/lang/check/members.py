@@ -216,7 +216,7 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
     return JSON
 
 
-def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: str) -> None:
+def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: str, anew: str = "") -> None:
     """What belongs to a constant, or lives outside an `async for`, may not be changed."""
     if root is None:
         return
@@ -224,11 +224,18 @@ def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: s
         from antiphon.lang.check.names import declared_here
 
         copied = f"change a copy: `let other = {root.name}.copy()`"
-        hint = copied if isinstance(root.node, Input) else f"declare it with `let`, or {copied}"
+        hint = anew or (copied if isinstance(root.node, Input) else f"declare it with `let`, or {copied}")
         c.report("V0402", f"`{root.name}` is a constant, {what}", node, hint, declared_here(root))
     elif c.is_outside_async_for(root):
         message = f"`{root.name}` is outside this `async for`, {what}"
         c.report("V0505", message, node, "its iterations run at the same time; `yield` what each of them gives")
+
+
+#: How a new array is made instead of changing one.
+_ANEW = {
+    "sort": "`xs.sortBy(x => x)` gives a new array in that order; or declare it with `let`",
+    "reverse": "`xs[::-1]` is a new array the other way round; or declare it with `let`",
+}
 
 
 def _call_value(c: Checker, node: Call, type_: Type) -> Type:
@@ -262,7 +269,7 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
     table = methods_of(receiver)
     method = table.get(node.name) if table is not None else None
     if node.name in _MUTATING and (method.mutates if method is not None else kind is JSON):
-        check_changeable(c, root, node, f"and `{node.name}` would change it")
+        check_changeable(c, root, node, f"and `{node.name}` would change it", _ANEW.get(node.name, ""))
     if method is not None:
         found = _known_method(c, call, node, method, kind, wanted)
         if method.mutates:

@@ -127,6 +127,7 @@ class Checker:
     #: The name a `{path}` in a string begins with, which may not be meant as one.
     path_root: Expr | None = None
     imported: list[Symbol] = field(default_factory=list[Symbol])
+    imported_types: set[Symbol] = field(default_factory=set[Symbol])
     #: Module-level symbols of earlier checks, which may be declared again.
     earlier: frozenset[Symbol] = frozenset()
     #: Declared types that are not known yet; true while one is being looked at.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.function_values import give
 from antiphon.lang.check.generic_methods import WITH_FUNCTION
-from antiphon.lang.check.iteration import entry_type, is_private, item_type, note_loop
+from antiphon.lang.check.iteration import entry_types, is_private, item_type, note_loop
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of
 from antiphon.lang.check.names import model_name
@@ -169,9 +169,9 @@ def _loop_symbols(c: Checker, node: For, type_: Type) -> list[Symbol]:
         item = item_type(c, node.iterable, type_)
         symbols = pattern_symbols(c, node.pattern, item, node.iterable, "loop", since, private)
     elif node.value is not None:
-        value = entry_type(c, node.iterable, type_)
+        key, value = entry_types(c, node.iterable, type_)
         node.value.symbol = c.symbol(node.value.name, "loop", value, node.value.start, since, private=private)
-        node.symbol = c.symbol(node.name, "loop", TEXT, node.name_start, since, private=private)
+        node.symbol = c.symbol(node.name, "loop", key, node.name_start, since, private=private)
         symbols = [node.symbol, node.value.symbol]
     else:
         item = item_type(c, node.iterable, type_)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
-from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, Suffix, group, indent
-from antiphon.lang.formatter.pieces import Piece, spaced
+from antiphon.lang.formatter.layout import HARD, LINE, SOFT, Doc, IfBroken, Suffix, group, indent
+from antiphon.lang.formatter.pieces import POWERS, Piece, spaced
 
 #: From how many calls on the members of a chain get lines of their own, if they do not fit on one.
 _CHAIN = 3
@@ -31,10 +31,34 @@ def flowing(pieces: list[Piece], by: int = 2) -> list[Doc]:
             continue
         signs.append(piece)
         operands.append(_line_comments_off(operands[-1]))
+    if loosest == POWERS["|"] and (at := _declared(operands[0])):
+        return _options(operands[0][:at], [operands[0][at:], *operands[1:]])
     rest: list[Doc] = []
     for sign, operand in zip(signs, operands[1:], strict=True):
         rest += [" ", sign.doc, *_operand(operand)]
     return [group([*flowing(operands[0]), indent(rest, by)])]
+
+
+def _declared(pieces: list[Piece]) -> int:
+    """Where what `type Name =` declares begins."""
+    for at in (2, 3):
+        if at < len(pieces) and pieces[at].kind == "=" and pieces[at - 2].doc == "type":
+            return at + 1
+    return 0
+
+
+def _options(head: list[Piece], operands: list[list[Piece]]) -> list[Doc]:
+    """The declaration of a type with several options: on one line, or each on its own behind its sign."""
+    rest: list[Doc] = []
+    for before, operand in zip([IfBroken("| "), *("| " for _ in operands[1:])], operands, strict=True):
+        comments = list(takewhile(lambda piece: piece.kind == "//", operand))
+        rest += [part for each in comments for part in _beside(each)]
+        rest += [HARD if comments else LINE, before, *flowing(operand[len(comments) :])]
+    return [group([*flowing(head), indent(rest)])]
+
+
+def _beside(comment: Piece) -> list[Doc]:
+    return [HARD, comment.doc] if comment.lines else [Suffix(f" {comment.text}")]
 
 
 def _line_comments_off(operand: list[Piece]) -> list[Piece]:

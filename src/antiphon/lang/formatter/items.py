@@ -105,8 +105,8 @@ def _listed(kind: str, opener: Piece, items: list[_Item], tail: list[Piece], clo
     broken = kept or bool(beside) or any(piece.kind == "//" for item in items for piece in item.trail)
     broken = broken or any(piece.kind == "//" or piece.lines for piece in tail)
     parts: list[Doc] = [opener.doc, *comments, indent(lines), pad, closer.doc]
-    hugs = not beside and not tail and (kind == "call" or (kind == "array" and len(items) == 1))
-    return group(parts, broken=broken, hugging=(lambda: _hugging(opener, items, closer)) if hugs else None)
+    hugs = not beside and not tail and (kind == "call" or (kind in ("array", "paren") and len(items) == 1))
+    return group(parts, broken=broken, hugging=(lambda: _hugging(kind, opener, items, closer)) if hugs else None)
 
 
 def _comma(kind: str, is_last: bool) -> Doc:
@@ -141,17 +141,24 @@ def _tail(comments: list[Piece], follow_items: bool) -> list[Doc]:
     return out
 
 
-def _hugging(opener: Piece, items: list[_Item], closer: Piece) -> list[Doc] | None:
+def _hugging(kind: str, opener: Piece, items: list[_Item], closer: Piece) -> list[Doc] | None:
     """The bracket with only its last item broken, where that item is itself a bracket, or a function with a block."""
     if not items or any(item.has_comments for item in items):
         return None
     *head, last = items[-1].body
-    is_function = len(head) > 1 and last.kind == "block" and head[-1].kind == "=>"
-    if not (is_function or (not head and last.kind in ("object", "array"))):
+    is_function = len(head) > 1 and last.kind in ("block", "paren") and head[-1].kind == "=>"
+    kinds = ("object",) if kind == "paren" else ("object", "array")
+    if not (is_function or (not head and last.kind in kinds)):
         return None
     doc = last.doc.unfolded()[0] if isinstance(last.doc, Folded) else last.doc
     heads: list[Doc] = [part for item in items[:-1] for part in (*flowing(item.body), ", ")]
     heads += [*flowing(head), " "] if is_function else []
-    if not isinstance(doc, Group) or group(heads).hard:
-        return None
-    return [opener.doc, *heads, Group(doc.parts, True, doc.hugging), closer.doc]
+    broken = _broken(last.kind, doc) if isinstance(doc, Group) else None
+    return None if broken is None or group(heads).hard else [opener.doc, *heads, *broken, closer.doc]
+
+
+def _broken(kind: str, doc: Group) -> list[Doc] | None:
+    """The last item over several lines; parentheses around an object go with it."""
+    if kind != "paren":
+        return [Group(doc.parts, True, doc.hugging)]
+    return doc.hugging() if doc.hugging is not None else None
