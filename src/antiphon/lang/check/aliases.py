@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
+from antiphon.lang.check.sharing import NEW
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, is_mutable, plain
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax import nodes as n
 
-READ, KEPT, CHANGED = 0, 1, 2
+#: What is done with a value: `OWN` are changes of its own, such as an item more, `CHANGED` those of what is in it.
+READ, KEPT, OWN, CHANGED = 0, 1, 2, 3
+#: What an expression is to another one of which it is made: a part of it, or something new that has its parts.
+_PART, _NEW = 1, 2
 _MUTATING = frozenset(
     name for table in (ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS) for name, each in table.items() if each.mutates
 )
@@ -27,25 +31,41 @@ _Uses = list[_Use]
 
 def fate_of(symbol: Symbol) -> int:
     """The worst that is done with the value of a variable, wherever it goes from there."""
-    worst, seen, todo = READ, {symbol}, [symbol]
+    worst, todo = READ, [(symbol, 0)]
+    seen = {*todo}
     while todo and worst < CHANGED:
-        each = todo.pop()
+        each, step = todo.pop()
         owner = each.owner
         if isinstance(owner, n.Function) and owner.symbol is not None and not owner.symbol.traced:
             # A function of another module.
             trace((owner,))
-        worst = max(worst, each.fate)
-        if each.flows is not None:
-            todo += [other for other in each.flows if other not in seen]
-            seen.update(each.flows)
+        worst = max(worst, _reached(each.fate, step))
+        for other in each.flows or ():
+            if (use := (other, other.step or step)) not in seen:
+                seen.add(use)
+                todo.append(use)
     return worst
 
 
-def trace(roots: Iterable[n.Node]) -> None:
-    """Note at each variable what is done with its value."""
+def _reached(how: int, step: int) -> int:
+    """What it is for a value that this is done with a part of it, or with something new that has its parts."""
+    return how if how != OWN or not step else CHANGED if step == _PART else KEPT
+
+
+def _apart(how: int, into: Symbol | None, step: int) -> tuple[int, Symbol | None]:
+    """The same, where it may go into a variable."""
+    if into is not None and into.step != step:
+        into = Symbol("", "let", JSON, step=step, flows=[into])
+    return _reached(how, step), into
+
+
+def trace(roots: Iterable[n.Node], watched: dict[int, Symbol] | None = None) -> None:
+    """Note at each variable what is done with its value, and at the `watched` symbols what with those expressions."""
     todo: _Uses = [(each, READ, None) for each in roots]
     while todo:
         node, how, into = todo.pop()
+        if watched and (held := watched.get(id(node))) is not None:
+            _note(held, how, into)
         rule = _RULES.get(node.__class__)
         if rule is not None:
             rule(todo, node, how, into)
@@ -71,18 +91,22 @@ def parameters_of(node: n.Expr) -> list[Symbol]:
 
 
 def _name(_: _Uses, node: n.Name, how: int, into: Symbol | None) -> None:
-    symbol = node.symbol
-    if symbol is not None and is_mutable(node.type):
-        if into is None:
-            symbol.fate = max(symbol.fate, how)
-        elif symbol.flows is None:
-            symbol.flows = [into]
-        else:
-            symbol.flows.append(into)
+    if node.symbol is not None and is_mutable(node.type):
+        _note(node.symbol, how, into)
+
+
+def _note(symbol: Symbol, how: int, into: Symbol | None) -> None:
+    if into is None:
+        symbol.fate = max(symbol.fate, how)
+    elif symbol.flows is None:
+        symbol.flows = [into]
+    else:
+        symbol.flows.append(into)
 
 
 def _part(todo: _Uses, node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> None:
-    todo.append((node.object, how, into) if is_mutable(node.type) else (node.object, READ, None))
+    step = _NEW if node.__class__ is n.Slice else _PART
+    todo.append((node.object, *_apart(how, into, step)) if is_mutable(node.type) else (node.object, READ, None))
     if node.__class__ is not n.Member:
         todo += [(each, READ, None) for each in n.children(node) if each is not node.object]
 
@@ -110,15 +134,16 @@ def _call(todo: _Uses, node: n.Call, how: int, into: Symbol | None) -> None:
 def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> None:
     uses: list[tuple[int, Symbol | None]] = []
     if callee.name in _MUTATING:
-        uses.append((CHANGED, None))
+        uses.append((OWN, None))
     if is_mutable(node.type) and callee.name != "copy":
-        uses.append((how, into))
+        step = _NEW if callee.name in NEW else 0 if callee.name in ("sort", "reverse") else _PART
+        uses.append(_apart(how, into, step) if step else (how, into))
     for each in node.arguments:
         todo.append((each, KEPT, None))
         if isinstance(each.type, Signature):
             # A function is called with the items.
             takers = parameters_of(each)
-            uses += [(KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None]]
+            uses += [_apart(KEPT, taker, _PART) for taker in takers[int(callee.name == "reduce") :] or [None]]
     todo.append(_used(callee.object, uses))
 
 
@@ -139,6 +164,8 @@ def _binary(todo: _Uses, node: n.Binary, how: int, into: Symbol | None) -> None:
     handed = node.op == "??" or (node.op == "+" and not (isinstance(kind, Array) and not is_mutable(kind.item)))
     if not handed or not is_mutable(node.type):
         how, into = READ, None
+    elif node.op == "+":
+        how, into = _apart(how, into, _NEW)
     todo += ((node.left, how, into), (node.right, how, into))
 
 
@@ -151,6 +178,10 @@ def _match(todo: _Uses, node: n.Match | n.MatchStatement, how: int, into: Symbol
     todo += [(arm.body, how, into) for arm in node.arms]
 
 
+def _made(todo: _Uses, node: n.Node, how: int, _: Symbol | None) -> None:
+    todo += [(each, min(how, KEPT), None) for each in n.children(node)]
+
+
 def _read(todo: _Uses, node: n.Node, _: int, __: Symbol | None) -> None:
     todo += [(each, READ, None) for each in n.children(node) if each.__class__ not in _LEAVES]
 
@@ -161,7 +192,8 @@ def _loop(todo: _Uses, node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> N
         into.append(node.value.symbol)
     if isinstance(node, n.For) and node.pattern is not None:
         into += [each.symbol for each in n.walk(node.pattern) if isinstance(each, n.PatternField | n.PatternItem)]
-    todo += (_used(node.iterable, [(KEPT, each) for each in into if each is not None]), (node.body, READ, None))
+    uses = [_apart(KEPT, each, _PART) for each in into if each is not None]
+    todo += (_used(node.iterable, uses), (node.body, READ, None))
 
 
 def _let(todo: _Uses, node: n.Let, _: int, __: Symbol | None) -> None:
@@ -181,7 +213,7 @@ def _assign(todo: _Uses, node: n.Assign, _: int, __: Symbol | None) -> None:
     if isinstance(target, n.Name):
         todo.append((node.value, KEPT, target.symbol if node.op == "=" else None))
         return
-    todo.append((target.object, CHANGED, None))
+    todo.append((target.object, OWN, None))
     todo += [(each, READ, None) for each in n.children(target) if each is not target.object]
     todo.append((node.value, KEPT, None))
 
@@ -214,6 +246,7 @@ _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.Function: _function,
     n.TypeDecl: _nothing,
     **dict.fromkeys((n.Member, n.Index, n.Slice), _part),
+    **dict.fromkeys((n.ArrayLit, n.ObjectLit, n.Entry, n.Spread), _made),
     **dict.fromkeys(
         (n.Unary, n.Range, n.Is, n.TextLit, n.Hole, n.Ask, n.AskHuman, n.PyBlock, n.If, n.While, n.ExprStatement), _read
     ),

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 
 from antiphon.lang.check.functions import declare_function
 from antiphon.lang.check.iteration import literal_items
+from antiphon.lang.check.making import widened
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.patterns import taken_apart
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import HOISTED, Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain, widen
+from antiphon.lang.check.types import AI, JSON, MODEL, Type, is_data, may_be_null, plain
 from antiphon.lang.check.written_types import declare_types, meaning
 from antiphon.lang.syntax.nodes import (
     Ask,
@@ -55,7 +56,7 @@ def let(c: Checker, node: Let) -> bool:
         _check_empty(c, node, declared)
     elif declared is None:
         type_ = c.expr(value)
-        type_ = type_ if node.is_const else widen(type_)
+        type_ = type_ if node.is_const else widened(value, type_)
     else:
         if type(value) is Lambda:
             # It may call itself.

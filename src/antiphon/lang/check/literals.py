@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from antiphon.lang.check.fitting import assignable, join
+from antiphon.lang.check.making import widened
 from antiphon.lang.check.names import check_hole, tool_value
 from antiphon.lang.check.notation import fields_of, shown
 from antiphon.lang.check.null import check_sent
@@ -25,8 +26,8 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     is_data,
+    is_mutable,
     plain,
-    widen,
 )
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import (
@@ -126,8 +127,10 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
             type_ = join(type_, spread_items(c, item)) if type_ is not NEVER else spread_items(c, item)
             continue
         found = tool_value(c, item) if type(item) is Name else None
-        held = found or widen(_held(c.expr(item)), whole=False)
+        held = found or widened(item, _held(c.expr(item)), whole=False)
         type_ = held if type_ is NEVER else type_ if held is type_ else join(type_, held)
+    if wanted is None and len(node.items) > 1 and is_mutable(type_):
+        c.mixed.append(node)
     return Array(type_)
 
 

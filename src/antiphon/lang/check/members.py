@@ -24,6 +24,7 @@ from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import common_field, discriminator, options
+from antiphon.lang.check.sharing import holder_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -185,11 +186,12 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
     return JSON
 
 
-def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: str) -> None:
+def check_changeable(c: Checker, root: Symbol | None, node: Member | Index, what: str) -> None:
     """What belongs to a constant, or lives outside an `async for`, may not be changed."""
+    root = root or holder_of(node.object)
     if root is None:
         return
-    if root.kind == "const":
+    if root.kind in ("const", "builtin"):
         from antiphon.lang.check.names import declared_here
 
         hint = f"declare it with `let`, or change a copy: `let other = {root.name}.copy()`"

@@ -47,6 +47,8 @@ class Symbol:
     fate: int = 0
     flows: list[Symbol] | None = None
     traced: bool = False
+    #: Of one that only stands for an expression: what that is to what it is made of (see `aliases`).
+    step: int = 0
     #: What it is called in Python; the compiler's.
     python: str = ""
 
