@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
-from antiphon.lang.check.sharing import NEW
+from antiphon.lang.check.sharing import NEW, SAME
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, is_mutable, plain
 from antiphon.lang.check.types import Callable as Signature
@@ -136,7 +136,7 @@ def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol 
     if callee.name in _MUTATING:
         uses.append((OWN, None))
     if is_mutable(node.type) and callee.name != "copy":
-        step = _NEW if callee.name in NEW else 0 if callee.name in ("sort", "reverse") else _PART
+        step = _NEW if callee.name in NEW else 0 if callee.name in SAME else _PART
         uses.append(_apart(how, into, step) if step else (how, into))
     for each in node.arguments:
         todo.append((each, KEPT, None))

@@ -26,6 +26,7 @@ from antiphon.lang.syntax.nodes import (
     Let,
     ModelDecl,
     Node,
+    NullLit,
     Started,
     Statement,
     TypeDecl,
@@ -76,7 +77,8 @@ def let(c: Checker, node: Let) -> bool:
         _export_constant(c, node, symbol)
     if value is not None and not node.is_const:
         check_taken(c, value, symbol)
-    if value is not None and declared is not None and value.type is not None:
+    symbol.is_open = declared is None and type(value) is NullLit and not node.is_const
+    if value is not None and (declared is not None or symbol.is_open) and value.type is not None:
         assigned(c, symbol, value.type)
     return False
 

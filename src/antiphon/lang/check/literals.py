@@ -153,6 +153,8 @@ def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     for entry in node.entries:
         if isinstance(entry, Spread):
             known = spread_fields(c, entry, fields, None) and known
+            if wanted is None:
+                c.mixed.append(node)
         else:
             fields[entry.key] = Field(_held(c.expr(entry.value)))
     return Object(fields) if known else JSON

@@ -217,6 +217,8 @@ def constant_of(node: n.Expr) -> Symbol | None:
 def holder_of(node: n.Expr) -> Symbol | None:
     """The constant that has the value of an expression in it: not where that is new, whatever its items are."""
     for each in alternatives(node):
+        while isinstance(each, n.Call) and isinstance(each.callee, n.Member) and each.callee.name in SAME:
+            each = each.callee.object
         match each:
             case n.Slice() | n.Binary(op="+"):
                 continue
@@ -238,23 +240,11 @@ def _holds_values(type_: Type | None) -> bool:
     return isinstance(kind, Array) and not is_mutable(kind.item)
 
 
-#: Methods that give a new array, with the items of the old one.
-NEW = frozenset(
-    (
-        "slice",
-        "values",
-        "entries",
-        "split",
-        "lines",
-        "keys",
-        "map",
-        "filter",
-        "flat",
-        "unique",
-        "zip",
-        "sortBy",
-        "groupBy",
-    )
+#: Methods that give the array itself.
+SAME = frozenset(("sort", "reverse"))
+#: Methods that give a new array: of new texts, or with the items of the old one.
+NEW = frozenset(("split", "lines", "keys")) | frozenset(
+    ("map", "filter", "sortBy", "groupBy", "unique", "flat", "zip", "slice", "values", "entries")
 )
 
 
