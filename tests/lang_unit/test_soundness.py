@@ -11,41 +11,26 @@ from hypothesis import strategies as st
 from antiphon.lang.check.notation import show
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.program import Host, loads
-from tests.lang_unit import further_probes, more_probes, program_probes
+from tests.lang_unit import further_probes, more_probes, other_probes, probes, program_probes
 from tests.lang_unit.checking import EXPRESSIONS, codes, every, messages, sound
 from tests.lang_unit.harness import ran
-from tests.lang_unit.probes import ACCEPTED, REFUSED, STOPPED
+from tests.lang_unit.probes import STOPPED
 from tests.lang_unit.typed import Typed
 
-
-def _all(table: dict[str, list[tuple[str, str]]]) -> list[object]:
-    return [
-        pytest.param(*each, id=f"{name} {at}") for name, probes in table.items() for at, each in enumerate(probes, 1)
-    ]
+TABLES = (probes, more_probes, further_probes, other_probes, program_probes)
 
 
-@pytest.mark.parametrize(
-    ("program", "code"),
-    [
-        *_all(REFUSED),
-        *_all(more_probes.REFUSED),
-        *_all(further_probes.REFUSED),
-        *_all(program_probes.REFUSED),
-    ],
-)
+def _all(name: str) -> list[object]:
+    tables = [group for table in TABLES for group in getattr(table, name).items()]
+    return [pytest.param(*each, id=f"{name} {at}") for name, group in tables for at, each in enumerate(group, 1)]
+
+
+@pytest.mark.parametrize(("program", "code"), _all("REFUSED"))
 def test_what_would_fail_for_its_types_is_refused(program: str, code: str) -> None:
     assert code in codes(program)
 
 
-@pytest.mark.parametrize(
-    ("program", "prints"),
-    [
-        *_all(ACCEPTED),
-        *_all(more_probes.ACCEPTED),
-        *_all(further_probes.ACCEPTED),
-        *_all(program_probes.ACCEPTED),
-    ],
-)
+@pytest.mark.parametrize(("program", "prints"), _all("ACCEPTED"))
 def test_what_is_right_passes_and_runs(program: str, prints: str) -> None:
     assert [each for each in codes(program) if each < "V07"] == []
     gone = ran(program)

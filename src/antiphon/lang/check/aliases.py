@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, NEW_ARRAYS, OBJECT_METHODS
+from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
+from antiphon.lang.check.sharing import NEW, SAME
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, Map, Object, Type, is_mutable, plain
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.syntax import nodes as n
 
-READ, KEPT, CHANGED = 0, 1, 2
+#: What is done with a value: `OWN` are changes of its own, such as an item more, `CHANGED` those of what is in it.
+READ, KEPT, OWN, CHANGED = 0, 1, 2, 3
+#: What an expression is to another one of which it is made: a part of it, or something new that has its parts.
+_PART, _NEW = 1, 2
 _MUTATING = frozenset(
     name for table in (ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS) for name, each in table.items() if each.mutates
 )
@@ -27,25 +31,41 @@ _Uses = list[_Use]
 
 def fate_of(symbol: Symbol) -> int:
     """The worst that is done with the value of a variable, wherever it goes from there."""
-    worst, seen, todo = READ, {symbol}, [symbol]
+    worst, todo = READ, [(symbol, 0)]
+    seen = {*todo}
     while todo and worst < CHANGED:
-        each = todo.pop()
+        each, step = todo.pop()
         owner = each.owner
         if isinstance(owner, n.Function) and owner.symbol is not None and not owner.symbol.traced:
             # A function of another module.
             trace((owner,))
-        worst = max(worst, each.fate)
-        if each.flows is not None:
-            todo += [other for other in each.flows if other not in seen]
-            seen.update(each.flows)
+        worst = max(worst, _reached(each.fate, step))
+        for other in each.flows or ():
+            if (use := (other, other.step or step)) not in seen:
+                seen.add(use)
+                todo.append(use)
     return worst
 
 
-def trace(roots: Iterable[n.Node]) -> None:
-    """Note at each variable what is done with its value."""
+def _reached(how: int, step: int) -> int:
+    """What it is for a value that this is done with a part of it, or with something new that has its parts."""
+    return how if how != OWN or not step else CHANGED if step == _PART else KEPT
+
+
+def _apart(how: int, into: Symbol | None, step: int) -> tuple[int, Symbol | None]:
+    """The same, where it may go into a variable."""
+    if into is not None and into.step != step:
+        into = Symbol("", "let", JSON, step=step, flows=[into])
+    return _reached(how, step), into
+
+
+def trace(roots: Iterable[n.Node], watched: dict[int, Symbol] | None = None) -> None:
+    """Note at each variable what is done with its value, and at the `watched` symbols what with those expressions."""
     todo: _Uses = [(each, READ, None) for each in roots]
     while todo:
         node, how, into = todo.pop()
+        if watched and (held := watched.get(id(node))) is not None:
+            _note(held, how, into)
         rule = _RULES.get(node.__class__)
         if rule is not None:
             rule(todo, node, how, into)
@@ -71,18 +91,22 @@ def parameters_of(node: n.Expr) -> list[Symbol]:
 
 
 def _name(_: _Uses, node: n.Name, how: int, into: Symbol | None) -> None:
-    symbol = node.symbol
-    if symbol is not None and is_mutable(node.type):
-        if into is None:
-            symbol.fate = max(symbol.fate, how)
-        elif symbol.flows is None:
-            symbol.flows = [into]
-        else:
-            symbol.flows.append(into)
+    if node.symbol is not None and is_mutable(node.type):
+        _note(node.symbol, how, into)
+
+
+def _note(symbol: Symbol, how: int, into: Symbol | None) -> None:
+    if into is None:
+        symbol.fate = max(symbol.fate, how)
+    elif symbol.flows is None:
+        symbol.flows = [into]
+    else:
+        symbol.flows.append(into)
 
 
 def _part(todo: _Uses, node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> None:
-    todo.append((node.object, how, into) if is_mutable(node.type) else (node.object, READ, None))
+    step = _NEW if node.__class__ is n.Slice else _PART
+    todo.append((node.object, *_apart(how, into, step)) if is_mutable(node.type) else (node.object, READ, None))
     if node.__class__ is not n.Member:
         todo += [(each, READ, None) for each in n.children(node) if each is not node.object]
 
@@ -122,29 +146,30 @@ _SORTING = frozenset(("filter", "find", "some", "every", "count", "sortBy", "gro
 def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol | None) -> None:
     uses: list[tuple[int, Symbol | None]] = []
     if callee.name in _MUTATING:
-        uses.append((CHANGED, None))
+        uses.append((OWN, None))
     if is_mutable(node.type) and callee.name != "copy" and not _is_apart(node, callee.name):
-        uses.append((how, into))
+        step = _NEW if callee.name in NEW else 0 if callee.name in SAME else _PART
+        uses.append(_apart(how, into, step) if step else (how, into))
     kind = plain(callee.object.type or JSON)
     item = kind.item if isinstance(kind, Array) else JSON
     for each in node.arguments:
         if isinstance(each, n.Lambda) and not isinstance(each.body, n.Block) and callee.name in _SORTING:
             todo.append((each.body, READ, None))
         elif isinstance(each, n.Lambda) and not isinstance(each.body, n.Block) and callee.name == "map":
-            todo.append((each.body, how, into))
+            todo.append((each.body, *_apart(how, into, _NEW)))
         else:
             todo.append((each, KEPT if is_mutable(item) or isinstance(each.type, Signature) else READ, None))
         if isinstance(each.type, Signature):
             # A function is called with the items.
             takers = parameters_of(each)
-            uses += [(KEPT, taker) for taker in takers[int(callee.name == "reduce") :] or [None]]
+            uses += [_apart(KEPT, taker, _PART) for taker in takers[int(callee.name == "reduce") :] or [None]]
     todo.append(_used(callee.object, uses))
 
 
 def _is_apart(node: n.Call, name: str) -> bool:
     """Whether a method gives a new array in which there is nothing of the old one, but what a function gave of it."""
     kind = plain(node.type) if node.type is not None else JSON
-    return name == "map" or (name in NEW_ARRAYS and isinstance(kind, Array) and not is_mutable(kind.item))
+    return name == "map" or (name in NEW and isinstance(kind, Array) and not is_mutable(kind.item))
 
 
 def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
@@ -164,6 +189,8 @@ def _binary(todo: _Uses, node: n.Binary, how: int, into: Symbol | None) -> None:
     handed = node.op == "??" or (node.op == "+" and not (isinstance(kind, Array) and not is_mutable(kind.item)))
     if not handed or not is_mutable(node.type):
         how, into = READ, None
+    elif node.op == "+":
+        how, into = _apart(how, into, _NEW)
     todo += ((node.left, how, into), (node.right, how, into))
 
 
@@ -176,6 +203,10 @@ def _match(todo: _Uses, node: n.Match | n.MatchStatement, how: int, into: Symbol
     todo += [(arm.body, how, into) for arm in node.arms]
 
 
+def _made(todo: _Uses, node: n.Node, how: int, _: Symbol | None) -> None:
+    todo += [(each, min(how, KEPT), None) for each in n.children(node)]
+
+
 def _read(todo: _Uses, node: n.Node, _: int, __: Symbol | None) -> None:
     todo += [(each, READ, None) for each in n.children(node) if each.__class__ not in _LEAVES]
 
@@ -186,7 +217,8 @@ def _loop(todo: _Uses, node: n.For | n.AsyncFor, _: int, __: Symbol | None) -> N
         into.append(node.value.symbol)
     if isinstance(node, n.For) and node.pattern is not None:
         into += [each.symbol for each in n.walk(node.pattern) if isinstance(each, n.PatternField | n.PatternItem)]
-    todo += (_used(node.iterable, [(KEPT, each) for each in into if each is not None]), (node.body, READ, None))
+    uses = [_apart(KEPT, each, _PART) for each in into if each is not None]
+    todo += (_used(node.iterable, uses), (node.body, READ, None))
 
 
 def _let(todo: _Uses, node: n.Let, _: int, __: Symbol | None) -> None:
@@ -207,7 +239,7 @@ def _assign(todo: _Uses, node: n.Assign, _: int, __: Symbol | None) -> None:
     if isinstance(target, n.Name):
         todo.append((node.value, how, target.symbol if node.op == "=" and how == KEPT else None))
         return
-    todo.append((target.object, CHANGED, None))
+    todo.append((target.object, OWN, None))
     todo += [(each, READ, None) for each in n.children(target) if each is not target.object]
     todo.append((node.value, how, None))
 
@@ -232,13 +264,13 @@ def _return(todo: _Uses, node: n.Return, _: int, __: Symbol | None) -> None:
         todo.append((node.value, READ if node.scalar else KEPT, None))
 
 
-def _object(todo: _Uses, node: n.ObjectLit, _: int, __: Symbol | None) -> None:
+def _object(todo: _Uses, node: n.ObjectLit, how: int, _: Symbol | None) -> None:
     kind = plain(node.type) if node.type is not None else JSON
     fields = kind.fields if isinstance(kind, Object) else {}
     for each in node.entries:
         field = fields.get(each.key) if isinstance(each, n.Entry) else None
-        how = READ if field is not None and not is_mutable(field.type) else KEPT
-        todo.append((each.value, how, None))
+        is_read = field is not None and not is_mutable(field.type)
+        todo.append((each.value, READ if is_read else min(how, KEPT), None))
 
 
 def _function(todo: _Uses, node: n.Function, _: int, __: Symbol | None) -> None:
@@ -271,6 +303,7 @@ _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.ObjectLit: _object,
     n.TypeDecl: _nothing,
     **dict.fromkeys((n.Member, n.Index, n.Slice), _part),
+    **dict.fromkeys((n.ArrayLit, n.Spread), _made),
     **dict.fromkeys(
         (n.Unary, n.Range, n.Is, n.TextLit, n.Hole, n.Ask, n.AskHuman, n.PyBlock, n.If, n.While, n.ExprStatement), _read
     ),

@@ -26,6 +26,7 @@ from antiphon.lang.check.types import (
     Object,
     Type,
     has_function,
+    is_mutable,
     plain,
 )
 from antiphon.lang.syntax.nodes import Ask, AskHuman, AsyncFor, Expr, PyBlock
@@ -99,6 +100,8 @@ def async_for(c: Checker, node: AsyncFor, wanted: Type | None) -> Type:
     run(c, node.body)
     c.block(node.body, (symbol,))
     c.frame = outer
+    if frame.wanted is None and frame.yields is not None and is_mutable(frame.yields):
+        c.mixed.append(node)
     return Array(frame.yields or NEVER)
 
 

@@ -24,6 +24,7 @@ from antiphon.lang.check.types import (
     Simple,
     Type,
     base,
+    is_mutable,
     plain,
     widen,
 )
@@ -54,7 +55,7 @@ def conditional(c: Checker, node: Conditional, wanted: Type | None) -> Type:
         narrow(c, node.condition, holds)
         c.expr(branch, wanted)
     c.narrowed = before
-    return _together(c, [node.then, node.otherwise], wanted)
+    return _together(c, node, [node.then, node.otherwise], wanted)
 
 
 def is_(c: Checker, node: Is, _: Type | None) -> Type:
@@ -76,7 +77,7 @@ def match(c: Checker, node: Match, wanted: Type | None) -> Type:
         elif not isinstance(arm.body, Block):
             c.expr(arm.body, wanted)
             values.append(arm.body)
-    return _together(c, values, wanted)
+    return _together(c, node, values, wanted)
 
 
 def match_statement(c: Checker, node: MatchStatement) -> bool:
@@ -87,10 +88,12 @@ def match_statement(c: Checker, node: MatchStatement) -> bool:
     return bool(node.arms) and not ways
 
 
-def _together(c: Checker, values: list[Expr], wanted: Type | None) -> Type:
+def _together(c: Checker, node: Expr, values: list[Expr], wanted: Type | None) -> Type:
     """The type of several values of which one is taken: the wanted one, which each has to fit."""
     goal = plain(wanted) if wanted is not None else JSON
     found = [each.type or JSON for each in values]
+    if wanted is None and any(map(is_mutable, found)):
+        c.mixed.append(node)
     if goal in (JSON, NEVER) or not values:
         return joined(found)
     for node, type_ in zip(values, found, strict=True):

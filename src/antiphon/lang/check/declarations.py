@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from antiphon.lang.check.functions import declare_function
 from antiphon.lang.check.imports import hoist_types
 from antiphon.lang.check.iteration import literal_items
+from antiphon.lang.check.making import widened
 from antiphon.lang.check.narrowing import assigned
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.patterns import taken_apart
@@ -14,7 +15,7 @@ from antiphon.lang.check.remedies import nothing_hint
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import HOISTED, Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, MODEL, NULL, Type, is_data, may_be_null, plain, widen
+from antiphon.lang.check.types import AI, JSON, MODEL, NULL, Type, is_data, may_be_null, plain
 from antiphon.lang.check.written_types import declare_types, meaning
 from antiphon.lang.syntax.nodes import (
     Ask,
@@ -28,6 +29,7 @@ from antiphon.lang.syntax.nodes import (
     Member,
     ModelDecl,
     Node,
+    NullLit,
     Started,
     Statement,
     TypeDecl,
@@ -62,7 +64,7 @@ def let(c: Checker, node: Let) -> bool:
         type_ = c.expr(value)
         if type_ is NULL and isinstance(value, Call) and isinstance(value.callee, Member):
             c.warn("V0704", "nothing is given here: it is always null", value, nothing_hint(c, value))
-        type_ = type_ if node.is_const else widen(type_)
+        type_ = type_ if node.is_const else widened(value, type_)
     else:
         if type(value) is Lambda:
             # It may call itself.
@@ -82,7 +84,8 @@ def let(c: Checker, node: Let) -> bool:
         _export_constant(c, node, symbol)
     if value is not None and not node.is_const:
         check_taken(c, value, symbol)
-    if value is not None and declared is not None and value.type is not None:
+    symbol.is_open = declared is None and type(value) is NullLit and not node.is_const
+    if value is not None and (declared is not None or symbol.is_open) and value.type is not None:
         assigned(c, symbol, value.type)
     return False
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.fitting import join
+from collections.abc import Callable
+from functools import reduce
+
+from antiphon.lang.check.fitting import either, join
 from antiphon.lang.check.notation import fields_of, general
+from antiphon.lang.check.sharing import agree
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import JSON, TEXT, Array, Field, Literal, Object, Type, Union, nullable
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Member
@@ -27,7 +31,8 @@ def keyed_type(c: Checker, node: Index, kind: Object) -> Type:
             c.report("V0306", f"`{general(kind)}` has no field `{key}`", node.index, hint)
             return JSON
         found = field.read if found is None else join(found, field.read)
-    return found or JSON
+    is_safe = found is not None and all(agree(kind.fields[key].read, found) for key in keys)
+    return found if found is not None and is_safe else JSON
 
 
 def check_keyed_slot(c: Checker, node: Index, kind: Object) -> None:
@@ -42,13 +47,21 @@ def check_keyed_slot(c: Checker, node: Index, kind: Object) -> None:
 
 def common_type(kind: Object) -> Type:
     """One type for the values of all fields."""
+    return _together(kind, join)
+
+
+def any_type(kind: Object) -> Type:
+    """The same where one after the other is looked at: of several kinds, each is one of them."""
+    return _together(kind, either)
+
+
+def _together(kind: Object, join: Callable[[Type, Type], Type]) -> Type:
     if not 0 < len(kind.fields) <= _FEW_FIELDS:
         return JSON
     types = [each.read for each in kind.fields.values()]
-    found = types[0]
-    for each in types[1:]:
-        found = join(found, each)
-    return found
+    found = reduce(join, types)
+    # What they have in common is no type by which each of them may be changed: then they are copied.
+    return found if all(agree(each, found) for each in types) else JSON
 
 
 def method_type(c: Checker, call: Call, node: Member, kind: Object) -> Type | None:

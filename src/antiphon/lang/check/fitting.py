@@ -69,9 +69,37 @@ def _merged(first: Object, second: Object) -> Type:
             assert known is not None
             fields[name] = Field(known.type, True, known.description)
         else:
-            same = one.type if one.type is other.type else join(one.type, other.type)
+            same = one.type if one.type is other.type else either(one.type, other.type)
             fields[name] = Field(same, one.optional or other.optional, one.description)
     return Object(fields) if len(fields) <= _MOST_MERGED else JSON
+
+
+#: A field that is of more kinds than these may be anything.
+_MOST_KINDS = 8
+
+
+def either(first: Type, second: Type) -> Type:
+    """One type for two values: what they have in common, or of several kinds one of them."""
+    found = join(first, second)
+    if found is not JSON or JSON in (first, second) or _is_empty(first) or _is_empty(second):
+        return found
+    kinds = [_kind(each) for each in options_of(first)]
+    for each in map(_kind, options_of(second)):
+        same = next((at for at, known in enumerate(kinds) if _is_alike(known, each)), None)
+        if same is None:
+            kinds.append(each)
+        else:
+            kinds[same] = join(kinds[same], each)
+    return Union(tuple(kinds)) if len(kinds) <= _MOST_KINDS else JSON
+
+
+def _kind(type_: Type) -> Type:
+    return base(type_) if isinstance(type_, Literal) else type_
+
+
+def _is_alike(first: Type, second: Type) -> bool:
+    """Whether two types are of one kind, and have something in common."""
+    return first is second or (NULL not in (first, second) and join(first, second) is not JSON)
 
 
 def assignable(source: Type, target: Type, *, certain: bool = False) -> bool:

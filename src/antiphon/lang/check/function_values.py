@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from antiphon.lang.check.iteration import note_loop
+from antiphon.lang.check.making import widened
 from antiphon.lang.check.narrowing import lasting, run
 from antiphon.lang.check.notation import shown
 from antiphon.lang.check.parts import one_of
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.state import Checker, Frame
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import JSON, NULL, Callable, Type, may_be_null, nullable, options_of, plain, widen
+from antiphon.lang.check.types import (
+    JSON,
+    NULL,
+    Callable,
+    Type,
+    is_mutable,
+    may_be_null,
+    nullable,
+    options_of,
+    plain,
+)
 from antiphon.lang.check.written_types import meaning
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import Block, Expr, Lambda, Parameter
@@ -61,15 +72,18 @@ def check_lambda(
     if returns is None:
         returns = frame.given or NULL
         returns = returns if ends or frame.given is None else nullable(returns) if returns != JSON else JSON
+        if isinstance(node.body, Block) and is_mutable(returns):
+            c.mixed.append(node)
     elif not ends and returns != JSON and not may_be_null(returns):
         hint = "end every way through it with `return …`"
         c.report("V0501", f"the function does not always return `{shown(returns)}`", node, hint)
     return Callable(tuple(each.type for each in symbols), len(symbols), returns)
 
 
-def give(c: Checker, type_: Type) -> None:
+def give(c: Checker, node: Expr | None) -> None:
     """Note what a function gives that is not told what it must."""
-    type_ = widen(plain(type_)) if type_ is not NULL else NULL
+    type_ = c.expr(node) if node is not None else NULL
+    type_ = widened(node, plain(type_)) if node is not None and type_ is not NULL else NULL
     c.frame.given = type_ if c.frame.given is None else one_of(c.frame.given, type_)
 
 
@@ -112,7 +126,7 @@ def _name(node: Parameter) -> tuple[int, int]:
 def _check_value(c: Checker, body: Expr, symbols: list[Symbol]) -> bool:
     c.scope = Scope({each.name: each for each in symbols}, c.scope, body.start, body.end, [], [])
     if c.frame.returns is None:
-        give(c, c.expr(body))
+        give(c, body)
     else:
         c.want(body, c.frame.returns, "")
     return True

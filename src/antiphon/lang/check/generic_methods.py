@@ -7,6 +7,7 @@ from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.function_values import check_lambda, wrong_arity
 from antiphon.lang.check.iteration import is_private, known_items
 from antiphon.lang.check.learning import learned
+from antiphon.lang.check.making import widened
 from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, written_type
 from antiphon.lang.check.narrowing import called, called_unknown
 from antiphon.lang.check.notation import general, shown
@@ -16,7 +17,7 @@ from antiphon.lang.check.order import note_call
 from antiphon.lang.check.parts import kept, options
 from antiphon.lang.check.remedies import function_hint
 from antiphon.lang.check.state import Checker
-from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, plain, widen
+from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, plain
 from antiphon.lang.syntax.habits import METHOD_ARGUMENTS
 from antiphon.lang.syntax.nodes import Binary, Block, Call, Conditional, Expr, Function, Lambda, Member, Name, Return
 
@@ -112,9 +113,12 @@ def _learn(method: Method, wanted: Type, known: dict[Type, Type]) -> None:
 
 def _inside(c: Checker, receiver: Array, where: tuple[int, int]) -> Type:
     inner = operand(receiver.item)
-    if isinstance(inner, Array):
+    if may_be_null(receiver.item):
+        hint = "leave null out before: `.filter(x => x != null)`"
+        c.report("V0302", f"`flat` wants an array of arrays, found `{shown(receiver)}`", where, hint)
+    elif isinstance(inner, Array):
         return inner.item
-    if inner not in (JSON, NEVER):
+    elif inner not in (JSON, NEVER):
         c.report("V0302", f"`flat` wants an array of arrays, found `{shown(receiver)}`", where)
     return JSON
 
@@ -126,10 +130,11 @@ def _check_value(c: Checker, argument: Expr, name: str, type_: Type, known: dict
         return
     found = c.expr(argument)
     if type_ is U:
-        known[U] = widen(plain(found))
+        known[U] = widened(argument, plain(found))
         return
     inner = operand(present(c, argument, found))
-    known[U] = widen(inner.item) if isinstance(inner, Array) else JSON
+    wide = widened(argument, inner)
+    known[U] = wide.item if isinstance(wide, Array) else JSON
     if not isinstance(inner, Array) and inner is not JSON:
         c.report("V0301", f"`{name}` wants another array, found `{general(found)}`", argument)
 

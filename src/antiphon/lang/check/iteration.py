@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from antiphon.lang.check.fields import common_type
+from antiphon.lang.check.fields import any_type
 from antiphon.lang.check.fitting import join
 from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import of_literals, options, union
-from antiphon.lang.check.sharing import constant_of
+from antiphon.lang.check.sharing import constant_of, yielded_by
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -27,7 +27,7 @@ from antiphon.lang.check.types import (
     widen,
 )
 from antiphon.lang.check.whole import check_whole
-from antiphon.lang.syntax.nodes import ArrayLit, Expr, Member, Name, Spread, root_symbol
+from antiphon.lang.syntax.nodes import ArrayLit, AsyncFor, Binary, Expr, Member, Name, Spread, root_symbol
 
 
 def item_type(c: Checker, node: Expr, type_: Type) -> Type:
@@ -73,13 +73,29 @@ def first_items(node: Member, receiver: Array) -> Array:
 
 def literal_items(node: Expr | None) -> Type | None:
     """What the items of an array are that is written out, where that is more than its type says."""
-    if not isinstance(node, ArrayLit):
-        return None
-    types = [None if isinstance(each, Spread) else each.type for each in node.items]
-    known = [each for each in types if each is not None]
-    if len(known) < len(types):
+    parts = _parts(node)
+    known = [each for each in parts if each is not None]
+    if node is None or not known or len(known) < len(parts):
         return None
     return of_literals(known) or (_several_kinds(known) if node.type == Array(JSON) else None)
+
+
+def _parts(node: Expr | None) -> list[Type | None]:
+    """The types of what an array is made of, where that is seen."""
+    match node:
+        case ArrayLit():
+            return [_item(each.value.type) if isinstance(each, Spread) else each.type for each in node.items]
+        case Binary(op="+"):
+            return [_item(node.left.type), _item(node.right.type)]
+        case AsyncFor():
+            return [each.type for each in yielded_by(node)]
+        case _:
+            return []
+
+
+def _item(type_: Type | None) -> Type | None:
+    kind = operand(type_) if type_ is not None else JSON
+    return kind.item if isinstance(kind, Array) else None
 
 
 def _several_kinds(types: list[Type]) -> Type | None:
@@ -100,7 +116,7 @@ def entry_types(c: Checker, node: Expr, type_: Type) -> tuple[Type, Type]:
     if isinstance(kind, Map):
         return TEXT, kind.value
     if isinstance(kind, Object):
-        return TEXT, common_type(kind)
+        return TEXT, any_type(kind)
     if kind is JSON:
         return TEXT, JSON
     hint = "with two names, a loop goes through a map or an object"

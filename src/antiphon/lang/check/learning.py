@@ -5,8 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from antiphon.lang.check.parts import is_never, kept, options, rest, union
-from antiphon.lang.check.types import AI, JSON, NULL, Literal, Object, Type, may_be_null, plain, without_null
-from antiphon.lang.syntax.nodes import ArrayLit, Binary, Expr, Index, Is, Member, Name, NullLit, Slice, Spread, Unary
+from antiphon.lang.check.sharing import agree
+from antiphon.lang.check.types import (
+    AI,
+    JSON,
+    NULL,
+    Literal,
+    Object,
+    Type,
+    is_mutable,
+    may_be_null,
+    plain,
+    without_null,
+)
+from antiphon.lang.syntax.nodes import (
+    ArrayLit,
+    Binary,
+    Expr,
+    Index,
+    Is,
+    Member,
+    Name,
+    NullLit,
+    Slice,
+    Spread,
+    Unary,
+    root_symbol,
+)
 
 #: A value, and what is known of it.
 Fact = tuple[Expr, Type]
@@ -118,12 +143,21 @@ def _tested(node: Expr, tested: Type, holds: bool) -> Iterator[Fact]:
         # What is inside json may be the answer of a model, which is read otherwise.
         return
     found = kept(type_, tested) if holds else rest(type_, tested)
-    if found != type_:
+    if found != type_ and (not holds or _stays(node, type_, found)):
         yield node, found
     if holds and tested != NULL and not may_be_null(tested):
         yield from _reached(node)
     if isinstance(node, Member):
         yield from _discriminated(node, tested, holds)
+
+
+def _stays(node: Expr, type_: Type, found: Type) -> bool:
+    """Whether a value stays what it was found to be: by another name, more could be put into an array or a field."""
+    root = root_symbol(node)
+    if root is not None and (root.source or root).kind == "const":
+        return True
+    wider = [each for each in options(type_) if is_mutable(each)]
+    return all(any(agree(each, other) for other in wider) for each in options(found) if is_mutable(each))
 
 
 def _discriminated(node: Member, tested: Type, holds: bool) -> Iterator[Fact]:

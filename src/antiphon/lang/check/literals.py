@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.looks import warn_of_hole, warn_of_text
+from antiphon.lang.check.making import widened
 from antiphon.lang.check.names import check_hole, tool_value
 from antiphon.lang.check.notation import fields_of, shown
 from antiphon.lang.check.null import check_sent
@@ -24,9 +25,9 @@ from antiphon.lang.check.types import (
     Type,
     Union,
     is_data,
+    is_mutable,
     options_of,
     plain,
-    widen,
 )
 from antiphon.lang.syntax.diagnostics import Label
 from antiphon.lang.syntax.nodes import (
@@ -111,8 +112,10 @@ def array(c: Checker, node: ArrayLit, wanted: Type | None) -> Type:
             type_ = join(type_, spread_items(c, item)) if type_ is not NEVER else spread_items(c, item)
             continue
         found = tool_value(c, item) if type(item) is Name else None
-        held = found or widen(_held(c.expr(item)), whole=False)
+        held = found or widened(item, _held(c.expr(item)), whole=False)
         type_ = held if type_ is NEVER else type_ if held is type_ else join(type_, held)
+    if wanted is None and len(node.items) > 1 and is_mutable(type_):
+        c.mixed.append(node)
     return Array(type_)
 
 
@@ -135,6 +138,8 @@ def object_(c: Checker, node: ObjectLit, wanted: Type | None) -> Type:
     for entry in node.entries:
         if isinstance(entry, Spread):
             known = spread_fields(c, entry, fields, None) and known
+            if wanted is None:
+                c.mixed.append(node)
         else:
             fields[entry.key] = Field(_held(c.expr(entry.value)))
     return Object(fields) if known else JSON

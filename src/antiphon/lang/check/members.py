@@ -33,6 +33,7 @@ from antiphon.lang.check.null import present
 from antiphon.lang.check.operators import length_of, number_wanted, operand
 from antiphon.lang.check.parts import common_field, discriminator, options
 from antiphon.lang.check.remedies import index_hint, methods_hint
+from antiphon.lang.check.sharing import holder_of
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
@@ -216,11 +217,12 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
     return JSON
 
 
-def check_changeable(c: Checker, root: Symbol | None, node: Expr | Call, what: str, anew: str = "") -> None:
+def check_changeable(c: Checker, root: Symbol | None, node: Member | Index, what: str, anew: str = "") -> None:
     """What belongs to a constant, or lives outside an `async for`, may not be changed."""
+    root = root or holder_of(node.object)
     if root is None:
         return
-    if root.kind == "const":
+    if root.kind in ("const", "builtin"):
         from antiphon.lang.check.names import declared_here
 
         copied = f"change a copy: `let other = {root.name}.copy()`"

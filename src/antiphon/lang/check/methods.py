@@ -179,11 +179,6 @@ OBJECT_METHODS = {
     "copy": Method("A copy that may be changed, to any depth."),
 }
 BOOLEAN_METHODS = _EVERYWHERE
-#: Those that give a new array, with the items of the old one.
-NEW_ARRAYS = frozenset(
-    ("slice", "values", "entries", "split", "lines", "keys", "map", "filter", "sortBy", "flat", "unique", "zip")
-)
-
 BUILTINS = {
     "print": Builtin("Print values, with a space between them.", ("json",), 0, variadic=True),
     "note": Builtin("Print, and tell the models asked from here on.", ("json",), 1, variadic=True),

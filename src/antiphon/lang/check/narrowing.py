@@ -19,7 +19,20 @@ from antiphon.lang.check.learning import Fact, learned
 from antiphon.lang.check.parts import is_never, union
 from antiphon.lang.check.state import Checker, Path
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, TEXT, TOOL_CALL, Type, may_be_null, plain, without_null
+from antiphon.lang.check.types import (
+    AI,
+    BOOLEAN,
+    JSON,
+    NULL,
+    NUMBER,
+    TEXT,
+    TOOL_CALL,
+    Type,
+    base,
+    may_be_null,
+    plain,
+    without_null,
+)
 from antiphon.lang.syntax.nodes import Binary, Expr, Index, Member, Name, Node, NullLit, NumberLit, TextLit, Unary
 
 #: Conditions are looked at so far, and paths so long.
@@ -107,7 +120,7 @@ def assigned(c: Checker, symbol: Symbol, type_: Type | None = None) -> None:
     path: Path = symbol, ()
     if type_ is None or len(c.narrowed) >= _MOST_FACTS or _changes_meanwhile(c, path):
         return
-    if (found := _held(symbol.type, type_)) is not None:
+    if (found := _simple(type_) if symbol.is_open else _held(symbol.type, type_)) is not None:
         c.narrowed[path] = (_version(c, path), found)
 
 
@@ -124,6 +137,12 @@ def _held(slot: Type, type_: Type) -> Type | None:
     """
     is_there = may_be_null(slot) and not may_be_null(type_) and plain(type_) != JSON
     return without_null(slot) if is_there else None
+
+
+def _simple(type_: Type) -> Type | None:
+    """What a variable holds of which nobody said what it may hold: null, or a value that cannot change."""
+    kind = base(type_)
+    return kind if kind in (NULL, NUMBER, TEXT, BOOLEAN) else None
 
 
 def changed(c: Checker, members: Iterable[str]) -> None:

@@ -31,6 +31,7 @@ from antiphon.lang.check.types import (
     has_function,
     has_literals,
     is_data,
+    is_mutable,
     may_be_null,
     nullable,
     plain,
@@ -227,7 +228,10 @@ def _plus(c: Checker, node: Binary, left: Type) -> Type:
         check_has_text(c, node.left, left)
         check_has_text(c, node.right, right)
     left, right = present(c, node.left, left), present(c, node.right, right)
-    return combine(c, "+", left, right, (node.start, node.end))
+    found = combine(c, "+", left, right, (node.start, node.end))
+    if isinstance(found, Array) and is_mutable(found.item):
+        c.mixed.append(node)
+    return found
 
 
 def _order(c: Checker, node: Binary, left: Type) -> Type:
@@ -374,10 +378,11 @@ def _coalesce(c: Checker, node: Binary, left: Type, wanted: Type | None = None) 
     right = c.expr(node.right, wanted)
     if left is NULL:
         return right
-    if isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map):
-        # A key that is not there counts as null here.
-        return one_of(without_null(left), right)
-    if may_be_null(left):
+    # A key that is not there counts as null here.
+    is_entry = isinstance(node.left, Index) and isinstance(operand(node.left.object.type or JSON), Map)
+    if is_entry or may_be_null(left):
+        if wanted is not JSON and is_mutable(left):
+            c.mixed.append(node)
         return one_of(without_null(left), right)
     if plain(left) != JSON:
         message = f"the left side of `??` is `{general(left)}` and never null"

@@ -121,10 +121,15 @@ def joined(types: list[Type]) -> Type:
 
 def one_of(first: Type, second: Type) -> Type:
     """One type for two values of which one is taken: what they have in common, or else one of both."""
+    first, second = plain(first), plain(second)
     found = join(first, second)
-    if found != JSON or JSON in (plain(first), plain(second)) or not (is_data(first) and is_data(second)):
+    if isinstance(first, Array) and isinstance(second, Array):
+        is_lost = found == Array(JSON) and found not in (first, second)
+    else:
+        is_lost = found == JSON and JSON not in (first, second)
+    if not is_lost or not (is_data(first) and is_data(second)):
         return found
-    return union((widen(plain(first), whole=False), widen(plain(second), whole=False)))
+    return union((widen(first, whole=False), widen(second, whole=False)))
 
 
 def _is_scalar(type_: Type) -> bool:

@@ -5,14 +5,15 @@ What a function does with its parameters is known when all of them are checked; 
 
 from __future__ import annotations
 
-from antiphon.lang.check.aliases import CHANGED, KEPT, fate_of, parameter_of, parameters_of, trace
+from antiphon.lang.check.aliases import CHANGED, KEPT, OWN, READ, fate_of, parameter_of, parameters_of, trace
+from antiphon.lang.check.making import apart, is_copied
 from antiphon.lang.check.names import declared_here
 from antiphon.lang.check.notation import general, shown
-from antiphon.lang.check.sharing import agree, alternatives, constant_of, is_fresh
+from antiphon.lang.check.sharing import agree, alternatives, constant_of, holder_of, is_fresh
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, Callable, Type, is_mutable, plain
-from antiphon.lang.syntax.nodes import Call, Expr
+from antiphon.lang.syntax.nodes import Call, Expr, Lambda
 
 
 def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type, *, json_too: bool = False) -> None:
@@ -23,7 +24,7 @@ def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type, *, json_too:
         given = type_ if each is node else each.type or JSON
         if isinstance(given, Callable):
             check_function_shared(c, each, given, wanted)
-        elif is_mutable(given) and not agree(given, wanted) and not _is_copied(each):
+        elif is_mutable(given) and not agree(given, wanted) and not is_copied(each):
             _report(c, each, given, wanted)
 
 
@@ -57,9 +58,13 @@ def check_arguments_shared(c: Checker, call: Call, function: Symbol, types: tupl
 
 def settle(c: Checker) -> None:
     """Look at what was handed to functions, and at loops through constants."""
-    if not c.handed and not c.looped and not c.taken and not c.lent:
+    mixed = [(each, parts, Symbol("", "let", JSON)) for each in c.mixed if (parts := apart(each))]
+    if not c.handed and not c.looped and not c.taken and not c.lent and not mixed:
         return
-    trace(c.module.statements)
+    trace(c.module.statements, {id(node): held for node, _, held in mixed})
+    for node, parts, held in mixed:
+        for part in parts if isinstance(node, Lambda) or fate_of(held) > READ else ():
+            _report(c, *part)
     for node, function, at, wanted in c.handed:
         parameter = parameter_of(function, at)
         if parameter is not None:
@@ -67,20 +72,26 @@ def settle(c: Checker) -> None:
     for node, type_, wanted, own in c.lent:
         pairs = zip(wanted.parameters, own, strict=False)
         # Where json is kept, it is a copy.
-        if any(not agree(given, p.type) and fate_of(p) >= (CHANGED if p.type == JSON else KEPT) for given, p in pairs):
+        if any(not agree(given, p.type) and fate_of(p) >= (OWN if p.type == JSON else KEPT) for given, p in pairs):
             _report_function(c, node, type_, wanted)
     for node, symbol in (*c.looped, *c.taken):
         constant = constant_of(node)
-        if constant is not None and fate_of(symbol) == CHANGED:
+        if constant is not None and _would_change(node, symbol):
             message = f"`{constant.name}` is a constant, and under the name `{symbol.name}` it would be changed"
             hint = f"take a copy: `{c.object_text_of(node)}.copy()`"
             c.report("V0402", message, node, hint, declared_here(constant))
 
 
+def _would_change(node: Expr, symbol: Symbol) -> bool:
+    """Whether what a constant has is changed by a variable. What is new may change, but for what it has of it."""
+    is_part = symbol.source is not None or holder_of(node) is not None
+    return fate_of(symbol) >= (OWN if is_part else CHANGED)
+
+
 def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol, wanted: Type | None) -> None:
     constant = constant_of(node)
     if constant is not None:
-        if fate_of(parameter) == CHANGED and not _is_read_anew(node, parameter.type):
+        if _would_change(node, parameter) and not _is_read_anew(node, parameter.type):
             message = f"`{constant.name}` is a constant, and `{function.name}` would change it"
             hint = f"declare it with `let`, or give it a copy: `{c.object_text_of(node)}.copy()`"
             c.report("V0402", message, node, hint, declared_here(constant))
@@ -93,7 +104,7 @@ def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol
     if agree(type_, wanted) or is_fresh(node):
         return
     fate = fate_of(parameter)
-    if plain(wanted) == JSON and fate == CHANGED:
+    if plain(wanted) == JSON and fate >= OWN:
         message = (
             f"`{function.name}` changes `{parameter.name}`, which is `json`: of a `{general(type_)}` it has a copy"
         )
@@ -111,10 +122,6 @@ def _report_function(c: Checker, node: Expr, type_: Callable, wanted: Type) -> N
 def _is_read_anew(node: Expr, wanted: Type) -> bool:
     """Whether json goes into a type, which makes a copy of it."""
     return plain(node.type or JSON) == JSON and plain(wanted) != JSON
-
-
-def _is_copied(node: Expr) -> bool:
-    return is_fresh(node) or constant_of(node) is not None
 
 
 def _report(c: Checker, node: Expr, type_: Type, wanted: Type) -> None:

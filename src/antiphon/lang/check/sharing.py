@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from antiphon.lang.check.fitting import assignable
-from antiphon.lang.check.methods import NEW_ARRAYS
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import (
     JSON,
@@ -133,7 +132,7 @@ def is_fresh(node: n.Expr) -> bool:
             continue
         match each:
             case n.ArrayLit():
-                todo += each.items
+                todo += [item for item in each.items if isinstance(item, n.Spread) or is_mutable(item.type or JSON)]
             case n.ObjectLit():
                 todo += [entry.value for entry in each.entries]
             case n.Spread():
@@ -161,8 +160,21 @@ def given_by(function: n.Lambda) -> list[n.Expr]:
     """The expressions that a function without a name gives the values of."""
     if not isinstance(function.body, n.Block):
         return [function.body]
-    found = (each.value for each in n.walk(function.body) if isinstance(each, n.Return))
-    return [each for each in found if each is not None]
+    return [each.value for each in _own(function.body) if isinstance(each, n.Return) and each.value is not None]
+
+
+def yielded_by(loop: n.AsyncFor) -> list[n.Expr]:
+    """The expressions whose values an `async for` gathers."""
+    return [each.value for each in _own(loop.body) if isinstance(each, n.Yield)]
+
+
+def _own(block: n.Block) -> Iterator[n.Node]:
+    """The nodes in the body of a function or of rounds, without those of functions and rounds in it."""
+    todo: list[n.Node] = [block]
+    while todo:
+        each = todo.pop()
+        yield each
+        todo += [child for child in n.children(each) if not isinstance(child, n.Lambda | n.Function | n.AsyncFor)]
 
 
 def constant_of(node: n.Expr) -> Symbol | None:
@@ -202,6 +214,22 @@ def constant_of(node: n.Expr) -> Symbol | None:
     return None
 
 
+def holder_of(node: n.Expr) -> Symbol | None:
+    """The constant that has the value of an expression in it: not where that is new, whatever its items are."""
+    for each in alternatives(node):
+        while isinstance(each, n.Call) and isinstance(each.callee, n.Member) and each.callee.name in SAME:
+            each = each.callee.object
+        match each:
+            case n.Slice() | n.Binary(op="+"):
+                continue
+            case n.Call(callee=n.Member(name=name)) if name in NEW:
+                continue
+            case _:
+                if (found := constant_of(each)) is not None:
+                    return found
+    return None
+
+
 def _constant(symbol: Symbol) -> Symbol | None:
     return symbol if symbol.kind in ("const", "builtin") else None
 
@@ -212,8 +240,16 @@ def _holds_values(type_: Type | None) -> bool:
     return isinstance(kind, Array) and not is_mutable(kind.item)
 
 
+#: Methods that give the array itself.
+SAME = frozenset(("sort", "reverse"))
+#: Methods that give a new array: of new texts, or with the items of the old one.
+NEW = frozenset(("split", "lines", "keys")) | frozenset(
+    ("map", "filter", "sortBy", "groupBy", "unique", "flat", "zip", "slice", "values", "entries")
+)
+
+
 def _gives_new(node: n.Call) -> bool:
     callee = node.callee
     if isinstance(callee, n.Member):
-        return callee.name == "copy" or (callee.name in NEW_ARRAYS and _holds_values(node.type))
+        return callee.name == "copy" or (callee.name in NEW and _holds_values(node.type))
     return isinstance(callee, n.Name) and callee.symbol is not None and callee.symbol.kind == "builtin"

@@ -15,6 +15,7 @@ from antiphon.lang.check.types import (
     Object,
     Type,
     base,
+    is_mutable,
     may_be_null,
     plain,
     widen,
@@ -27,7 +28,7 @@ def spread_items(c: Checker, node: Spread, wanted: Type | None = None) -> Type:
     """The type of the items that are put in."""
     kind = _there(c, node, c.expr(node.value, wanted), "[]")
     if isinstance(kind, Array):
-        return widen(kind.item) if wanted is None else kind.item
+        return widen(kind.item) if wanted is None and not is_mutable(kind.item) else kind.item
     if kind != JSON:
         hint = "the fields of an object go into an object: `{ ...o }`" if isinstance(kind, Object) else ""
         hint = f'its characters are `...{c.object_text_of(node.value)}.split("")`' if kind is TEXT else hint

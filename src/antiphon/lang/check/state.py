@@ -113,6 +113,8 @@ class Checker:
     )
     looped: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
     taken: list[tuple[Expr, Symbol]] = field(default_factory=list[tuple[Expr, Symbol]])
+    #: What is put together of values of several types: arrays, `+`, and of which one is taken.
+    mixed: list[Expr] = field(default_factory=list[Expr])
     #: Functions that are called with other types than they declare, and their parameters.
     lent: list[tuple[Expr, Signature, Signature, list[Symbol]]] = field(
         default_factory=list[tuple[Expr, Signature, Signature, list[Symbol]]]

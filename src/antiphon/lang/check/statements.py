@@ -6,6 +6,7 @@ from antiphon.lang.check.fitting import assignable, join
 from antiphon.lang.check.function_values import give
 from antiphon.lang.check.generic_methods import WITH_FUNCTION
 from antiphon.lang.check.iteration import entry_types, is_private, item_type, note_loop
+from antiphon.lang.check.making import widened
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.methods import methods_of
 from antiphon.lang.check.names import model_name
@@ -27,7 +28,6 @@ from antiphon.lang.check.types import (
     is_mutable,
     may_be_null,
     plain,
-    widen,
 )
 from antiphon.lang.syntax.habits import CAUGHT
 from antiphon.lang.syntax.nodes import (
@@ -224,13 +224,13 @@ def return_(c: Checker, node: Return) -> bool:
         _out_of_async_for(c, node, "return")
         wanted = None
     node.scalar = wanted is not None and not is_mutable(wanted)
-    if node.value is None:
+    if wanted is None and isinstance(c.frame.node, Lambda):
+        give(c, node.value)
+    elif node.value is None:
         if wanted is not None and wanted != JSON and not may_be_null(wanted):
             c.report("V0502", f"{c.frame.title} must return `{shown(wanted)}`", node, "write the value after `return`")
     elif wanted is None:
-        type_ = c.expr(node.value)
-        if isinstance(c.frame.node, Lambda):
-            give(c, type_)
+        c.expr(node.value)
     elif isinstance(c.frame.node, Lambda):
         c.want(node.value, wanted, "")
     else:
@@ -250,7 +250,8 @@ def yield_(c: Checker, node: Yield) -> bool:
         c.want(node.value, frame.wanted, "")
         frame.yields = frame.wanted
     else:
-        type_ = widen(plain(c.expr(node.value))) if not isinstance(node.value, NullLit) else NULL
+        type_ = c.expr(node.value)
+        type_ = widened(node.value, plain(type_)) if not isinstance(node.value, NullLit) else NULL
         node.value.type = node.value.type or type_
         frame.yields = type_ if frame.yields is None else join(frame.yields, type_)
     return False

@@ -36,6 +36,8 @@ class Symbol:
     #: Whether a function other than the owner uses it.
     is_captured: bool = False
     assigned: bool = False
+    #: Whether it began with null, and nobody said what else it may hold.
+    is_open: bool = False
     #: Of an array that is written out: what its items are where that is more than its type says.
     items: Type | None = None
     #: For functions, tools and constants that are functions: the node. For imported names: the symbol in the other
@@ -47,6 +49,8 @@ class Symbol:
     fate: int = 0
     flows: list[Symbol] | None = None
     traced: bool = False
+    #: Of one that only stands for an expression: what that is to what it is made of (see `aliases`).
+    step: int = 0
     #: What it is called in Python; the compiler's.
     python: str = ""
 

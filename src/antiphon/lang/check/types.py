@@ -188,26 +188,32 @@ def options_of(type_: Type) -> tuple[Type, ...]:
     return type_.options if isinstance(type_, Union) else (type_,)
 
 
-def widen(type_: Type, *, whole: bool = True) -> Type:
+def widen(type_: Type, *, whole: bool = True, literals: bool = True) -> Type:
     """The type of a variable that may be assigned again: of a literal, that of all such values; of null, anything.
 
-    Of what is not the `whole` yet, but will be beside others, null and what is empty stay what they are.
+    Of what is not the `whole` yet, but will be beside others, null and what is empty stay what they are; and without
+    `literals`, those do.
     """
     if isinstance(type_, Simple):
         return JSON if whole and (type_ is NULL or type_ is NEVER) else type_
     if isinstance(type_, Literal) or (isinstance(type_, Union) and type_.is_fresh):
-        return base(type_)
+        return base(type_) if literals else type_
     if isinstance(type_, Array | Map):
         # A type that has a name is what it is.
-        return type_ if isinstance(type_.inner, Alias) else type(type_)(widen(type_.inner, whole=whole))
+        inner = type_.inner
+        return type_ if isinstance(inner, Alias) else type(type_)(widen(inner, whole=whole, literals=literals))
     if isinstance(type_, AI):
-        return AI(widen(type_.inner, whole=whole))
+        return AI(widen(type_.inner, whole=whole, literals=literals))
     if isinstance(type_, Object) and not type_.name:
         if not type_.fields:
             # Which fields an empty object will get is not known.
             return JSON if whole else type_
-        fields = type_.fields.items()
-        return Object({name: Field(widen(f.type, whole=whole), f.optional, f.description) for name, f in fields})
+        return Object(
+            {
+                name: Field(widen(each.type, whole=whole, literals=literals), each.optional, each.description)
+                for name, each in type_.fields.items()
+            }
+        )
     return type_
 
 

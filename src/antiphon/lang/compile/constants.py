@@ -117,7 +117,8 @@ def _stays_inside(symbol: Symbol) -> bool:
     seen, todo = {symbol}, [symbol]
     while todo:
         for each in todo.pop().flows or ():
-            inside = each.kind == "parameter" or (symbol.since <= each.since and each.until <= symbol.until)
+            is_here = symbol.since <= each.since and each.until <= symbol.until
+            inside = is_here or not each.name or each.kind == "parameter"
             if each.is_captured or each.assigned_in or not inside:
                 return False
             if each not in seen:

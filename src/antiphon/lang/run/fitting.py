@@ -67,7 +67,8 @@ def misfit(value: Any, wanted: Type, path: str) -> str:
                 items = enumerate(cast(list[Any], value))
                 return next((fault for at, each in items if (fault := misfit(each, inner, f"{path}[{at}]"))), "")
         case Literal():
-            if Literal(value) == wanted if isinstance(value, str | int | float) else False:
+            # 1.0 is 1, as it is for `==`, and true is not.
+            if value == wanted.value and isinstance(value, bool) == isinstance(wanted.value, bool):
                 return ""
         case Union(options):
             if any(not misfit(value, option, path) for option in options):
