@@ -161,6 +161,10 @@ def check_arguments(
         message = f"`{name}` expects {expected_arguments(required, len(types), variadic)}, got {len(given)}"
         hint = METHOD_ARGUMENTS.get(name, "") if callable_ is None or not callable_.parameters else ""
         c.report("V0310", message, where, hint or _signature(name, callable_, types, required))
+        # Which of them is which is not known.
+        for each in given:
+            c.expr(each)
+        return
     names = callable_.names if callable_ is not None else ()
     take = c.fit if is_declared else c.want
     for i, argument in enumerate(given):
@@ -177,7 +181,7 @@ def _check_named(c: Checker, node: Call, name: str, where: tuple[int, int], call
     names, types, required = callable_.names, callable_.parameters, callable_.required
     given = set(names[: len(node.arguments)])
     # Then one of them is meant to be what is missing.
-    is_unknown = any(each.name not in names for each in node.named)
+    is_unknown = any(each.name not in names or each.name in given for each in node.named)
     for each in node.named:
         at = each.start, each.start + len(each.name)
         if each.name not in names:

@@ -148,7 +148,7 @@ def _check_tool(c: Checker, node: Function) -> None:
             c.report("V0413", f"the parameter `{each.name}` of a tool needs a type", _name(each), hint)
         elif each.declared.type is not None and not assignable(each.declared.type, JSON):
             message = f"a model cannot give a `{shown(each.declared.type)}`; parameters of tools are data"
-            c.report("V0413", message, each.declared)
+            c.report("V0413", message, each.declared, "take a `text`, or make it a `function`")
 
 
 def _returns_value(statements: list[Statement]) -> bool:

@@ -244,7 +244,7 @@ def _check_keys(c: Checker, node: ObjectLit) -> dict[str, Entry]:
         first = seen.setdefault(entry.key, entry)
         if first is not entry:
             where = (Label(*_key(first), "first here"),)
-            c.report("V0318", f"the field `{entry.key}` is there twice", _key(entry), labels=where)
+            c.report("V0318", f"the field `{entry.key}` is there twice", _key(entry), "leave one of them out", where)
     return seen
 
 

@@ -11,6 +11,7 @@ from antiphon.lang.check.types import JSON, MODEL, NUMBER, TEXT, TOOL, Array, Li
 from antiphon.lang.syntax import habits
 from antiphon.lang.syntax.nodes import (
     ArrayLit,
+    BadExpr,
     Binary,
     Call,
     Entry,
@@ -78,12 +79,16 @@ def model(c: Checker, node: ModelDecl) -> bool:
     """`model name = { … }`."""
     seen: set[str] = set()
     for entry in node.settings.entries:
+        if isinstance(entry, Spread) and isinstance(entry.value, BadExpr):
+            # What could not be read may have been its name.
+            seen.add("name")
+            continue
         if isinstance(entry, Spread):
             c.expr(entry.value)
             c.report("V0362", "the settings of a model are written out", entry, "name each of them")
             continue
         if entry.key in seen:
-            c.report("V0318", f"the setting `{entry.key}` is there twice", _key(entry))
+            c.report("V0318", f"the setting `{entry.key}` is there twice", _key(entry), "leave one of them out")
         seen.add(entry.key)
         _check_setting(c, entry)
     where = node.name_start, node.name_start + len(node.name)

@@ -124,6 +124,10 @@ def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
             hint = f"to call itself it needs its type, `{node.name}: (number) => number`; or declare a `function`"
         c.report("V0202", message, node, hint, where)
         return
+    closed = c.closed.get(node.name)
+    if hint is None and closed is not None and closed.kind in ("let", "const", "loop", "caught"):
+        _gone(c, node, closed)
+        return
     is_habit = False
     if hint is None:
         habit = _habit(c, node)
@@ -135,6 +139,16 @@ def _unknown(c: Checker, node: Name, hint: str | None = None) -> None:
             hint = f"{hint} for a brace as such, write `\\{{{node.name}`".strip()
         hint = hint or "declare it before, or import it"
     c.report("V0201", f"there is no `{node.name}` here", node, hint, is_habit=is_habit)
+
+
+def _gone(c: Checker, node: Name, symbol: Symbol) -> None:
+    """A name that is used behind the block it was declared in."""
+    c.diagnostics[:] = [each for each in c.diagnostics if each.code != "V0702" or each.start != symbol.start]
+    c.unread[:] = [each for each in c.unread if each.start != symbol.start]
+    hint = f"declare it before the block, `let {node.name} = …`, and assign it there"
+    if symbol.kind in ("loop", "caught"):
+        hint = f"use it in the block, or keep it: `let last = …` before, and `last = {node.name}` there"
+    c.report("V0201", f"there is no `{node.name}` here any more", node, hint, declared_here(symbol))
 
 
 def _habit(c: Checker, node: Name) -> str:

@@ -47,6 +47,7 @@ from antiphon.lang.syntax.nodes import (
     Call,
     Expr,
     Index,
+    Lambda,
     Member,
     Name,
     Node,
@@ -440,6 +441,8 @@ def _nearest_literal(c: Checker, left: Type, right: Type) -> str:
 
 def _test_hint(c: Checker, node: Node, seen: Type) -> str:
     text = c.text_of(node)
+    if isinstance(node, Lambda):
+        return "write `>=` to compare; `=>` begins a function"
     if seen is TEXT:
         return f'there is no truthiness; write `{text} != ""`'
     if isinstance(node, NumberLit):

@@ -125,6 +125,8 @@ class Checker:
     #: Warnings about unused variables, which a model may yet be shown.
     unread: list[Diagnostic] = field(default_factory=list[Diagnostic])
     shows_variables: bool = False
+    #: What was declared in blocks that have ended.
+    closed: dict[str, Symbol] = field(default_factory=dict[str, Symbol])
     in_test: bool = False
     #: The name a `{path}` in a string begins with, which may not be meant as one.
     path_root: Expr | None = None
@@ -329,6 +331,7 @@ class Checker:
                 self.warn("V0702", f"`{each.name}` is imported and never used", each, "remove it from the import")
 
     def _warn_unused(self, scope: Scope) -> None:
+        self.closed.update(scope.names)
         for each in scope.names.values():
             if each.used or each.exported or each.kind not in _WARNED or each.name.startswith("_"):
                 continue

@@ -68,7 +68,8 @@ def _fill(c: Checker) -> None:
         seen: set[str] = set()
         for each in node.fields:
             if each.name in seen:
-                c.report("V0318", f"the field `{each.name}` is there twice", (each.start, each.name_end or each.end))
+                where = each.start, each.name_end or each.end
+                c.report("V0318", f"the field `{each.name}` is there twice", where, "leave one of them out")
             seen.add(each.name)
             found.fields[each.name] = Field(_read(c, each.declared), each.optional, each.description)
 

@@ -295,8 +295,6 @@ def read_source(path: str | Path, name: str | None = None) -> Source:
 def _file_meant(file: Path) -> str:
     """Which file was likely meant by one that cannot be read; empty where nobody can say."""
     try:
-        if file.is_dir():
-            return "name a file in it"
         known = [] if file.exists() else sorted(each.name for each in file.parent.glob("*.vibe"))
     except (OSError, ValueError):
         return ""

@@ -7,6 +7,7 @@ from antiphon.lang.syntax.block_parser import read_block, read_loop_body
 from antiphon.lang.syntax.cursor import MAX_CHAIN, Cursor, Unreadable
 from antiphon.lang.syntax.expression_parser import read_expression
 from antiphon.lang.syntax.habit_statements import read_caught, read_caught_in_parentheses, read_except
+from antiphon.lang.syntax.habits import PAIRS_OF_SIGNS
 from antiphon.lang.syntax.operand_parser import begins_with_object
 
 
@@ -15,11 +16,13 @@ def read_condition(c: Cursor) -> n.Expr:
     first, depth, nested = c.at, c.depth, c.nested
     try:
         if c.kinds[first] == "{" and not begins_with_object(c):
-            c.unexpected("an expression before the block")
+            c.unexpected("an expression before the block", "write the condition: `if x > 1 { … }`")
         node = read_expression(c)
         if c.kinds[c.at] == "=":
-            c.report("V0112", "`=` assigns; a condition compares", c.at, "write `==`")
-            c.at += 1
+            pair = c.values[c.at] + c.values[c.at + 1]
+            hint = PAIRS_OF_SIGNS.get(pair, "write `==`")
+            c.report("V0112", "`=` assigns; a condition compares", c.at, hint)
+            c.at += 1 + (pair in PAIRS_OF_SIGNS)
             right = read_expression(c)
             return n.Binary(node.start, right.end, "==", node, right, node.end)
         return node

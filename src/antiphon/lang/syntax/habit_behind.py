@@ -9,6 +9,13 @@ from antiphon.lang.syntax.habits import ASKED, BEGUN, BEHIND, FOLLOWING, MODES, 
 
 _OWN_LINE = "put each statement on its own line, or a `;` between them"
 _LABEL = "write `let x: number = …` to declare one; there are no labels: leave loops with `return` from a function"
+#: Words that a statement or a value begins with.
+OUR_WORDS = frozenset(
+    (
+        *("let", "const", "if", "else", "for", "while", "return", "throw", "try", "function", "import", "export"),
+        *("do", "vibe", "ask", "model", "tool", "type", "test", "input", "returns", "match", "async", "private"),
+    )
+)
 _TEXTS = ("text", "quote", "endquote")
 
 
@@ -59,6 +66,9 @@ def _of_loop(c: Cursor) -> str:
 def _begun(c: Cursor, first: int) -> str:
     """By the word before, or that which begins the statement."""
     for at in (c.at - 1, first):
+        small = c.values[at].lower()
+        if c.kinds[at] == "name" and small != c.values[at] and small in OUR_WORDS:
+            return f"words are written in small letters: `{small}`"
         if c.kinds[at] in ("name", "break", "continue") and c.values[at] in BEGUN and at < c.at:
             return BEGUN[c.values[at]]
     return ""

@@ -19,6 +19,10 @@ def is_name_of_type(word: str) -> bool:
 def leave_type_before(c: Cursor) -> n.TypeNode | None:
     """`text name`, `mut name`: what stands before a name elsewhere; the type, if it is one."""
     at = c.at
+    if c.kinds[at] in ("let", "const") and c.kinds[at + 1] == "name":
+        c.report("V0109", f"there is no `{c.kinds[at]}` before this name", at, f"write `{c.values[at + 1]}`")
+        c.at += 1
+        return None
     if c.kinds[at] != "name" or c.kinds[at + 1] != "name" or at + 1 in c.fresh:
         return None
     if c.kinds[at + 2] not in _AFTER_NAME and at + 2 not in c.fresh:

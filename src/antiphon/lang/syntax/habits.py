@@ -57,6 +57,7 @@ PAIRS_OF_SIGNS = {
     ">>=": "write `x = (x / 2 ** n).floor()`",
     "<<=": "write `x = x * 2 ** n`",
     "=<": "write `<=`",
+    "=>": "write `>=`",
     "<=>": "compare with `<`, `==` and `>`; `xs.sortBy(x => …)` sorts",
     "=+": "write `+=`",
     "=!": "write `!=`",
