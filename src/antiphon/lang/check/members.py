@@ -259,7 +259,9 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
         generic_method(c, call, node, Array(JSON), None)
         return JSON
     check_freely(c, call)
-    refuse_names(c, call, node.name)
+    if kind is not JSON:
+        # Methods of the language have no names for what they take; json may be an object of Python.
+        refuse_names(c, call, node.name)
     if node.name in _MUTATING:
         changed(c, _changed_by_call(call, JSON))
     if kind is not JSON:
