@@ -13,14 +13,14 @@ from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import assigned, assigned_part, changed, narrowed_type
 from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import combine, operand
+from antiphon.lang.check.operators import ASKS, combine, operand
 from antiphon.lang.check.parts import common_field
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, is_data, plain
-from antiphon.lang.syntax.nodes import Ask, AskHuman, Assign, Index, Input, Member, Name, root_symbol
+from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
 
 def assign(c: Checker, node: Assign) -> bool:
@@ -110,7 +110,7 @@ def _check_value(c: Checker, node: Assign, wanted: Type, name: str) -> Type:
         else:
             c.want(node.value, kind, name)
         return held
-    value = present(c, node.value, c.expr(node.value, held if type(node.value) in (Ask, AskHuman) else None))
+    value = present(c, node.value, c.expr(node.value, held if type(node.value) in ASKS else None))
     before = len(c.diagnostics)
     result = combine(c, node.op[:-1], held, value, (node.start, node.end))
     if not assignable(result, wanted) and len(c.diagnostics) == before:

@@ -44,8 +44,8 @@ _WITHOUT_NAME = "give it without a name, in its place"
 def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) -> Type:
     """`name(arguments)`."""
     symbol = resolve(c, callee)
-    type_ = one_function(narrowed_type(c, callee, symbol.type)) if symbol is not None else JSON
-    callee.type = type_
+    type_ = narrowed_type(c, callee, symbol.type) if symbol is not None else JSON
+    callee.type = type_ = one_function(type_) if type(type_) is Union else type_
     if type(type_) is Callable and symbol is not None:
         if symbol.kind == "builtin" and not c.in_test and symbol.name in BUILTINS and BUILTINS[symbol.name].in_tests:
             c.report("V0208", f"`{symbol.name}` is only for tests", callee, 'use it in `test "…" { … }`')
@@ -70,10 +70,8 @@ def call_name(c: Checker, node: Call, callee: Name, wanted: Type | None = None) 
     return JSON
 
 
-def one_function(type_: Type) -> Type:
+def one_function(type_: Union) -> Type:
     """Of functions of which one is called, one that takes what they all take and gives what any of them gives."""
-    if type(type_) is not Union:
-        return type_
     functions = [each for each in type_.options if isinstance(each, Callable) and not each.unchecked]
     taken = {(each.parameters, each.required) for each in functions}
     if len(functions) < len(type_.options) or len(taken) > 1:

@@ -30,7 +30,7 @@ from antiphon.lang.check.misuse import check_method
 from antiphon.lang.check.narrowing import called_unknown, changed, narrowed_type
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import length_of, number_wanted, operand
+from antiphon.lang.check.operators import ASKS, length_of, operand
 from antiphon.lang.check.parts import common_field, discriminator, options
 from antiphon.lang.check.remedies import index_hint, methods_hint
 from antiphon.lang.check.sharing import holder_of
@@ -163,8 +163,8 @@ def item_slot(c: Checker, node: Index, type_: Type) -> Type:
     """What an item of a value may be, whatever is known of it."""
     type_ = present(c, node.object, type_)
     kind = operand(type_)
-    by_number = kind is TEXT or type(kind) is Array
-    index = present(c, node.index, number_wanted(c, node.index) if by_number else c.expr(node.index))
+    by_number = type(node.index) in ASKS and (kind is TEXT or type(kind) is Array)
+    index = present(c, node.index, c.expr(node.index, NUMBER if by_number else None))
     if kind is JSON:
         return JSON
     wanted = operand(index)
@@ -282,7 +282,9 @@ def _method(c: Checker, call: Call, node: Member, type_: Type, root: Symbol | No
         generic_method(c, call, node, Array(JSON), None)
         return JSON
     check_freely(c, call)
-    refuse_names(c, call, node.name)
+    if kind is not JSON:
+        # Methods of the language have no names for what they take; json may be an object of Python.
+        refuse_names(c, call, node.name)
     if node.name in _MUTATING:
         changed(c, _changed_by_call(call, JSON))
     if kind is not JSON:

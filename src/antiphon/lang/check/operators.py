@@ -63,7 +63,7 @@ def unary(c: Checker, node: Unary, _: Type | None) -> Type:
     if node.op == "not":
         check_condition(c, node.operand, c.expr(node.operand, BOOLEAN))
         return BOOLEAN
-    type_ = number_wanted(c, node.operand)
+    type_ = c.expr(node.operand, NUMBER if type(node.operand) in ASKS else None)
     if isinstance(type_, Literal) and isinstance(type_.value, int | float) and not isinstance(type_.value, bool):
         return c.number_literal(-type_.value)
     type_ = present(c, node.operand, type_)
@@ -93,14 +93,9 @@ def _wanted(c: Checker, first: Binary, last: Binary, wanted: Type | None) -> Typ
     """What the left end of a chain is wanted to be: a condition, or what the whole is."""
     if first.op in _LOGIC:
         return BOOLEAN
-    if type(first.left) in _ASKS:
+    if type(first.left) in ASKS:
         return wanted_beside(first.op, _looked_at(c, first.right) if first.op in _COMPARING else None)
     return nullable(wanted) if wanted is not None and first.op == "??" and last.op == "??" else None
-
-
-def number_wanted(c: Checker, node: Expr) -> Type:
-    """The type of an expression where only a number will do: whoever is asked there is asked for one."""
-    return c.expr(node, NUMBER if type(node) in _ASKS else None)
 
 
 def wanted_beside(op: str, other: Type | None) -> Type | None:
@@ -111,9 +106,9 @@ def wanted_beside(op: str, other: Type | None) -> Type | None:
     return seen if seen is NUMBER or (seen is BOOLEAN and op in _EQUALITY) else None
 
 
-def _right(c: Checker, node: Binary, left: Type) -> Type:
-    """The type of the right side of an operator."""
-    return c.expr(node.right, wanted_beside(node.op, left) if type(node.right) in _ASKS else None)
+def _asked(c: Checker, node: Binary, left: Type) -> Type:
+    """The type of the right side of an operator, where somebody is asked."""
+    return c.expr(node.right, wanted_beside(node.op, left))
 
 
 def _looked_at(c: Checker, node: Expr) -> Type:
@@ -186,7 +181,7 @@ def warn_constant(c: Checker, node: Expr, *, unless: bool | None = None) -> None
 def range_(c: Checker, node: Range, _: Type | None) -> Type:
     """`a..b`."""
     for each in (node.first, node.last):
-        type_ = present(c, each, number_wanted(c, each))
+        type_ = present(c, each, c.expr(each, NUMBER if type(each) in ASKS else None))
         if operand(type_) not in (NUMBER, JSON):
             c.report("V0302", f"a range goes from number to number, found `{general(type_)}`", each)
         check_whole(c, each, "the end of a range")
@@ -215,11 +210,11 @@ _ARITHMETIC = frozenset(("-", "*", "/", "%", "**"))
 _EQUALITY = frozenset(("==", "!="))
 _COMPARING = frozenset(("<", "<=", ">", ">=", *_EQUALITY))
 #: What is answered as its place wants it.
-_ASKS = frozenset((Ask, AskHuman))
+ASKS = frozenset((Ask, AskHuman))
 
 
 def _arithmetic(c: Checker, node: Binary, left: Type) -> Type:
-    right = present(c, node.right, _right(c, node, left))
+    right = present(c, node.right, c.expr(node.right) if type(node.right) not in ASKS else _asked(c, node, left))
     return combine(c, node.op, present(c, node.left, left), right, (node.start, node.end))
 
 
@@ -236,7 +231,8 @@ def _plus(c: Checker, node: Binary, left: Type) -> Type:
 
 
 def _order(c: Checker, node: Binary, left: Type) -> Type:
-    left, right = present(c, node.left, left), present(c, node.right, _right(c, node, left))
+    right = c.expr(node.right) if type(node.right) not in ASKS else _asked(c, node, left)
+    left, right = present(c, node.left, left), present(c, node.right, right)
     first, second = operand(left), operand(right)
     if not (first is second and (first is NUMBER or first is TEXT)) and not (
         (first is JSON and second in (NUMBER, TEXT, JSON)) or (second is JSON and first in (NUMBER, TEXT))
@@ -271,7 +267,7 @@ def _warn_of_answer(c: Checker, node: Binary, left: Type, right: Type) -> None:
 
 
 def _equal(c: Checker, node: Binary, left: Type) -> Type:
-    right = _right(c, node, left)
+    right = c.expr(node.right) if type(node.right) not in ASKS else _asked(c, node, left)
     for each, type_ in ((node.left, left), (node.right, right)):
         if type(type_) is not Simple and NULL not in (left, right) and not is_data(type_) and has_function(type_):
             c.report("V0342", "functions cannot be compared", each, "compare what they give, or their names")

@@ -217,12 +217,11 @@ def constant_of(node: n.Expr) -> Symbol | None:
 def holder_of(node: n.Expr) -> Symbol | None:
     """The constant that has the value of an expression in it: not where that is new, whatever its items are."""
     for each in alternatives(node):
-        while isinstance(each, n.Call) and isinstance(each.callee, n.Member) and each.callee.name in SAME:
-            each = each.callee.object
         match each:
             case n.Slice() | n.Binary(op="+"):
                 continue
-            case n.Call(callee=n.Member(name=name)) if name in NEW:
+            case n.Call(callee=n.Member(name=name)) if name in NEW or name in SAME:
+                # What gives the same array changes it, which is told of a constant there.
                 continue
             case _:
                 if (found := constant_of(each)) is not None:

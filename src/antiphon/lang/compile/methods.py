@@ -12,7 +12,7 @@ from antiphon.lang.check.types import AI, JSON, Array, Object, Type, Union, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.calls import call_arguments
 from antiphon.lang.compile.direct_methods import direct_method
-from antiphon.lang.compile.emit import Place
+from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.function_values import array_method, method_arguments
 from antiphon.lang.compile.guards import is_a
 from antiphon.lang.compile.state import Compiler, type_of
@@ -36,6 +36,11 @@ def method(c: Compiler, node: n.Call, value: ast.expr, place: Place) -> ast.expr
     if known is None and name in WITH_FUNCTION and is_generic(name, node):
         arguments = method_arguments(c, node, name, JSON)
         return emit.call("_vcall", [value, emit.constant(name, place), *arguments], place)
+    if known is None and node.named:
+        names = [emit.constant(each.name, place) for each in node.named]
+        given = at(ast.Dict(list[ast.expr | None](names), [c.cast(each.value, JSON) for each in node.named]), place)
+        arguments = [c.cast(each, JSON) for each in node.arguments]
+        return emit.runtime("call_member_named", [value, emit.constant(name, place), given, *arguments], place)
     if known is None and _is_imported(callee.object):
         # What a class or a module of Python does is an effect, as a call of its functions is.
         arguments = [c.cast(each, JSON) for each in node.arguments]

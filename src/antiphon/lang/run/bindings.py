@@ -134,22 +134,26 @@ class Module:
         if not callable(function):
             raise VibeError("V0902", f"{kind_of(function)} cannot be called")
         called, name = cast(Callable[..., Any], function), str(getattr(function, "__name__", "the function"))
-        return self._call_python(called, f"{getattr(function, '__module__', '')}.{name}", given)
+        return self._call_python(called, f"{getattr(function, '__module__', '')}.{name}", given, {})
 
     def call_member(self, value: Any, name: str, *arguments: Any) -> Any:
         """`date.today()`: what a class or a module of Python has is called as its functions are."""
+        return self.call_member_named(value, name, {}, *arguments)
+
+    def call_member_named(self, value: Any, name: str, named: dict[str, Any], *arguments: Any) -> Any:
+        """The same with arguments that have names, which methods of Python alone take: `day.replace(year: 2027)`."""
+        by_name = {each: plain(given) for each, given in named.items()}
         if not isinstance(value, type | ModuleType):
-            return call_method(value, name, *arguments)
+            return call_method(value, name, *arguments, **by_name)
         called = python_attribute(value, name)
         if not callable(called):
             raise VibeError("V0902", f"`{name}` of `{value.__name__}` cannot be called", f"write `.{name}`")
-        return self._call_python(called, f"{value.__name__}.{name}", [plain(each) for each in arguments])
+        return self._call_python(called, f"{value.__name__}.{name}", [plain(each) for each in arguments], by_name)
 
-    def _call_python(self, called: Callable[..., Any], name: str, given: list[Any]) -> Any:
+    def _call_python(self, called: Callable[..., Any], name: str, given: list[Any], named: dict[str, Any]) -> Any:
         last = name.rpartition(".")[2]
-        return self.execution.perform(
-            RunPython(name, described(given)), lambda: from_python(called(*given), f"`{last}`")
-        )
+        told = [described(given), described(named)] if named else described(given)
+        return self.execution.perform(RunPython(name, told), lambda: from_python(called(*given, **named), f"`{last}`"))
 
     def call_named(self, function: Any, named: dict[str, Any], *arguments: Any) -> Any:
         """The same, with arguments that have names."""
@@ -163,8 +167,7 @@ class Module:
         if not callable(function):
             raise VibeError("V0902", f"{kind_of(function)} cannot be called")
         called, name = cast(Callable[..., Any], function), str(getattr(function, "__name__", "the function"))
-        effect = RunPython(f"{getattr(function, '__module__', '')}.{name}", [described(given), described(by_name)])
-        return self.execution.perform(effect, lambda: from_python(called(*given, **by_name), f"`{name}`"))
+        return self._call_python(called, f"{getattr(function, '__module__', '')}.{name}", given, by_name)
 
     def function(self, function: Any, returns: Type) -> Callable[..., Any]:
         """A tool, or a function that is not of the language, as a function; what it gives is looked at."""

@@ -266,8 +266,8 @@ def _instead(value: Any, name: str, known: dict[str, Method]) -> str:
     return habit or (f"did you mean `{near}`?" if near else f"there are {', '.join(f'`{each}`' for each in known)}")
 
 
-def call_method(value: Any, name: str, *arguments: Any) -> Any:
-    """`value.name(arguments)` where nothing is known of the value."""
+def call_method(value: Any, name: str, *arguments: Any, **named: Any) -> Any:
+    """`value.name(arguments)` where nothing is known of the value; only methods of Python take some by name."""
     value = unwrap(value)
     signatures, functions = _of(value)
     signature = signatures.get(name)
@@ -275,8 +275,10 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
         if value is None:
             raise VibeError("V0907", f"null has no method `{name}`", "`?? …` gives a default, `x?.name` is null then")
         if is_python(value) or isinstance(value, type):
-            return _python_method(value, name, arguments)
+            return _python_method(value, name, arguments, named)
         raise VibeError("V0907", f"{kind_of(value)} has no method `{name}`", _instead(value, name, signatures))
+    if named:
+        raise VibeError("V0912", f"`{name}` of {kind_of(value)} has no parameter `{next(iter(named))}`")
     if not signature.required <= len(arguments) <= len(signature.parameters):
         raise VibeError("V0912", f"`{name}` expects {_wanted(signature)}, got {len(arguments)}")
     given = [
@@ -290,12 +292,12 @@ def call_method(value: Any, name: str, *arguments: Any) -> Any:
     return functions[name](value, *given)
 
 
-def _python_method(value: Any, name: str, arguments: tuple[Any, ...]) -> Any:
+def _python_method(value: Any, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """A method of an object of Python: values go in and come out as they do with its functions."""
     method = python_attribute(value, name) if name != "toString" else lambda: text(value)
     if not callable(method):
         raise VibeError("V0902", f"`{name}` of {kind_of(value)} is no method", f"write `.{name}`")
-    return from_python(method(*map(plain, arguments)), f"`{name}`")
+    return from_python(method(*map(plain, arguments), **named), f"`{name}`")
 
 
 def _function(value: Any, name: str) -> Any:

@@ -87,10 +87,11 @@ def _outside(trace: TracebackType | None) -> str:
     if trace is None or found is None:
         return said
     values, index = (_value_of(each, trace.tb_frame) for each in found.groups())
-    if not isinstance(values, list | str) or type(index) is not int or -len(values) <= index < len(values):
+    count = len(cast(list[Any], values)) if isinstance(values, list | str) else 0
+    if not isinstance(values, list | str) or type(index) is not int or -count <= index < count:
         # Another variable has that name here.
         return said
-    return f"index {index} is out of bounds: the {'text' if isinstance(values, str) else 'array'} has {len(values)}"
+    return f"index {index} is out of bounds: the {'text' if isinstance(values, str) else 'array'} has {count}"
 
 
 #: All of an expression, or what is assigned to.
