@@ -241,6 +241,26 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ('const rows = [{ v: { a: 1 } }, { v: { a: 2, b: "x" } }, { v: 3 }]\nfor r in rows { print(r.v.a) }', "V0306"),
         ('let rows = [{ v: 1 }, { v: "a" }]\nrows.push({ v: true })', "V0301"),
     ],
+    "functions in constants": [
+        (
+            "let a = [1]\nconst fs: (() => number[])[] = [() => a]\nconst gs: (() => (number | null)[])[] = fs\ngs[0]().push(null)\nprint(a.sum())",
+            "V0331",
+        ),
+        (
+            "let a = [1]\nconst fs: (() => number[])[] = [() => a]\nfunction spoil(gs: (() => (number | null)[])[]) { gs[0]().push(null) }\nspoil(fs)\nprint(a.sum())",
+            "V0331",
+        ),
+        (
+            "let a = [1]\nconst o = { f: () => a }\nconst p: { f: () => (number | null)[] } = o\np.f().push(null)\nprint(a.sum())",
+            "V0331",
+        ),
+        (
+            "let a = [1]\nlet b: (number | null)[] = []\nconst fs = { x: () => a, y: () => b }\nfor k, f in fs { f().push(null) }\nprint(a.sum())",
+            "V0311",
+        ),
+        ('const f = args.length == 0 ? (x: number) => x + 1 : (x: text) => x.length\nprint(f("a"))', "V0311"),
+        ('let f: (() => number) | null = null\nconst g = f ?? (() => "a")\nprint(g() * 2)', "V0311"),
+    ],
     "variables that begin with null": [
         ("let x = null\nprint(x + 1)", "V0302"),
         ("let x = null\nfunction f(n: number): number { return n }\nprint(f(x))", "V0301"),
@@ -409,6 +429,20 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             'const settings = [{ key: "port", value: 80 }, { key: "host", value: "x" }]\nconst s = settings.find(x => x.key == "port")\nprint(s?.value ?? "none")',
             "80",
+        ),
+    ],
+    "functions in constants": [
+        (
+            "let a = [1]\nlet b: (number | null)[] = []\nconst fs = [() => a, () => b]\nfs[0]().push(null)\nprint(a.sum())",
+            "1",
+        ),
+        (
+            "const fs: ((number) => number)[] = [x => x + 1]\nfunction run(gs: ((number) => number | null)[]): number { return gs[0](1) ?? 0 }\nprint(run(fs))\nconst o = { f: (x: number) => x }\nconst p: { f: (number) => number | text } = o\nprint(p.f(2))",
+            "2\n2",
+        ),
+        (
+            'type Op { name: text, run: (number) => number }\nconst ops: Op[] = [{ name: "inc", run: x => x + 1 }]\nfunction go(all: Op[], n: number): number { let v = n; for o in all { v = o.run(v) }; return v }\nprint(go(ops, 2), go(ops.filter(o => o.name == "inc"), 5))',
+            "3 6",
         ),
     ],
     "variables that begin with null": [
