@@ -76,6 +76,45 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
             'let m: { [text]: number[] } = { a: [1] }\nlet x = m.get("a", ["x"])\nx.push("q")\nprint(m["a"].sum())',
             "V0301",
         ),
+        (
+            'let d = [1]\nlet rows: { xs?: (number | text)[] }[] = [{}]\nfor {xs = d} in rows { let y = xs; y.push("a") }\nprint(d.sum())',
+            "V0331",
+        ),
+        ("let a = { v: 1, w: 2 }\nlet o = { list: [a, { v: 1 }] }\no.list[0].w = null\nprint(a.w * 2)", "V0331"),
+        ("let a = { v: 1, w: 2 }\nlet o = [{ p: a }, { p: { v: 1 } }]\no[0].p.w = null\nprint(a.w * 2)", "V0331"),
+        (
+            "let a = { v: 1, w: 2 }\nconst mk = (n: number) => n > 0 ? a : { v: 1 }\nmk(1).w = null\nprint(a.w * 2)",
+            "V0331",
+        ),
+        (
+            "let xs = [{ v: 1, w: 2 }]\nlet r = xs.find(x => x.v == 1) ?? { v: 0 }\nr.w = null\nprint(xs[0].w * 2)",
+            "V0331",
+        ),
+        (
+            'let m: { [text]: { v: number, w: number } } = { a: { v: 1, w: 2 } }\nlet r = m["a"] ?? { v: 0 }\nr.w = null\nprint(m["a"].w * 2)',
+            "V0331",
+        ),
+        ("let a = { v: 1, w: 2 }\n(args.length == 0 ? a : { v: 1 }).w = null\nprint(a.w * 2)", "V0331"),
+        (
+            "let a: { v: number, w: number } | null = { v: 1, w: 2 }\nfunction f(): { v: number, w?: number } { return a ?? { v: 1 } }\nf().w = null\nif a != null { print(a.w * 2) }",
+            "V0331",
+        ),
+        (
+            "let a: { v: number, w: number } | null = { v: 1, w: 2 }\nfunction f(o: { v: number, w?: number }) { o.w = null }\nf(a ?? { v: 1 })\nif a != null { print(a.w * 2) }",
+            "V0331",
+        ),
+        (
+            "let a = [{ v: 1, w: 2 }]\nfunction f(o: { v: number, w?: number }[]) { o[0].w = null }\nf(a + [{ v: 1 }])\nprint(a[0].w * 2)",
+            "V0331",
+        ),
+        (
+            "let a = [{ v: 1, w: 2 }]\nlet b: { v: number, w?: number }[] = a + [{ v: 1 }]\nb[0].w = null\nprint(a[0].w * 2)",
+            "V0331",
+        ),
+        (
+            "let a = [{ v: 1, w: 2 }]\nlet xs = [{ v: 1 }, { v: 2, w: 3 }]\nxs += a\nxs[2].w = null\nprint(a[0].w * 2)",
+            "V0331",
+        ),
     ],
     "literals that are declared, by another name": [
         ('let a: { k: "x" } = { k: "x" }\nlet b = a\nb.k = "zzz"\nconst k: "x" = a.k\nprint(k)', "V0301"),
@@ -137,6 +176,7 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
             "V0402",
         ),
         ("const xs = [{ n: 1 }]\nlet a = args.length == 0 ? xs : xs[:]\na.push({ n: 2 })\nprint(xs, a)", "V0402"),
+        ('const m: { [text]: number[] } = { a: [1] }\nm.get("a")?.push(2)\nprint(m)', "V0402"),
     ],
     "what a test finds of what can change": [
         (
@@ -200,6 +240,26 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ),
         ('const rows = [{ v: { a: 1 } }, { v: { a: 2, b: "x" } }, { v: 3 }]\nfor r in rows { print(r.v.a) }', "V0306"),
         ('let rows = [{ v: 1 }, { v: "a" }]\nrows.push({ v: true })', "V0301"),
+    ],
+    "functions in constants": [
+        (
+            "let a = [1]\nconst fs: (() => number[])[] = [() => a]\nconst gs: (() => (number | null)[])[] = fs\ngs[0]().push(null)\nprint(a.sum())",
+            "V0331",
+        ),
+        (
+            "let a = [1]\nconst fs: (() => number[])[] = [() => a]\nfunction spoil(gs: (() => (number | null)[])[]) { gs[0]().push(null) }\nspoil(fs)\nprint(a.sum())",
+            "V0331",
+        ),
+        (
+            "let a = [1]\nconst o = { f: () => a }\nconst p: { f: () => (number | null)[] } = o\np.f().push(null)\nprint(a.sum())",
+            "V0331",
+        ),
+        (
+            "let a = [1]\nlet b: (number | null)[] = []\nconst fs = { x: () => a, y: () => b }\nfor k, f in fs { f().push(null) }\nprint(a.sum())",
+            "V0311",
+        ),
+        ('const f = args.length == 0 ? (x: number) => x + 1 : (x: text) => x.length\nprint(f("a"))', "V0311"),
+        ('let f: (() => number) | null = null\nconst g = f ?? (() => "a")\nprint(g() * 2)', "V0311"),
     ],
     "variables that begin with null": [
         ("let x = null\nprint(x + 1)", "V0302"),
@@ -273,6 +333,11 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         ("let o = { a: { v: 1, w: 2 }, b: { v: 1 } }\nfor k, x in o { x.w = null }\nprint(o.a.w * 2)", "4"),
         ('let o = { a: { v: 1, w: 2 }, b: { v: 1 } }\nlet k = "a"\no[k].w = null\nprint(o.a.w * 2)', "4"),
         ('let o = { a: { v: 1 }, b: { v: "x" } }\nfor x in o.values() { x.v = "q" }\nprint(o.a.v * 2)', "2"),
+        ("let a = { v: 1, w: 2 }\nlet o = [{ p: a }, { p: { v: 1 } }]\nprint(o.map(x => x.p.w ?? 0))", "[2,0]"),
+        (
+            "let xs = [{ v: 1, w: 2 }]\nconst r = xs.find(x => x.v == 1) ?? { v: 0 }\nprint(r.w ?? 0)\nlet q = xs.find(x => x.v == 1) ?? { v: 0 }\nprint(q.w ?? 0)",
+            "2\n2",
+        ),
     ],
     "constants by way of other values": [
         ("const ps = [{ n: 1 }]\nlet zs = [1].zip(ps)\nzs[0].second.n = 5\nprint(ps)", '[{"n":1}]'),
@@ -313,6 +378,15 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             "const xs = [{ n: 1 }]\nlet a = args.length == 0 ? xs.filter(x => true) : xs[:]\na.push({ n: 2 })\nprint(xs, a)",
             '[{"n":1}] [{"n":1},{"n":2}]',
+        ),
+        (
+            "let items = [1]\nconst store = { all: () => items, find: (n: number) => ({ n }) }\nstore.all().push(2)\nlet f = store.find(3)\nprint(items, f)",
+            '[1,2] {"n":3}',
+        ),
+        ("const items = [1]\nconst store = { all: () => items }\nstore.all().push(2)\nprint(items)", "[1]"),
+        (
+            'const rows = [{ n: 3, t: "a" }, { n: 1, t: "b" }]\nprint(rows.map(r => r.t).reverse(), rows.filter(r => r.n > 0).reverse().map(r => r.n), rows.sortBy(r => r.n).reverse()[0].n)\nlet best = rows.sortBy(r => -r.n)[:1]\nbest.push({ n: 0, t: "z" })\nprint(best.length, rows.length)',
+            '["b","a"] [1,3] 3\n2 2',
         ),
     ],
     "what a test finds of what can change": [
@@ -355,6 +429,20 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             'const settings = [{ key: "port", value: 80 }, { key: "host", value: "x" }]\nconst s = settings.find(x => x.key == "port")\nprint(s?.value ?? "none")',
             "80",
+        ),
+    ],
+    "functions in constants": [
+        (
+            "let a = [1]\nlet b: (number | null)[] = []\nconst fs = [() => a, () => b]\nfs[0]().push(null)\nprint(a.sum())",
+            "1",
+        ),
+        (
+            "const fs: ((number) => number)[] = [x => x + 1]\nfunction run(gs: ((number) => number | null)[]): number { return gs[0](1) ?? 0 }\nprint(run(fs))\nconst o = { f: (x: number) => x }\nconst p: { f: (number) => number | text } = o\nprint(p.f(2))",
+            "2\n2",
+        ),
+        (
+            'type Op { name: text, run: (number) => number }\nconst ops: Op[] = [{ name: "inc", run: x => x + 1 }]\nfunction go(all: Op[], n: number): number { let v = n; for o in all { v = o.run(v) }; return v }\nprint(go(ops, 2), go(ops.filter(o => o.name == "inc"), 5))',
+            "3 6",
         ),
     ],
     "variables that begin with null": [
@@ -416,6 +504,54 @@ ACCEPTED: dict[str, list[tuple[str, str]]] = {
         (
             'const table = [["a", 1], ["b", 2]]\nfor [name, n] in table { print(name.upper(), n + 1) }\nprint(table.map(r => r[1]).sum(), table[0][0].upper())',
             "A 2\nB 3\n3 A",
+        ),
+        (
+            'type Item { name: text, qty: number, tags?: text[] }\nlet stock: Item[] = []\nfunction add(name: text, qty: number, tags: text[] = []) {\n  const found = stock.find(i => i.name == name)\n  if found != null { return }\n  stock.push({ name, qty, tags })\n}\nadd("tea", 3)\nadd("milk", 1, ["cold"])\nadd("tea", 9)\nlet low = stock.filter(i => i.qty < 3)\nlow.push({ name: "sugar", qty: 0 })\nlow.sort("name")\nfor i in low { print(i.name, i.qty, (i.tags ?? []).join("+")) }\nconst byName: { [text]: Item } = {}\nlet index: { [text]: Item } = {}\nfor i in stock { index[i.name] = i }\nindex["tea"].qty += 1\nprint(stock[0].qty, byName.length)',
+            "milk 1 cold\nsugar 0 \n4 0",
+        ),
+        (
+            'const events = [\n  { type: "login", user: "a", at: 1 },\n  { type: "buy", user: "a", at: 2, amount: 10 },\n  { type: "buy", user: "b", at: 3, amount: 5 },\n]\nlet totals: { [text]: number } = {}\nfor e in events { if e.amount != null { totals[e.user] = (totals[e.user] ?? 0) + e.amount } }\nprint(totals)\nconst last = events[-1]\nprint(last.amount ?? 0, events.map(e => e.amount ?? 0).sum())\nconst {user: text, at: number} = events[0]\nprint(user, at)',
+            '{"a":10,"b":5}\n5 15\na 1',
+        ),
+        (
+            'const defaults = { host: "localhost", port: 80, tags: ["a"] }\nlet config = { ...defaults, port: 8080 }\nconfig.host = "x"\nconfig.tags.push("b")\nprint(defaults, config)',
+            '{"host":"localhost","port":80,"tags":["a"]} {"host":"x","port":8080,"tags":["a","b"]}',
+        ),
+        (
+            'let settings = [{ key: "port", value: 80 }, { key: "host", value: "x" }]\nfor s in settings { if s.key == "port" { s.value = 81 } }\nfunction get(key: text): number | text | null { return settings.find(s => s.key == key)?.value ?? null }\nconst port = get("port")\nif port is number { print(port + 1) }\nprint(get("zzz") ?? "none")',
+            "82\nnone",
+        ),
+        (
+            'type P { name: text, age?: number }\nlet ada: P = { name: "Ada", age: 3 }\nlet bob: P = { name: "Bob" }\nlet older = (ada.age ?? 0) > (bob.age ?? 0) ? ada : bob\nolder.age = 50\nprint(ada, bob)',
+            '{"name":"Ada","age":50} {"name":"Bob"}',
+        ),
+        (
+            'type P { name: text, age?: number }\nlet ada: P = { name: "Ada", age: 3 }\nlet bob: P = { name: "Bob" }\nlet all = [ada, bob]\nfor p in all { p.name = p.name.upper() }\nprint(ada.name, all.length)',
+            "ADA 2",
+        ),
+        (
+            'let rows = [{ id: 1, note: "x" }, { id: 2 }]\nrows.push({ id: 3 })\nrows[1].note = "y"\nprint(rows)',
+            '[{"id":1,"note":"x"},{"id":2,"note":"y"},{"id":3}]',
+        ),
+        (
+            "type T { items?: number[] }\nlet t: T = {}\nif t.items == null { t.items = [] }\nt.items.push(1)\nprint(t)",
+            '{"items":[1]}',
+        ),
+        (
+            'let people = [{ name: "a", city: "x" }, { name: "b", city: "x" }]\nlet groups = people.groupBy(p => p.city)\ngroups["x"].push({ name: "c", city: "x" })\ngroups["x"][0].name = "z"\nprint(people[0].name, groups["x"].length)',
+            "z 3",
+        ),
+        (
+            'const facts = [{ k: "a", v: 1 }, { k: "b", v: true }, { k: "c", v: "t" }, { k: "d", v: [1] }]\nfor f in facts { print("{f.k}: {f.v}") }\nprint(facts.map(f => f.k + f.v).join())',
+            "a: 1\nb: true\nc: t\nd: [1]\na1,btrue,ct,d[1]",
+        ),
+        (
+            'const facts = [{ k: "a", v: 1 }, { k: "b", v: "x" }]\nprint(facts.filter(f => f.v == 1).length, facts.some(f => f.v == "x"), facts.find(f => f.v == "x")?.k)',
+            "1 true b",
+        ),
+        (
+            'const facts = [{ k: "a", v: 1 }, { k: "b", v: "x" }]\nprint(toJson(facts), facts[0].v)\nfunction show(f: { k: text, v: json }): text { return "${f.v}" }\nprint(facts.map(show))',
+            '[{"k":"a","v":1},{"k":"b","v":"x"}] 1\n["1","x"]',
         ),
     ],
 }

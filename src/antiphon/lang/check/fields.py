@@ -9,7 +9,7 @@ from antiphon.lang.check.fitting import either, join
 from antiphon.lang.check.notation import fields_of, general
 from antiphon.lang.check.sharing import agree
 from antiphon.lang.check.state import Checker
-from antiphon.lang.check.types import JSON, TEXT, Array, Field, Literal, Object, Type, Union, nullable
+from antiphon.lang.check.types import JSON, TEXT, Array, Field, Literal, Object, Type, Union, is_data, nullable
 from antiphon.lang.syntax.nodes import Call, Expr, Index, Member
 
 #: Of objects with more fields it is not worked out what they have in common.
@@ -61,7 +61,9 @@ def _together(kind: Object, join: Callable[[Type, Type], Type]) -> Type:
     types = [each.read for each in kind.fields.values()]
     found = reduce(join, types)
     # What they have in common is no type by which each of them may be changed: then they are copied.
-    return found if all(agree(each, found) for each in types) else JSON
+    if all(agree(each, found) for each in types):
+        return found
+    return JSON if all(map(is_data, types)) else Union(tuple(dict.fromkeys(types)))
 
 
 def method_type(c: Checker, call: Call, node: Member, kind: Object) -> Type | None:

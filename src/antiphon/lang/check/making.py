@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.sharing import agree, alternatives, constant_of, given_by, is_fresh, yielded_by
-from antiphon.lang.check.types import JSON, Array, Callable, Field, Object, Type, is_mutable, options_of, plain, widen
+from antiphon.lang.check.types import (
+    JSON,
+    Array,
+    Callable,
+    Field,
+    Map,
+    Object,
+    Type,
+    has_function,
+    is_mutable,
+    options_of,
+    plain,
+    widen,
+)
 from antiphon.lang.syntax import nodes as n
 
 #: A value that others have, too, its type, and what it is where it was put.
@@ -42,6 +56,24 @@ def _fields_widened(node: n.ObjectLit, type_: Object, whole: bool) -> Type:
 def is_copied(node: n.Expr) -> bool:
     """Whether nobody else can change a value, or change it by another name of it: it is new, or of a constant."""
     return is_fresh(node) or constant_of(node) is not None
+
+
+def lends(source: Type, target: Type, depth: int = 4) -> bool:
+    """Whether what functions in a value are called with and give may be shared so; a copy has the same functions."""
+    if depth == 0 or not has_function(source):
+        return True
+    if isinstance(source, Callable):
+        return any(agree(source, each) for each in options_of(target) if assignable(source, each))
+    pairs: list[tuple[Type, Type]] = []
+    for each in options_of(target):
+        if isinstance(source, Array) and isinstance(each, Array):
+            pairs.append((source.item, each.item))
+        elif isinstance(source, Map) and isinstance(each, Map):
+            pairs.append((source.value, each.value))
+        elif isinstance(source, Object) and isinstance(each, Object):
+            shared = source.fields.keys() & each.fields.keys()
+            pairs += [(source.fields[name].type, each.fields[name].type) for name in shared]
+    return all(lends(one, other, depth - 1) for one, other in pairs)
 
 
 def apart(node: n.Expr) -> list[Shared]:

@@ -219,7 +219,8 @@ def slice_type(c: Checker, node: Slice, type_: Type) -> Type:
 
 def check_changeable(c: Checker, root: Symbol | None, node: Member | Index, what: str, anew: str = "") -> None:
     """What belongs to a constant, or lives outside an `async for`, may not be changed."""
-    root = root or holder_of(node.object)
+    if root is None and not _is_given(node.object):
+        root = holder_of(node.object)
     if root is None:
         return
     if root.kind in ("const", "builtin"):
@@ -231,6 +232,12 @@ def check_changeable(c: Checker, root: Symbol | None, node: Member | Index, what
     elif c.is_outside_async_for(root):
         message = f"`{root.name}` is outside this `async for`, {what}"
         c.report("V0505", message, node, "its iterations run at the same time; `yield` what each of them gives")
+
+
+def _is_given(node: Expr) -> bool:
+    """Whether a value is what a function gives that a field holds: of a constant it gives a copy."""
+    callee = node.callee if isinstance(node, Call) else None
+    return isinstance(callee, Member) and field_function(callee.object.type or JSON, callee.name) is not None
 
 
 #: How a new array is made instead of changing one.

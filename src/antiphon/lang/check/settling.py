@@ -6,7 +6,7 @@ What a function does with its parameters is known when all of them are checked; 
 from __future__ import annotations
 
 from antiphon.lang.check.aliases import CHANGED, KEPT, OWN, READ, fate_of, parameter_of, parameters_of, trace
-from antiphon.lang.check.making import apart, is_copied
+from antiphon.lang.check.making import apart, is_copied, lends
 from antiphon.lang.check.names import declared_here
 from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.sharing import agree, alternatives, constant_of, holder_of, is_fresh
@@ -24,7 +24,7 @@ def check_shared(c: Checker, node: Expr, type_: Type, wanted: Type, *, json_too:
         given = type_ if each is node else each.type or JSON
         if isinstance(given, Callable):
             check_function_shared(c, each, given, wanted)
-        elif is_mutable(given) and not agree(given, wanted) and not is_copied(each):
+        elif is_mutable(given) and not agree(given, wanted) and not (is_copied(each) and lends(given, wanted)):
             _report(c, each, given, wanted)
 
 
@@ -95,6 +95,8 @@ def _settle_argument(c: Checker, node: Expr, function: Symbol, parameter: Symbol
             message = f"`{constant.name}` is a constant, and `{function.name}` would change it"
             hint = f"declare it with `let`, or give it a copy: `{c.object_text_of(node)}.copy()`"
             c.report("V0402", message, node, hint, declared_here(constant))
+        elif wanted is not None and not lends(node.type or JSON, wanted):
+            _report(c, node, node.type or JSON, wanted)
         return
     type_ = node.type or JSON
     if wanted is None:
