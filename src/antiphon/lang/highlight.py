@@ -166,7 +166,7 @@ class VibeLexer(RegexLexer):
             (r"[rbufRBUF]{0,2}'''", String, "python-single"),
             (r"""[rbufRBUF]{0,2}(?:"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?)""", _python),
             # A prefix of a string belongs to the string.
-            (r"""(?:(?!\b[rbufRBUF]{1,2}["'])[^{}"'#])++""", _python),
+            (r"""(?:(?!\b[rbufRBUF]{1,2}["'])[^{}"'#])+""", _python),
             default("#pop"),
         ],
         "python-double": [(r'"""', String, "#pop"), (r'[^"\\]+|\\.|["\\]', String)],

@@ -38,7 +38,7 @@ def _pieces(quote: str) -> re.Pattern[str]:
     line = "" if quote == "`" else r"\r\n"
     others = "".join({'"', "'", "`"} - {quote})
     key = "|".join(rf"{other}[^'\"`\\{{}}\r\n]*+{other}" for other in others)
-    path = rf"\{{{_NOT_RESERVED}{_WORD}(?:\.{_WORD}|\[(?:{key}|{_POINT}|{_POINT}?:{_POINT}?)\])*+\}}"
+    path = rf"\{{{_NOT_RESERVED}{_WORD}(?:\.{_WORD}|\[(?:{key}|{_POINT}|{_POINT}?:{_POINT}?)\])*\}}"
     escape = r"\\u\{[0-9a-fA-F]*+\}?|\\\$\{|\\[^\r\n]" + (r"|\\(?:\r\n?|\n)" if quote == "`" else "")
     return re.compile(rf"([^{quote}\\{{${line}]++)|({escape})|(\$\{{)|({path})|([{{$])|({quote})")
 
