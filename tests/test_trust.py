@@ -26,6 +26,7 @@ from antiphon.errors import ConfigurationError
 from antiphon.lang.reach import reach
 from antiphon.lang.syntax.source import Source
 from antiphon.providers.registry import PROVIDERS
+from tests import forks
 from tests.cli.terminal import Terminal
 from tests.lang_unit.commands import antiphon
 
@@ -394,9 +395,7 @@ class TestCommand:
         ):
             ran = antiphon(*command)
             seen += ran.out + ran.err
-        done = subprocess.run(
-            [sys.executable, "-m", "antiphon", "doctor", "c\nforged.json"], capture_output=True, text=True, check=False
-        )
+        done = forks.run("doctor", "c\nforged.json", text=True)
         seen += done.stdout + done.stderr
         assert seen.count("forged") > 10
         assert [line for line in seen.splitlines() if line.startswith("forged")] == []
