@@ -34,9 +34,10 @@ _OWN = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 
 
 class Forked(subprocess.Popen[Any]):
-    """A process that runs `antiphon` with these arguments; all else is that of `Popen`."""
+    """A process that runs `antiphon` with these arguments, or a function `MODULE:NAME`; all else is that of `Popen`."""
 
-    def __init__(self, *arguments: str, **given: Any) -> None:
+    def __init__(self, *arguments: str, work: str = "tests.forks:antiphon", **given: Any) -> None:
+        self._work = work
         super().__init__(["antiphon", *arguments], **given)
 
     def _execute_child(self, args: Any, *given: Any) -> None:
@@ -44,24 +45,26 @@ class Forked(subprocess.Popen[Any]):
         streams, is_session = ends[:6], ends[11]
         stdin, _, _, stdout, _, stderr = streams
         job = {
+            "work": self._work,
             "words": args,
             "place": os.fspath(place or os.getcwd()),
             "variables": dict(os.environ if variables is None else variables),
             "session": bool(is_session),
         }
-        self._told, told = os.pipe()
+        #: Can be read when it has ended.
+        self.told, told = os.pipe()
         fds = [own if fd == -1 else fd for own, fd in enumerate((stdin, stdout, stderr))]
         socket.send_fds(_parent()[0], [json.dumps(job).encode()], [*fds, told])
         os.close(told)
         self._close_pipe_fds(*streams)  # type: ignore[attr-defined]
-        self.pid = _NUMBER.unpack(os.read(self._told, _NUMBER.size))[0]
+        self.pid = _NUMBER.unpack(os.read(self.told, _NUMBER.size))[0]
         self._child_created = True
 
     def _try_wait(self, flags: int) -> tuple[int, int]:
-        if flags and not select.select([self._told], [], [], 0)[0]:
+        if flags and not select.select([self.told], [], [], 0)[0]:
             return 0, 0
-        status = _NUMBER.unpack(os.read(self._told, _NUMBER.size))[0]
-        os.close(self._told)
+        status = _NUMBER.unpack(os.read(self.told, _NUMBER.size))[0]
+        os.close(self.told)
         return self.pid, status
 
     def _internal_poll(self, *_: Any, **__: Any) -> int | None:
@@ -137,7 +140,8 @@ def _watch(job: dict[str, Any], fds: list[int]) -> NoReturn:
     if not child:
         os.close(told)
         _sit_down(job, streams)
-        end(lambda: _antiphon(job["words"]))
+        module, _, name = job["work"].partition(":")
+        end(lambda: getattr(import_module(module), name)(job["words"]))
     os.write(told, _NUMBER.pack(child))
     for fd in (*streams, 0, 1, 2):
         os.close(fd)
@@ -159,20 +163,23 @@ def _sit_down(job: dict[str, Any], streams: list[int]) -> None:
     os.environ.clear()
     os.environ.update(job["variables"])
     time.tzset()
+    open_streams()
+
+
+def open_streams() -> None:
+    """Have those of the first three numbers, as an interpreter that begins."""
     sys.stdin = sys.__stdin__ = os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False)
     sys.stdout = sys.__stdout__ = os.fdopen(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)
     sys.stderr = os.fdopen(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False, buffering=1)
     sys.__stderr__ = sys.stderr
 
 
-def _antiphon(words: list[str]) -> None:
+def antiphon(words: list[str]) -> None:
     from antiphon.cli import main
 
     sys.argv = words
-    sys.path[:] = [
-        *os.environ.get("PYTHONPATH", "").split(os.pathsep),
-        *(each for each in sys.path if each not in _OWN),
-    ]
+    places = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
+    sys.path[:] = [*places, *(each for each in sys.path if each not in _OWN)]
     # By this it would be called after the module that began here.
     sys.modules["__main__"].__package__ = None
     main()
