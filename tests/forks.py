@@ -117,9 +117,11 @@ def _serve(jobs: socket.socket) -> None:
         _bury()
         if not data:
             return
+        job = json.loads(data)
+        import_module(job["work"].partition(":")[0])
         if not os.fork():
             jobs.close()
-            _watch(json.loads(data), fds)
+            _watch(job, fds)
         for fd in fds:
             os.close(fd)
 
