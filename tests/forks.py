@@ -29,8 +29,6 @@ from typing import Any, NoReturn
 ROOT = Path(__file__).parent.parent
 _NUMBER = struct.Struct("i")
 _LARGEST = 1 << 20
-#: Where the process that forks finds what it imports, besides what Python brings.
-_OWN = os.environ.get("PYTHONPATH", "").split(os.pathsep)
 
 
 class Forked(subprocess.Popen[Any]):
@@ -181,7 +179,8 @@ def antiphon(words: list[str]) -> None:
 
     sys.argv = words
     places = [each for each in os.environ.get("PYTHONPATH", "").split(os.pathsep) if each]
-    sys.path[:] = [*places, *(each for each in sys.path if each not in _OWN)]
+    others = [each for each in sys.path if each != str(ROOT) and each not in places]
+    sys.path[:] = [*places, *others]
     # By this it would be called after the module that began here.
     sys.modules["__main__"].__package__ = None
     main()
