@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# What Python compiles is kept: each of the hundreds of programs that tests start would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test browser lint bench docs dist constraints audit clean
 

@@ -1,8 +1,10 @@
 """Settings for all tests."""
 
 import atexit
+import gc
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -35,6 +37,22 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(_data, "no-such-directory")
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(antiphon.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+
+# Who begins the tests in the background of a script has it ignored, and so would all the programs that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected is there to the end: it is old when the collector of garbage first looks, and is no garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.unfreeze()
+        gc.enable()
 
 
 @pytest.fixture

@@ -1,14 +1,8 @@
-"""A shell for the commands of the documentation: each line runs in a terminal of its own, and says what is seen there.
-
-Starting Python costs more than most commands do. So one process imports everything once, and forks for each of them.
-"""
+"""A shell for the commands of the documentation: each line has a terminal of its own, and says what is seen there."""
 
 from __future__ import annotations
 
-import atexit
 import fcntl
-import gc
-import json
 import os
 import pty
 import re
@@ -16,21 +10,17 @@ import runpy
 import select
 import shlex
 import struct
-import subprocess
 import sys
 import termios
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
 
-ROOT = Path(__file__).parent.parent
+from tests.forks import Forked, antiphon, end, open_streams
+
 #: What a program is told of the width. What it prints beyond it is seen as one line all the same.
 COLUMNS = 100
 #: Ctrl-C, for a server that is there.
@@ -42,26 +32,8 @@ class Shell:
     """Types lines: `antiphon`, `python` and whatever else there is, with pipes, redirections and comments."""
 
     def __init__(self) -> None:
-        self._jobs = 0
         #: What the last line told the terminal.
         self.obeyed = ""
-        path = os.pathsep.join([str(ROOT), os.environ["PYTHONPATH"]])
-        self._server = subprocess.Popen(
-            [sys.executable, "-m", "tests.shell"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-            env={"PATH": os.environ["PATH"], "PYTHONPATH": path, "PYTHONUTF8": "1"},
-        )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._server.kill()
-        self._server.communicate()
 
     def type(
         self,
@@ -74,37 +46,27 @@ class Shell:
         terminal, slave = pty.openpty()
         try:
             fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
-            self._jobs += 1
-            job = {
-                "number": self._jobs,
-                "line": line,
-                "place": str(place),
-                "variables": dict(variables),
-                "terminal": os.ttyname(slave),
-            }
-            assert self._server.stdin
-            self._server.stdin.write(json.dumps(job).encode() + b"\n")
-            self._server.stdin.flush()
-            return self._watch(terminal, list(replies), job)
+            streams = {"stdin": slave, "stdout": slave, "stderr": slave, "start_new_session": True}
+            process = Forked(line, work="tests.shell:obey", cwd=place, env=dict(variables), **streams)
+            return self._watch(terminal, list(replies), process, line)
         finally:
             # Whoever still sits there is hung up on.
             os.close(slave)
             os.close(terminal)
 
-    def _watch(self, terminal: int, replies: list[tuple[str, str]], job: dict[str, Any]) -> tuple[int, str]:
-        assert self._server.stdout
-        data, seen, at, code, line = b"", "", 0, None, job["line"]
+    def _watch(self, terminal: int, replies: list[tuple[str, str]], process: Forked, line: str) -> tuple[int, str]:
+        data, seen, at, code = b"", "", 0, None
         patience = time.monotonic() + 30
         while True:
-            ready = select.select([terminal, *([] if code else [self._server.stdout])], [], [], 0 if code else 1)[0]
+            has_ended = code is not None
+            ready = select.select([terminal, *([] if has_ended else [process.told])], [], [], 0 if has_ended else 1)[0]
             if terminal in ready:
                 data += os.read(terminal, 65536)
                 seen = _SEQUENCE.sub("", data.decode(errors="replace"))
-            elif code:
+            elif code is not None:
                 break
-            elif self._server.stdout in ready:
-                number, said = self._server.stdout.readline().split()
-                code = said if int(number) == job["number"] else None
+            elif ready:
+                code = process.wait()
             while replies and (found := seen.find(replies[0][0], at)) >= 0:
                 at = found + len(replies[0][0])
                 if replies[0][1] == STOP:
@@ -113,7 +75,7 @@ class Shell:
             assert time.monotonic() < patience, f"`{line}` does not end: {seen}"
         assert not replies, f"`{line}` did not ask {replies[0][0]!r}: {seen}"
         self.obeyed = data.decode(errors="replace")
-        return int(code), screen(self.obeyed)
+        return code, screen(self.obeyed)
 
 
 def _wait_for_servers(seen: str) -> None:
@@ -137,51 +99,9 @@ def screen(data: str) -> str:
     return f"{text}\n" if text else ""
 
 
-def _serve() -> None:
-    """Run what comes by standard input, a line of JSON each; print the exit codes."""
-    _import_all()
-    # What is there now stays shared with those who are forked.
-    gc.freeze()
-    for line in sys.stdin:
-        job = json.loads(line)
-        if (child := os.fork()) == 0:
-            _sit_down(job)
-            _pipeline(_words(job["line"]))
-        print(job["number"], _code_of(child), flush=True)
-
-
-def _import_all() -> None:
-    """What most commands need, once for all of them."""
-    for name in (
-        *("rich.console", "rich.markdown", "pydantic.main", "genai_prices.data", "httpx2", "httpcore2", "truststore"),
-        *("anyio._backends._asyncio", "zoneinfo", "antiphon.cli.ask", "antiphon.cli.chat", "antiphon.cli.run"),
-        *("antiphon.config", "antiphon.journal", "antiphon.lang.run", "antiphon.render", "antiphon.session"),
-        *("antiphon.store", "antiphon.talks", "antiphon.tools.builtin", "antiphon.wire.anthropic", "tomllib"),
-        *("antiphon.lang.run.program", "antiphon.lang.run.host", "antiphon.lang.analysis", "antiphon.cli.hosting"),
-        *("antiphon.render.live", "antiphon.render.markdown", "antiphon.cli.trust", "antiphon.runs.found"),
-    ):
-        import_module(name)
-    # Most of a room is imported when it is first asked for something.
-    for name in ("connect", "Session", "Conversation"):
-        getattr(import_module("antiphon"), name)
-
-
-def _sit_down(job: dict[str, Any]) -> None:
-    """Have the terminal for oneself, and the place and the variables of whoever types."""
-    os.setsid()
-    terminal = os.open(job["terminal"], os.O_RDWR)
-    for stream in range(3):
-        os.dup2(terminal, stream)
-    os.close(terminal)
-    os.chdir(job["place"])
-    os.environ.clear()
-    os.environ.update(job["variables"])
-
-
-def _open_streams() -> None:
-    sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
-    sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
-    sys.stderr = os.fdopen(2, "w", encoding="utf-8", closefd=False, buffering=1)
+def obey(words: list[str]) -> None:
+    """Run a line, in the process that was forked for it."""
+    _pipeline(_words(words[-1]))
 
 
 def _words(line: str) -> list[str]:
@@ -210,17 +130,8 @@ def _pipeline(words: Iterable[str]) -> None:
 
 def _command(words: list[str]) -> None:
     """Become a command, with its redirections and variables."""
-    _open_streams()
-    try:
-        _run(words)
-        code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    # As an interpreter ends, without the time that it takes to clear up.
-    threading._shutdown()  # type: ignore[attr-defined]
-    atexit._run_exitfuncs()
-    sys.stdout.flush()
-    os._exit(code)
+    open_streams()
+    end(lambda: _run(words))
 
 
 def _run(words: list[str]) -> None:
@@ -235,24 +146,11 @@ def _run(words: list[str]) -> None:
             os.environ.update([word.split("=", 1)])
         else:
             rest.append(os.path.expanduser(word))
-    sys.argv = rest
     if rest[0] == "antiphon":
-        from antiphon.cli import main
-
-        # By this it would be called after the module that began here.
-        sys.modules["__main__"].__package__ = None
-        main()
+        antiphon(rest)
     elif rest[0] == "python" and rest[1].endswith(".py"):
         sys.argv = rest[1:]
         runpy.run_path(rest[1], run_name="__main__")
     else:
         # What `make` makes takes minutes, or the suite in which this is: that it knows the way is enough.
         os.execvp(rest[0], rest if rest[0] != "make" else ["make", "--dry-run", *rest[1:]])
-
-
-def _code_of(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-if __name__ == "__main__":
-    _serve()

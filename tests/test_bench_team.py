@@ -29,6 +29,7 @@ ALL = stories.stories()
 @pytest.fixture(autouse=True)
 def _own_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
 
 def committed(repository: Path, files: dict[str, str]) -> str:

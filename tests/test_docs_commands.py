@@ -39,9 +39,8 @@ _ANY = (
 
 
 @pytest.fixture(scope="module")
-def shell() -> Iterator[Shell]:
-    with Shell() as each:
-        yield each
+def shell() -> Shell:
+    return Shell()
 
 
 @pytest.mark.parametrize("page", _WITH_COMMANDS, ids=lambda page: page.relative_to(ROOT).as_posix())

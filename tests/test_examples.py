@@ -141,6 +141,7 @@ def test_the_demonstration_ends_where_nobody_sits(demo: Any, capfd: pytest.Captu
 
 def test_the_demonstration_of_a_team_runs_from_a_failing_test_to_a_merge(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     program = [sys.executable, str(EXAMPLES / "team" / "demo.py")]
     done = subprocess.run(program, capture_output=True, encoding="utf-8", check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,6 +13,7 @@ import pytest
 from antiphon.config import keys, load_configuration
 from antiphon.errors import ConfigurationError
 from antiphon.providers.registry import PROVIDERS
+from tests import forks
 
 SECRET = "sk-very-secret-1234"
 
@@ -44,9 +45,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str, given: str = "") -> tuple[int, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "antiphon", "keys", *arguments], input=given, capture_output=True, text=True
-    )
+    done = forks.run("keys", *arguments, input=given, text=True)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stdout + done.stderr
 

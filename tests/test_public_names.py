@@ -112,7 +112,9 @@ def test_what_is_made_says_its_package_though_nobody_asked_for_the_class():
     assert done.stdout.split() == ["antiphon.providers", "antiphon.session"]
 
 
-@pytest.mark.parametrize("package", ["antiphon.providers", "antiphon.session", "antiphon.lang", "antiphon.lang.run"])
+@pytest.mark.parametrize(
+    "package", ["antiphon.providers", "antiphon.session", "antiphon.lang", "antiphon.lang.run", "antiphon.fakes"]
+)
 def test_a_package_whose_names_are_heavy_loads_none_of_them(package: str):
     code = f"import sys, {package}; print([name for name in sys.modules if name.startswith('{package}.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

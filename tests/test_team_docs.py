@@ -8,19 +8,17 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.cli.team_roles import MODEL, make_repository, serving
 
 PAGE = Path(__file__).parent.parent / "docs" / "team.md"
-MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
 _FILE = re.compile(r"^<!-- file: (\S+) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SHOWN = re.compile(r"^<!-- team -->\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _PYTHON = re.compile(r"(?<!-->\n)^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -54,16 +52,8 @@ def test_the_commands_of_the_guide_print_what_it_says(place: Path):
 
 def _printed(line: str, place: Path, known: dict[str, str]) -> str:
     """A command and what it prints, with names that are the same each time."""
-    command = f'antiphon() {{ {shlex.quote(sys.executable)} -c {shlex.quote(MAIN)} "$@"; }}; {line.removeprefix("$ ")}'
-    done = subprocess.run(
-        ["sh", "-c", command],
-        cwd=place,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    streams: Any = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "text": True}
+    done = forks.run(line.removeprefix("$ "), work="tests.shell:obey", cwd=place, **streams)
     for found in re.findall(r"\b3[0-9a-z]{7}\b", done.stdout):
         known.setdefault(found, f"3azg{sum(each.startswith('3azg') for each in known.values()) + 1:04}")
     for found in re.findall(r"\b[0-9a-f]{12}\b|\b[0-9a-f]{7}\b", done.stdout):

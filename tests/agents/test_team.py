@@ -67,7 +67,10 @@ def whole(where: Path, repo: Path, coder: list[Any], reviews: list[Any] | None =
 # The usual way
 
 
-def test_a_team_interviews_plans_writes_tests_reviews_and_merges(tmp_path: Path) -> None:
+def test_a_team_interviews_plans_writes_tests_reviews_and_merges(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     files = {
         "calc.py": FILES["calc.py"],
         "test_calc.py": "from calc import add\n\n\ndef test_add():\n    assert add(1, 2) == 3\n",

@@ -14,7 +14,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
+
+from tests.forks import Forked
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\x1b\][^\x07]*\x07|[\x01\x02\r]")
 # The terminal becomes the program's own, so that Ctrl-C reaches it and /dev/tty is there.
@@ -35,10 +37,20 @@ class Terminal:
         self._fd, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         env = {"PYTHONPATH": os.environ["PYTHONPATH"], **env}
-        command = [sys.executable, "-c", _START, sys.executable, *(["-m", module] if module else []), *arguments]
-        self.process = subprocess.Popen(
-            command, stdin=slave, stdout=slave, stderr=slave, env=env, cwd=cwd, start_new_session=True
-        )
+        given: dict[str, Any] = {
+            "stdin": slave,
+            "stdout": slave,
+            "stderr": slave,
+            "env": env,
+            "cwd": cwd,
+            "start_new_session": True,
+        }
+        self.process: subprocess.Popen[bytes]
+        if module == "antiphon":
+            self.process = Forked(*arguments, **given)
+        else:
+            command = [sys.executable, "-c", _START, sys.executable, *(["-m", module] if module else []), *arguments]
+            self.process = subprocess.Popen(command, **given)
         os.close(slave)
 
     def __enter__(self) -> Self:

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from antiphon.cli import cli
 from antiphon.conversation import Conversation, ToolCall, ToolResult
 from antiphon.wire import read, rules
+from tests import forks
 
 HISTORIES: dict[str, Any] = {
     "anthropic": [
@@ -52,9 +53,7 @@ KEYS = {"openai-responses": "input", "gemini": "contents"}
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "antiphon", *arguments], capture_output=True, text=True, timeout=60, encoding="utf-8"
-    )
+    done = forks.run(*arguments, encoding="utf-8")
     return done.returncode, done.stdout, done.stderr
 
 

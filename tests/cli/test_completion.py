@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from antiphon.cli import cli
 from antiphon.cli.talk.commands import COMMANDS
+from tests import forks
 from tests.lang_unit.commands import antiphon
 
 
@@ -27,8 +28,7 @@ def test_a_script_for_each_shell(shell: str):
 def test_bash_is_told_commands_and_options():
     def completed(words: str, at: int) -> list[str]:
         environment = {"_ANTIPHON_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(at)}
-        command = [sys.executable, "-c", "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"]
-        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+        done = forks.run(env=os.environ | environment, text=True)
         return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
     assert completed("antiphon ch", 1) == ["chat", "check"]

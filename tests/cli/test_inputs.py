@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from mcp.client import Client
 
 from antiphon.cli import cli
 from antiphon.journal import Journal
+from tests import forks
 from tests.lang_unit.commands import antiphon
 
 WEATHER = """// Tells the weather.
@@ -180,8 +180,7 @@ def test_flags_are_completed():
             "_ANTIPHON_COMPLETE": "bash_complete", "COMP_WORDS": " ".join(("antiphon", *words)),
             "COMP_CWORD": str(len(words)),
         }  # fmt: skip
-        command = [sys.executable, "-c", "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"]
-        done = subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, check=False)
+        done = forks.run(env=os.environ | environment, text=True)
         return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
     assert completed("run", "weather.vibe", "--ci") == ["--city"]

@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from antiphon.fakes import Fake, call
 from antiphon.journal import Journal
 from antiphon.journal.owner import owner_here
+from tests import forks
 from tests.lang_unit.commands import antiphon
 from tests.web.journals import DEAD, owned
-
-MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
 
 
 def runs() -> list[dict[str, Any]]:
@@ -57,12 +54,12 @@ def test_a_chat_that_is_killed_goes_on_and_does_nothing_twice(fake: Fake):
         call("run_shell", command="kill -9 $PPID; sleep 60"),
         "All is done.",
     )
-    chat = [sys.executable, "-c", MAIN, "chat", "--tools", "all", "--yes"]
-    child = subprocess.run(chat, input="Do it.\n", text=True, capture_output=True)
+    chat = "chat", "--tools", "all", "--yes"
+    child = forks.run(*chat, input="Do it.\n", text=True)
     assert child.returncode == -signal.SIGKILL, child.stderr
     (run,) = runs()
     assert (run["kind"], run["state"]) == ("chat", "interrupted")
-    again = subprocess.run([*chat, "-c"], input="/go\n", text=True, capture_output=True)
+    again = forks.run(*chat, "-c", input="/go\n", text=True)
     assert "/go goes on with it" in again.stdout
     assert "All is done." in again.stdout
     assert Path("log").read_text() == "once\n"

@@ -7,7 +7,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import pytest
 
 from antiphon.fakes import Fake, call
 from antiphon.journal import Journal
+from tests import forks
 from tests.lang_unit.commands import Ran, antiphon
 
 MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
@@ -50,7 +50,7 @@ def last() -> dict[str, Any]:
 
 def killed(*arguments: str, at: str) -> None:
     """Run a command that is killed as soon as it has printed a line."""
-    child = subprocess.Popen([sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, text=True)
+    child = forks.Forked(*arguments, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     for line in child.stdout:
         if line.strip() == at:
@@ -197,7 +197,7 @@ class TestKilled:
             "    os.kill(os.getpid(), signal.SIGKILL)\n}\n"
             'print(do "two" m)\n'
         )
-        child = subprocess.run([sys.executable, "-c", MAIN, "run", program(text)], capture_output=True, text=True)
+        child = forks.run("run", program(text), text=True)
         assert (child.returncode, child.stdout) == (-signal.SIGKILL, "first\nnow\n")
         Path("go").touch()
         assert antiphon("runs", "resume").code == 1
@@ -209,7 +209,7 @@ class TestKilled:
             'print("in")\npy() {\n  import os, signal, time\n'
             "  os.kill(os.getpid(), signal.SIGINT)\n  time.sleep(5)\n}\n"
         )
-        child = subprocess.run([sys.executable, "-c", MAIN, "run", file], capture_output=True, text=True)
+        child = forks.run("run", file, text=True)
         assert child.returncode == 130
         assert f"antiphon runs resume {last()['id']}" in child.stderr
         assert last()["state"] == "interrupted"
@@ -405,12 +405,7 @@ class TestEnding:
 
     def test_while_it_runs_it_stops_at_its_next_step(self):
         text = 'py() { return 1 }\nprint("ready")\nlet n = 0\nwhile n < 6000 {\n  sleep(0.1)\n  n = n + 1\n}\n'
-        child = subprocess.Popen(
-            [sys.executable, "-c", MAIN, "run", program(text)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        child = forks.Forked("run", program(text), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert child.stdout is not None
         assert "ready\n" in iter(child.stdout.readline, "")
         busy = antiphon("runs", "resume")

@@ -10,7 +10,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,7 +17,8 @@ from random import Random
 
 import pytest
 
-from tests.cli.test_runs import MAIN, last, program
+from tests.cli.test_runs import last, program
+from tests.forks import Forked
 from tests.lang_unit.commands import antiphon
 
 MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "8"))
@@ -66,9 +66,7 @@ def interrupted_steps(told: str) -> list[str]:
 
 class TestSeveralAtOnce:
     def killed_inside(self, text: str) -> None:
-        child = subprocess.Popen(
-            [sys.executable, "-c", MAIN, "run", program(text)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
+        child = Forked("run", program(text), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         assert child.stdout is not None
         assert [child.stdout.readline() for _ in range(3)] == [b"in\n"] * 3
         child.kill()
@@ -161,9 +159,7 @@ class Commands:
     def run(self, *arguments: str) -> None:
         """Run a command; while some may still be killed, at a moment after it has first written something."""
         before = _written()
-        child = subprocess.Popen(
-            [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        child = Forked(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if self.left > 0:
             while child.poll() is None and _written() == before:
                 time.sleep(0.002)

@@ -19,6 +19,7 @@ import pytest
 from antiphon.fakes import Fail, Fake, call
 from tests.cli.team_roles import MODEL, git, make_repository, serving
 from tests.cli.terminal import Terminal
+from tests.forks import Forked
 from tests.lang_unit.commands import antiphon
 
 MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
@@ -57,13 +58,7 @@ def question() -> int:
 
 
 def begun(*words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", MAIN, "team", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    return Forked("team", *words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def until(child: subprocess.Popen[str], text: str) -> str:

@@ -7,7 +7,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -20,10 +19,10 @@ import pytest
 from antiphon.fakes import Fake
 from antiphon.journal import Dispatcher, Journal
 from antiphon.runs.begun import Begun
+from tests.forks import Forked
 from tests.lang_unit.commands import antiphon
 from tests.postgres_server import PASSWORD
 
-MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
 PATIENCE = 180
 
 
@@ -46,9 +45,7 @@ def begin(url: str, id: str, text: str, **inputs: Any) -> None:
 def working(url: str, *options: str) -> Iterator[subprocess.Popen[str]]:
     environment = {**os.environ, "ANTIPHON_DB": url}
     with Path("worker.txt").open("w") as said:
-        worker = subprocess.Popen(
-            [sys.executable, "-c", MAIN, "work", *options], env=environment, text=True, stderr=said, stdout=said
-        )
+        worker = Forked("work", *options, env=environment, text=True, stderr=said, stdout=said)
     try:
         yield worker
         worker.send_signal(signal.SIGTERM)
@@ -223,8 +220,7 @@ def test_the_second_signal_ends_a_worker_at_once_and_others_go_on(postgres: str,
     text = f"py() {{\n  import os, time\n  {waits}\n}}\n2\n"
     begin(postgres, "r", text)
     environment = {**os.environ, "ANTIPHON_DB": postgres}
-    command = [sys.executable, "-c", MAIN, "work", "--lease", "1"]
-    worker = subprocess.Popen(command, env=environment, text=True, stderr=subprocess.PIPE)
+    worker = Forked("work", "--lease", "1", env=environment, text=True, stderr=subprocess.PIPE)
     assert worker.stderr is not None
     try:
         until(lambda: Path("began").exists())

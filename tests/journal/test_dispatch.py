@@ -27,6 +27,7 @@ from antiphon.journal.worker import WATCH
 from antiphon.lang.run import Host, loads
 from antiphon.session import Session
 from tests import postgres_server
+from tests.forks import Forked
 from tests.lang_unit.harness import connecting
 from tests.postgres_server import PASSWORD
 from tests.session.scripted import Scripted
@@ -55,13 +56,9 @@ class Workers:
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def start(self, slots: int = 4) -> subprocess.Popen[bytes]:
-        program = Path(__file__).with_name("worker_program.py")
+        words = self.url, str(self.home), str(self.lease), str(slots)
         with (self.home / "errors").open("a") as errors:
-            started = subprocess.Popen(
-                [sys.executable, program, self.url, self.home, str(self.lease), str(slots)],
-                stderr=errors,
-                stdout=errors,
-            )
+            started = Forked(*words, work="tests.journal.worker_program:main", stderr=errors, stdout=errors)
         self._processes.append(started)
         return started
 

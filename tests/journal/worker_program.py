@@ -1,4 +1,4 @@
-"""A worker in a process of its own: `python worker_program.py URL DIRECTORY LEASE SLOTS`.
+"""A worker in a process of its own, with the words `URL DIRECTORY LEASE SLOTS`.
 
 Each run does three effects, which may be done twice. Who did what is written to `log` in the directory; as long as
 there is a `closed`, effects wait for it to go, or for an `open.PID`. A `kill.RUN.NUMBER` is how many workers that
@@ -10,16 +10,19 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 from antiphon.effects import Node, Place, RunPython, Step, at, perform
 from antiphon.journal import Dispatcher, Journal
 
+# What it needs is there before it is forked.
+import_module("antiphon.journal.worker")
 
-def main() -> None:
-    url, home, lease, slots = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+
+def main(words: list[str]) -> None:
+    url, home, lease, slots = words[1], Path(words[2]), float(words[3]), int(words[4])
     logging.basicConfig(level=logging.WARNING)
     journal = Journal(url)
     lines = os.open(home / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -56,6 +59,3 @@ def main() -> None:
     say("works")
     Dispatcher(url, lease=lease).work(execute, slots)
     say("ended")
-
-
-main()

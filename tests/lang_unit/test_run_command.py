@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.fakes import Answer, Fail, Fake, call
+from tests import forks
 from tests.lang_unit.commands import antiphon
 
 MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
@@ -241,9 +242,7 @@ def test_files_that_cannot_be_read_get_a_message(tmp_path: Path):
 
 
 def run_process(*arguments: str, **settings: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings
-    )
+    return forks.Forked(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings)
 
 
 def test_ctrl_c_ends_a_busy_loop_with_one_line(write: Any):
@@ -283,7 +282,7 @@ def test_a_terminal_sees_no_escape_of_a_model_and_a_pipe_sees_all(write: Any):
     program = write('print("\\u{1b}[31mred\\u{7}")')
     assert antiphon("run", program).out == "\x1b[31mred\x07\n"
     leader, follower = pty.openpty()
-    done = subprocess.run([sys.executable, "-c", MAIN, "run", program], stdout=follower, timeout=60, check=False)
+    done = forks.run("run", program, stdout=follower)
     os.close(follower)
     shown = os.read(leader, 1000)
     os.close(leader)
@@ -293,9 +292,7 @@ def test_a_terminal_sees_no_escape_of_a_model_and_a_pipe_sees_all(write: Any):
 def test_a_question_is_answered_in_the_terminal(write: Any):
     program = write('const n: number = ask "How many?"\nprint(n + 1)')
     leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, "run", program], stdin=follower, stdout=follower, stderr=follower
-    )
+    process = forks.Forked("run", program, stdin=follower, stdout=follower, stderr=follower)
     os.close(follower)
     shown = b""
     for said in (b"many", b"4"):

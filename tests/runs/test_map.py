@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,9 +17,9 @@ from antiphon.errors import ConfigurationError
 from antiphon.fakes import Fake
 from antiphon.journal import Journal
 from antiphon.runs.rows import numbered, read_rows
+from tests import forks
 from tests.lang_unit.commands import antiphon
 
-MAIN = "import sys; sys.argv[0] = 'antiphon'; from antiphon.cli import main; main()"
 DOUBLE = (
     'let n: number = 0\nlet who = "nobody"\nif n == 3 {\n  throw "three is bad"\n}\nprint("row", n)\n[who, n * 2]\n'
 )
@@ -152,7 +150,7 @@ def test_a_batch_that_is_killed_goes_on_where_it_was():
         "    os.kill(os.getpid(), signal.SIGKILL)\n}\ndone\n"
     )
     rows = write("r.csv", "n\n" + "".join(f"{n}\n" for n in range(1, 7)))
-    child = subprocess.run([sys.executable, "-c", MAIN, "map", "--parallel", "1", write("p.vibe", text), rows])
+    child = forks.run("map", "--parallel", "1", write("p.vibe", text), rows)
     assert child.returncode == -signal.SIGKILL
     Path("go").touch()
     # Whether the fourth took effect is not known: that it is done again is for somebody to decide.

@@ -25,6 +25,7 @@ from antiphon.store import Store
 from antiphon.web import app
 from antiphon.web.chat import Chats
 from antiphon.web.chat_events import ChatWatch
+from tests import forks
 from tests.lang_unit.commands import antiphon
 from tests.web.browser import TOKEN, Site
 from tests.web.tabs import AXE, PICTURES, Tab
@@ -115,8 +116,7 @@ def test_a_chat_goes_on_in_a_terminal_and_comes_back(fake: Fake, page: Page, jou
     account = told["accounts"]["0"]
     assert (account["model"], account["inputTokens"], account["outputTokens"]) == (GPT, 120, 7)
     assert journal.find(account["run"]).kind == "chat"
-    chat = [sys.executable, "-m", "antiphon", "chat", "--resume", id]
-    subprocess.run(chat, input="And now?\n", text=True, capture_output=True, check=True)
+    assert forks.run("chat", "--resume", id, input="And now?\n", text=True).returncode == 0
     told = settled(page, id)
     assert said(told)[3:] == ["And now?", "From the terminal."]
     assert until(lambda: page(f"/{id}").json()["accounts"].get("2"))["model"] == GPT

@@ -9,7 +9,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +24,7 @@ from cryptography.x509.oid import NameOID
 
 from antiphon.cli import cli
 from antiphon.journal import Journal
+from tests.forks import Forked
 from tests.web.journals import ask, begun, put
 
 
@@ -59,10 +59,10 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def serving(tmp_path: Path, *options: str, **environment: str) -> Generator[tuple[str, list[str]]]:
     """The command, on a free port: the link that it prints, and what it complained of when it is over."""
-    command = [sys.executable, "-m", "antiphon", "serve", "--port", "0", *options]
+    command = "serve", "--port", "0", *options
     env = {**os.environ, "XDG_DATA_HOME": str(tmp_path), **environment}
     pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, **pipes, text=True, start_new_session=True, env=env) as process:
+    with Forked(*command, **pipes, text=True, start_new_session=True, env=env) as process:
         try:
             assert process.stdout is not None
             complaints: list[str] = []

@@ -35,6 +35,7 @@ from antiphon.web.sent import _keys, written
 from antiphon.web.stream import Watch
 from antiphon.web.token import kept_token
 from antiphon.wire import Reply, Usage
+from tests import forks
 from tests.web.journals import DEAD, ask, begun, do, owned, put, say, show, want
 
 TOKEN = "the-token-of-the-tests-0123456789abcdef"
@@ -446,8 +447,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 def test_an_answered_run_goes_on_by_itself(journal: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     (tmp_path / "greet.vibe").write_text('const name = ask "Who?"\nprint("Hello, " + name)\n')
-    command = [sys.executable, "-m", "antiphon", "run", "--db", str(journal.file.path), "greet.vibe"]
-    subprocess.run(command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True)
+    forks.run("run", "--db", str(journal.file.path), "greet.vibe", cwd=tmp_path, stdin=subprocess.DEVNULL)
     (item,) = get(journal, "/api/inbox")["inbox"]
     answered = post(journal, item["run"], {"path": item["path"], "hash": item["hash"], "text": "Ada"})
     assert answered.json()["goesOn"]
@@ -629,8 +629,8 @@ def test_listening_beyond_this_machine_needs_https_or_a_word():
 
 
 def test_it_is_served_and_stops_though_somebody_listens(tmp_path: Path):
-    command = [sys.executable, "-m", "antiphon", "serve", "--port", "0", "--db", str(tmp_path / "logs.db")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as served:
+    command = "serve", "--port", "0", "--db", str(tmp_path / "logs.db")
+    with forks.Forked(*command, stdout=subprocess.PIPE, text=True, start_new_session=True) as served:
         assert served.stdout is not None
         url = served.stdout.readline().removeprefix("The page: ").strip()
         with httpx2.Client(follow_redirects=True, timeout=60) as client:

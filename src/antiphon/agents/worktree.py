@@ -296,15 +296,21 @@ def _snapshot(worktree: Worktree, git: Git, head: str) -> tuple[str, tuple[str, 
 
 
 def _add(worktree: Worktree, git: Git) -> tuple[str, list[bytes]]:
-    large = [name for name in _changed(worktree, git) if _size(worktree, name) > LARGEST_FILE]
+    changed = _changed(worktree, git)
+    left = _added(worktree, git, changed) if changed else []
+    links = git.tell("ls-files", "-z", "--stage").split("\0")
+    submodules = [os.fsencode(each.partition("\t")[2]) for each in links if each.startswith("160000 ")]
+    return git.tell("write-tree"), left + [name for name in submodules if _is_inhabited(worktree, name)]
+
+
+def _added(worktree: Worktree, git: Git, changed: list[bytes]) -> list[bytes]:
+    """Put what has changed into the index; what of it cannot be, or is too large."""
+    large = [name for name in changed if _size(worktree, name) > LARGEST_FILE]
     excluded = [b":(exclude,top,literal)" + name for name in large]
     said = git.ask("add", "--all", "--ignore-errors", "--", ".", *excluded)
     if said.code > 1:
         raise RepositoryError(f"the files of `{worktree.task}` cannot be committed: {said.errors}")
-    left = _changed(worktree, git) if said.code or large else []
-    links = git.tell("ls-files", "-z", "--stage").split("\0")
-    submodules = [os.fsencode(each.partition("\t")[2]) for each in links if each.startswith("160000 ")]
-    return git.tell("write-tree"), left + [name for name in submodules if _is_inhabited(worktree, name)]
+    return _changed(worktree, git) if said.code or large else []
 
 
 def _changed(worktree: Worktree, git: Git) -> list[bytes]:

@@ -9,11 +9,21 @@ that sends but the rules and a few helpers. Importing it loads no server; that h
 
 from __future__ import annotations
 
-from antiphon._public import publish
-from antiphon.fakes.fake import Fake
-from antiphon.fakes.script import Answer, Call, Fail, Received, Step, call
-from antiphon.fakes.script_file import load_script
+from typing import TYPE_CHECKING
+
+from antiphon._public import lazy
+
+if TYPE_CHECKING:
+    from antiphon.fakes.fake import Fake
+    from antiphon.fakes.script import Answer, Call, Fail, Received, Step, call
+    from antiphon.fakes.script_file import load_script
 
 __all__ = ["Answer", "Call", "Fail", "Fake", "Received", "Step", "call", "load_script"]
 
-publish(globals())
+# pytest imports the room wherever antiphon is installed, for the fixture; most of its runs need nothing else of it.
+_HOMES = {
+    **dict.fromkeys(("Answer", "Call", "Fail", "Received", "Step", "call"), "script"),
+    "Fake": "fake",
+    "load_script": "script_file",
+}
+__getattr__ = lazy(__name__, _HOMES)

@@ -12,6 +12,7 @@ from antiphon.lang.syntax.strings import StringReader
 from antiphon.lang.syntax.tokens import RESERVED, Tokens
 
 _NAME, _SIGN, _BRACE, _LINE, _TEXT, _NUMBER, _COMMENT, _STRING, _FOREIGN, _STOP = range(1, 11)
+# No group that looks around is possessive: Python before 3.11.5 goes on at a wrong place where one does not match.
 _TOKEN = re.compile(
     r"""[ \t]*+(?:
       ([^\W\d]\w*+)
