@@ -7,6 +7,7 @@ from typing import cast
 
 from antiphon.lang.check.types import NUMBER, TEXT, Array, Map, Object, Type
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.arithmetic import rounding
 from antiphon.lang.compile.emit import Place
 from antiphon.lang.compile.guards import is_a, may_come_first, once
 from antiphon.lang.compile.literals import number_text
@@ -43,23 +44,13 @@ def direct_method(
         return _text_method(name, value, arguments, place)
     if isinstance(kind, Array):
         return _array_method(c, kind, name, value, arguments, place)
-    if kind == NUMBER and name == "floor":
-        return _floor(c, value, place)
+    if kind == NUMBER and name in ("floor", "ceil", "round", "toFixed"):
+        return rounding(c, name, n.reached(node), value, arguments, place)
     if isinstance(kind, Map) and name == "get":
         return emit.method(value, name, arguments, place)
     if isinstance(kind, Map | Object) and name == "has" and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
     return None
-
-
-def _floor(c: Compiler, value: ast.expr, place: Place) -> ast.expr | None:
-    """`(a / b).floor()` of whole numbers is Python's `a // b`, and exact."""
-    match value:
-        case ast.IfExp(test=ast.BinOp(left, ast.Mod(), right), body=quotient, orelse=ast.BinOp(op=ast.FloorDiv())):
-            test, whole = is_a(c, emit.binary(left, ast.FloorDiv(), right, place), "_vint", place)
-            return emit.either(test, whole, emit.call("_vm_number_floor", [quotient], place), place)
-        case _:
-            return None
 
 
 def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:

@@ -27,6 +27,7 @@ from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.compile.views import there
+from antiphon.lang.compile.wholes import is_fraction, is_whole
 from antiphon.lang.syntax import nodes as n
 
 
@@ -69,10 +70,13 @@ def as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.expr:
 
 def number_text(c: Compiler, node: n.Expr, value: ast.expr, place: Place, in_hole: bool = False) -> ast.expr:
     """A number as text."""
+    if is_whole(c, node):
+        return value if in_hole else emit.call("_vstr", [value], place)
+    if is_fraction(c, node):
+        return emit.call("_vnumbertext", [value], place)
     test, again = is_a(c, value, "_vint", place)
-    is_counter = isinstance(node, n.Name) and node.symbol in c.counters
     whole = again if in_hole else emit.call("_vstr", [again], place)
-    return whole if is_counter else emit.either(test, whole, emit.call("_vtext", [again], place), place)
+    return emit.either(test, whole, emit.call("_vtext", [again], place), place)
 
 
 def name(c: Compiler, node: n.Name) -> ast.expr:

@@ -23,6 +23,8 @@ from antiphon.lang.syntax.source import Source
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
+#: What variables are given, by the operator that does it; `None` where nothing is known of it.
+Values = dict[Symbol, list[tuple[str, n.Expr | None]]]
 #: Filled in by the package, which knows all of them.
 EXPRESSIONS: dict[type, ExprRule] = {}
 STATEMENTS: dict[type, StatementRule] = {}
@@ -66,10 +68,14 @@ class Compiler:
         self.aliases: set[Symbol] = set()
         #: What pieces of the program change, by their ids.
         self.changes: dict[int, Any] = {}
-        #: The variables of functions that are always whole, or never negative, by the ids of those.
-        self.wholes: dict[tuple[int, str], set[Symbol]] = {}
+        #: What variables, parameters and functions of numbers are given, once it was looked for.
+        self.values: Values | None = None
+        #: Those of them that are always whole, never negative, or never whole, by the name of the test.
+        self.known: dict[str, set[Symbol]] = {}
         #: Whether names are bound in an expression of Python, of those that were looked at.
         self.binding: dict[ast.AST, bool] = {}
+        #: What quotients are of: their operands, as they were compiled.
+        self.quotients: dict[ast.expr, tuple[ast.expr, ast.expr]] = {}
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
         #: From where to where the value of the private variable goes that is being compiled.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +43,8 @@ _SHARED: dict[str, Any] = {
     "_vstr": str,
     "_vpylen": len,
     "_vpyrange": range,
+    "_vfloor": math.floor,
+    "_vceil": math.ceil,
     "_vlist": list,
     "_vdict": dict,
     "_vcatchable": Exception,
@@ -106,6 +109,7 @@ _SHARED: dict[str, Any] = {
     "_vmin": min,
     "_vmax": max,
     "_vtext": values.text,
+    "_vnumbertext": values.number_text,
     "_vglobals": globals,
     "_vlocals": locals,
     "_vkeep": _keep,
