@@ -9,7 +9,7 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
-from antiphon.lang.compile.wholes import is_fraction, is_natural, is_number, is_whole
+from antiphon.lang.compile.wholes import is_even, is_fraction, is_natural, is_number, is_whole
 from antiphon.lang.syntax import nodes as n
 
 _IS, _EQUAL, _LESS, _AT_MOST, _MORE, _AT_LEAST = ast.Is(), ast.Eq(), ast.Lt(), ast.LtE(), ast.Gt(), ast.GtE()
@@ -70,6 +70,8 @@ def quotient(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.e
     right = c.expr(node.right)
     if is_fraction(c, node):
         return emit.binary(left, _DIV, right, place)
+    if is_even(c, node):
+        return emit.binary(left, _FLOOR_DIV, right, place)
     operands = left, right
     first, second, left, right = both(c, left, right, place)
     tests = [emit.binary(first, _MOD, second, place)]
@@ -157,16 +159,20 @@ def _with_digits(
     count = digits.value if isinstance(digits, ast.Constant) else None
     if type(count) is not int or not 0 < count <= _EXACT_DIGITS:
         return None
-    tests, first, value = _float_tests(c, receiver, value, place)
+    first, value = once(c, value, place)
+    is_int = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
+    is_sure = is_fraction(c, receiver)
     low, high = emit.constant(-_EXACT, place), emit.constant(_EXACT, place)
-    tests.append(at(ast.Compare(low, [_LESS, _LESS], [value if tests else first, high]), place))
+    test = at(ast.Compare(low, [_LESS, _LESS], [first if is_sure else value, high]), place)
     factor = emit.constant(float(10**count), place)
     shifted = emit.binary(emit.binary(value, _MULT, factor, place), _ADD, emit.constant(0.5, place), place)
     rounded = emit.binary(emit.call("_vfloor", [shifted], place), _DIV, factor, place)
+    whole = value
     if name == "toFixed":
         rounded = emit.binary(emit.constant(f"%.{count}f", place), _MOD, rounded, place)
-    slow = emit.call(f"_vm_number_{name}", [value, digits], place)
-    return emit.either(_all_of(tests, place), rounded, slow, place)
+        whole = emit.binary(emit.constant(f"%d.{'0' * count}", place), _MOD, value, place)
+    found = emit.either(test, rounded, emit.call(f"_vm_number_{name}", [value, digits], place), place)
+    return found if is_sure else emit.either(is_int, whole, found, place)
 
 
 def _float_tests(

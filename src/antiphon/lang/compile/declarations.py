@@ -68,7 +68,7 @@ def _input(c: Compiler, symbol: Symbol, value: ast.expr, place: Place) -> ast.ex
     # A constant's type may be the one value that is written there.
     type_ = widen(plain(symbol.type))
     c.code.inputs[symbol.name] = Given(symbol.name, type_, symbol.start, symbol.end, symbol.is_private)
-    return _given(symbol.name, value, place)
+    return _given(symbol.name, value, place) if symbol.name in c.given else value
 
 
 def _given(name: str, otherwise: ast.expr, place: Place) -> ast.expr:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from antiphon.lang.check.fitting import assignable
@@ -60,6 +60,8 @@ class Compiler:
         self.naturals: set[Symbol] = set()
         #: Functions that are known to do nothing but compute.
         self.computing: set[Symbol] = set()
+        #: The variables of the top level that whoever runs the program gives another value.
+        self.given: Set[str] = frozenset()
         #: Whether all of the module is there: nothing more will be said that uses its names.
         self.is_whole = True
         #: The block that is being compiled, and which of its statements.
@@ -74,6 +76,8 @@ class Compiler:
         self.known: dict[str, set[Symbol]] = {}
         #: Whether names are bound in an expression of Python, of those that were looked at.
         self.binding: dict[ast.AST, bool] = {}
+        #: The ids of divisions that leave no rest.
+        self.even: set[int] = set()
         #: What quotients are of: their operands, as they were compiled.
         self.quotients: dict[ast.expr, tuple[ast.expr, ast.expr]] = {}
         #: What of the answers of asks is private, by where the asks begin.

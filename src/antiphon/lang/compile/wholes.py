@@ -12,11 +12,13 @@ from typing import Any
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import AI, NUMBER, TEXT, Array, Type, base
 from antiphon.lang.check.types import Callable as Signature
+from antiphon.lang.compile.divisions import even_divisions
 from antiphon.lang.compile.state import Compiler, Values, type_of
 from antiphon.lang.syntax import nodes as n
 
 #: Methods that give whole numbers, whatever they are called on.
 _COUNTING = frozenset(("len", "indexOf", "floor", "ceil", "count"))
+_COLLECTED = (n.Let, n.For, n.Function, n.Assign, n.Call, n.Name, n.If, n.While, n.Conditional)
 #: A test of a number, where these variables are assumed to hold it.
 _Test = Callable[[Compiler, n.Expr, set[Symbol] | None], bool]
 
@@ -30,7 +32,7 @@ def is_whole(c: Compiler, node: n.Expr, assumed: set[Symbol] | None = None) -> b
             return is_whole(c, operand, assumed)
         case n.Name(symbol=symbol):
             return symbol is not None and (symbol in c.counters or _is_known(c, symbol, is_whole, assumed))
-        case n.Binary(op="+" | "-" | "*" | "%"):
+        case n.Binary(op="+" | "-" | "*" | "%" | "/") if node.op != "/" or is_even(c, node):
             return is_whole(c, node.left, assumed) and is_whole(c, node.right, assumed)
         case n.Conditional():
             return is_whole(c, node.then, assumed) and is_whole(c, node.otherwise, assumed)
@@ -53,7 +55,7 @@ def is_natural(c: Compiler, node: n.Expr, assumed: set[Symbol] | None = None) ->
             return type(value) is int
         case n.Name(symbol=symbol):
             return symbol is not None and (symbol in c.naturals or _is_known(c, symbol, is_natural, assumed))
-        case n.Binary(op="+" | "*" | "%"):
+        case n.Binary(op="+" | "*" | "%" | "/") if node.op != "/" or is_even(c, node):
             return is_natural(c, node.left, assumed) and is_natural(c, node.right, assumed)
         case n.Conditional():
             return is_natural(c, node.then, assumed) and is_natural(c, node.otherwise, assumed)
@@ -89,6 +91,13 @@ def is_fraction(c: Compiler, node: n.Expr, assumed: set[Symbol] | None = None) -
             return symbol is not None and _is_known(c, symbol, is_fraction, assumed)
         case _:
             return False
+
+
+def is_even(c: Compiler, node: n.Binary) -> bool:
+    """Whether a division leaves no rest, as far as that can be seen."""
+    if c.values is None:
+        c.values = _collected(c)
+    return id(node) in c.even
 
 
 def is_number(type_: Type) -> bool:
@@ -146,16 +155,18 @@ def _holds(c: Compiler, test: _Test, how: str, value: n.Expr | None, assumed: se
 
 def _collected(c: Compiler) -> Values:
     """What all variables, parameters and functions are given; nothing known is `None`."""
-    found: dict[type, list[Any]] = {each: [] for each in (n.Let, n.For, n.Function, n.Assign, n.Call, n.Name)}
+    found: dict[type, list[Any]] = {each: [] for each in _COLLECTED}
     for node in n.walk(c.program):
         if (alike := found.get(node.__class__)) is not None:
             alike.append(node)
+    for each in (*found[n.If], *found[n.While], *found[n.Conditional]):
+        c.even |= {id(division) for division in even_divisions(each)}
     out: Values = {}
     for let in found[n.Let]:
         if let.symbol is None:
             continue
-        # Whoever runs the program may give variables of the top level another value.
-        out[let.symbol] = [("=", None if let.is_async or let.symbol.is_global else let.value)]
+        is_lost = let.is_async or (let.symbol.is_global and (not c.is_whole or let.name in c.given))
+        out[let.symbol] = [("=", None if is_lost else let.value)]
     for loop in found[n.For]:
         if loop.symbol is not None:
             out[loop.symbol] = [("in", loop.iterable)]
