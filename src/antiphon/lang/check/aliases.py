@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
+from antiphon.lang.check.sharing import gives_new, holds_values
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, is_mutable, plain
 from antiphon.lang.check.types import Callable as Signature
@@ -82,7 +83,8 @@ def _name(_: _Uses, node: n.Name, how: int, into: Symbol | None) -> None:
 
 
 def _part(todo: _Uses, node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> None:
-    todo.append((node.object, how, into) if is_mutable(node.type) else (node.object, READ, None))
+    is_part = is_mutable(node.type) and not (node.__class__ is n.Slice and holds_values(node.type))
+    todo.append((node.object, how, into) if is_part else (node.object, READ, None))
     if node.__class__ is not n.Member:
         todo += [(each, READ, None) for each in n.children(node) if each is not node.object]
 
@@ -111,10 +113,12 @@ def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol 
     uses: list[tuple[int, Symbol | None]] = []
     if callee.name in _MUTATING:
         uses.append((CHANGED, None))
-    if is_mutable(node.type) and callee.name != "copy":
+    if is_mutable(node.type) and not gives_new(node):
         uses.append((how, into))
     for each in node.arguments:
-        todo.append((each, KEPT, None))
+        # Of an array that is only gone through, nothing is kept but its items.
+        is_read = callee.name == "zip" and holds_values(each.type)
+        todo.append((each, READ if is_read else KEPT, None))
         if isinstance(each.type, Signature):
             # A function is called with the items.
             takers = parameters_of(each)
@@ -140,6 +144,10 @@ def _binary(todo: _Uses, node: n.Binary, how: int, into: Symbol | None) -> None:
     if not handed or not is_mutable(node.type):
         how, into = READ, None
     todo += ((node.left, how, into), (node.right, how, into))
+
+
+def _spread(todo: _Uses, node: n.Spread, _: int, __: Symbol | None) -> None:
+    todo.append((node.value, READ if holds_values(node.value.type) else KEPT, None))
 
 
 def _choice(todo: _Uses, node: n.Conditional, how: int, into: Symbol | None) -> None:
@@ -203,6 +211,7 @@ _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.Name: _name,
     n.Call: _call,
     n.Binary: _binary,
+    n.Spread: _spread,
     n.Conditional: _choice,
     n.Match: _match,
     n.MatchStatement: _match,

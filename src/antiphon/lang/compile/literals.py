@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from antiphon.lang.check.sharing import agree, is_fresh
+from antiphon.lang.check.sharing import agree, holds_values, is_fresh
 from antiphon.lang.check.types import (
     AI,
     JSON,
@@ -110,7 +110,9 @@ def array(c: Compiler, node: n.ArrayLit) -> ast.expr:
 def _spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
     """`...value` of an array; what belongs to a constant is copied, so that it can be changed in its new place."""
     place, type_ = c.place(node), type_of(node.value)
-    value = c.cast(node.value, Array(inner) if inner is not None else None)
+    # Nothing is kept of it but its items.
+    take = c.lend if holds_values(type_) else c.cast
+    value = take(node.value, Array(inner) if inner is not None else None)
     if inner == JSON and isinstance(type_, Array) and not agree(type_.item, JSON) and not is_fresh(node.value):
         value = emit.call("_vcopy", [value], place)
     if not isinstance(type_, Array) or not isinstance(base(type_.item), Simple) or type_.item == JSON:

@@ -113,11 +113,17 @@ def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
     elif op == "+" and node.type is None and isinstance(two, Array) and constant_of(node.right) is not None:
         # It goes on in a variable, which may change what is in it.
         right = emit.call("_vcopy", [right], place) if is_mutable(two.item) else right
+    if op == "+" and _is_array(node.left) and _is_array(node.right):
+        return emit.binary(left, _OPERATORS[op], right, place)
     if one == two and op in _OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
         return emit.binary(left, _OPERATORS[op], right, place)
     if one == two and one in (NUMBER, TEXT) and op in _COMPARISONS:
         return emit.compare(left, _COMPARISONS[op], right, place)
     return _guarded(c, node, left, right, place)
+
+
+def _is_array(node: n.Expr) -> bool:
+    return isinstance(type_of(node), Array)
 
 
 def _loose_items(node: n.Expr, value: ast.expr, place: Place) -> ast.expr:

@@ -8,9 +8,9 @@ from collections.abc import Callable, Set
 from typing import Any
 
 from antiphon.lang.check.fitting import assignable
-from antiphon.lang.check.sharing import agree
+from antiphon.lang.check.sharing import agree, holds_values
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, Type
+from antiphon.lang.check.types import AI, JSON, Array, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.check.views import hides
 from antiphon.lang.compile import emit
@@ -110,7 +110,7 @@ class Compiler:
             value = self._seen(value, given, wanted, place)
             fitting = self._checked(value, given, wanted, place)
         if fitting is value and must_copy(node, wanted, into):
-            return emit.call("_vcopy", [value], self.place(node))
+            return emit.call(_copier(given), [value], self.place(node))
         return fitting
 
     def lend(self, node: n.Expr, wanted: Type | None) -> ast.expr:
@@ -217,6 +217,10 @@ class Compiler:
 def _copies(given: Type, wanted: Type) -> bool:
     """Whether what a function is called with must be copied, because it takes json."""
     return isinstance(given, Signature) and isinstance(wanted, Signature) and not agree(given, wanted)
+
+
+def _copier(type_: Type) -> str:
+    return "_vlist" if isinstance(type_, Array) and holds_values(type_) else "_vcopy"
 
 
 def _is_written_out(value: ast.expr) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import builtins
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
 from antiphon.lang.run import (
+    array_functions,
     choosing,
     fitting,
     function_values,
@@ -101,6 +103,9 @@ _SHARED: dict[str, Any] = {
     "_vplaceof": receivers.place_of,
     "_vsorted": sorted,
     "_vsort": receivers.sort_plain,
+    "_vsortfield": receivers.sort_by_field,
+    "_vcontains": operator.contains,
+    "_vgrouped": array_functions.grouped,
     "_vsum": sum,
     "_vany": any,
     "_vall": all,
