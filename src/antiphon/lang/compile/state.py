@@ -10,7 +10,7 @@ from typing import Any
 from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.sharing import agree, holds_values
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, Array, Type
+from antiphon.lang.check.types import AI, BOOLEAN, JSON, NUMBER, TEXT, Array, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.check.views import hides
 from antiphon.lang.compile import emit
@@ -142,7 +142,22 @@ class Compiler:
         if isinstance(given, Signature) and isinstance(wanted, Signature):
             types = [emit.name(self.code.type_name(each), place) for each in (given, wanted)]
             return emit.call("_vadapted", [value, *types], place)
-        return emit.call("_vas", [value, emit.name(self.code.type_name(wanted), place)], place)
+        return self._as_type(value, wanted, place)
+
+    def _as_type(self, value: ast.expr, wanted: Type, place: Place) -> ast.expr:
+        """A value of which it is looked whether it is of a type; texts, numbers and booleans mostly are, at a glance."""
+        classes = _CLASSES.get(wanted, ())
+        again = value
+        if classes and not isinstance(value, ast.Name):
+            held = self.temporary()
+            value, again = emit.named(held, value, place), emit.name(held, place)
+        found = emit.call("_vas", [again, emit.name(self.code.type_name(wanted), place)], place)
+        for each in reversed(classes):
+            # The first of the tests evaluates it.
+            tested = emit.attribute(value if each is classes[0] else again, "__class__", place)
+            test = emit.compare(tested, ast.Is(), emit.name(each, place), place)
+            found = emit.either(test, again, found, place)
+        return found
 
     # Places
 
@@ -212,6 +227,10 @@ class Compiler:
         elif symbol in self.shared or symbol.python not in self.scope.taken:
             self.scope.outside.add(symbol.python)
         return emit.assign(symbol.python, value, place)
+
+
+#: The classes of Python that the values of a type mostly have, the likeliest first.
+_CLASSES: dict[Type, tuple[str, ...]] = {NUMBER: ("_vint", "_vfloat"), TEXT: ("_vstr",), BOOLEAN: ("_vbool",)}
 
 
 def _copies(given: Type, wanted: Type) -> bool:
