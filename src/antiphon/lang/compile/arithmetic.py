@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, NUMBER, base
+from antiphon.lang.check.types import JSON, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of, is_a, once
@@ -106,9 +106,7 @@ def power(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr
     if isinstance(right, ast.Constant) and type(right.value) is float:
         first, left = once(c, left, place)
         test = emit.compare(first, _AT_LEAST, emit.constant(0, place), place)
-        return emit.either(
-            test, emit.binary(left, _POW, right, place), emit.call("_vpow", [left, right], place), place
-        )
+        return emit.either(test, emit.binary(left, _POW, right, place), emit.call("_vpow", [left, right], place), place)
     if not isinstance(left, ast.Name | ast.Constant):
         return slow
     second, right = once(c, right, place)
@@ -175,9 +173,7 @@ def _with_digits(
     return found if is_sure else emit.either(is_int, whole, found, place)
 
 
-def _float_tests(
-    c: Compiler, node: n.Expr, value: ast.expr, place: Place
-) -> tuple[list[ast.expr], ast.expr, ast.expr]:
+def _float_tests(c: Compiler, node: n.Expr, value: ast.expr, place: Place) -> tuple[list[ast.expr], ast.expr, ast.expr]:
     """Tests whether a number is a float, none if that is known; the number where it is evaluated, and read again."""
     first, again = once(c, value, place)
     return [] if is_fraction(c, node) else [_is_float(first, place)], first, again

@@ -6,11 +6,11 @@ import ast
 from typing import cast
 
 from antiphon.lang.check.sharing import holds_values
-from antiphon.lang.check.types import NUMBER, TEXT, Array, Map, Object, Type
+from antiphon.lang.check.types import NUMBER, TEXT, Array, Map, Object, Type, is_mutable
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.arithmetic import rounding
 from antiphon.lang.compile.emit import Place
-from antiphon.lang.compile.guards import is_a, may_come_first, once
+from antiphon.lang.compile.guards import may_come_first, once
 from antiphon.lang.compile.literals import number_text
 from antiphon.lang.compile.members import is_number, is_sequence, whole
 from antiphon.lang.compile.state import Compiler
@@ -42,7 +42,7 @@ def direct_method(
         bounds = [whole(c, each, given, place) for each, given in zip(node.arguments, arguments, strict=True)]
         return emit.part(value, [*bounds, *[None] * (2 - len(bounds))], place)
     if kind == TEXT:
-        return _text_method(c, name, value, arguments, place)
+        return _text_method(name, value, arguments, place)
     if isinstance(kind, Array):
         return _array_method(c, kind, name, value, arguments, place)
     if kind == NUMBER and name in ("floor", "ceil", "round", "toFixed"):
@@ -51,16 +51,14 @@ def direct_method(
         return emit.method(value, name, arguments, place)
     if isinstance(kind, Map | Object) and name == "keys":
         return emit.call("_vlist", [value], place)
-    if isinstance(kind, Map) and name == "values":
+    if isinstance(kind, Map | Object) and name == "values" and not _is_loose(kind):
         return emit.call("_vlist", [emit.method(value, name, [], place)], place)
     if isinstance(kind, Map | Object) and name == "has" and may_come_first(arguments[0], value):
         return emit.compare(arguments[0], _IN, value, place)
     return None
 
 
-def _text_method(
-    c: Compiler, name: str, value: ast.expr, arguments: list[ast.expr], place: Place
-) -> ast.expr | None:
+def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
     if name in _TEXT_DIRECT:
         return emit.method(value, _TEXT_DIRECT[name], arguments, place)
     if name == "includes" and may_come_first(arguments[0], value):
@@ -68,7 +66,7 @@ def _text_method(
     if name in _PADDING and _is_width(arguments[0]) and all(map(_is_one_character, arguments[1:])):
         return emit.method(value, _PADDING[name], arguments, place)
     if name == "split":
-        return _split(c, value, arguments, place)
+        return _split(value, arguments, place)
     return None
 
 
@@ -82,10 +80,10 @@ def _is_width(node: ast.expr) -> bool:
 
 
 def _is_one_character(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and len(node.value) == 1
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) == 1
 
 
-def _split(c: Compiler, value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
+def _split(value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:
     """Python splits at no empty text: in the language that gives the characters."""
     separator = arguments[0] if arguments else None
     if isinstance(separator, ast.Constant) and separator.value == "":
@@ -130,11 +128,16 @@ def _array_method(
     return None
 
 
+def _is_loose(kind: Map | Object) -> bool:
+    """Whether what the fields of an object give has to be copied."""
+    return isinstance(kind, Object) and any(is_mutable(each.type) for each in kind.fields.values())
+
+
 def _has_order(type_: Type, name: ast.expr) -> bool:
     """Whether objects have a field that is a number, or a text, for certain."""
     if not isinstance(type_, Object) or not isinstance(name, ast.Constant):
         return False
-    field = type_.fields.get(name.value)
+    field = type_.fields.get(str(name.value))
     return field is not None and not field.optional and field.type in (TEXT, NUMBER)
 
 

@@ -16,8 +16,8 @@ from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.computing import only_computes
 from antiphon.lang.compile.emit import Place, at
-from antiphon.lang.compile.guards import once
 from antiphon.lang.compile.functions import function_scope, outer_names, remember, suite, with_history
+from antiphon.lang.compile.guards import once
 from antiphon.lang.compile.rounds import of_this_round
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n

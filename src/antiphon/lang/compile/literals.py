@@ -26,7 +26,7 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
-from antiphon.lang.compile.views import there
+from antiphon.lang.compile.views import has_no_others, there
 from antiphon.lang.compile.wholes import is_fraction, is_whole
 from antiphon.lang.syntax import nodes as n
 
@@ -182,7 +182,9 @@ def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> lis
     if isinstance(type_of(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
         # Nothing in it belongs to a constant.
         return _one_by_one(c, value, own, place) or [(None, there(value, given, place))]
-    return [(None, emit.call("_vspreadfields", [there(value, given, place)], place))]
+    spread = emit.call("_vspreadfields", [there(value, given, place)], place)
+    test = has_no_others(value, given, place) if isinstance(given, Object) else None
+    return [(None, spread if test is None else emit.either(test, value, spread, place))]
 
 
 def _one_by_one(

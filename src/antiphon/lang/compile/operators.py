@@ -288,7 +288,8 @@ def _containing(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> as
     if plain_items or (
         kind == TEXT and not isinstance(two, AI) and (base(two) == TEXT or isinstance(two, Object | Map))
     ):
-        return emit.compare(left, _IN, picked(right, base(two), place), place)
+        is_field = isinstance(left, ast.Constant) and isinstance(two, Object) and left.value in two.fields
+        return emit.compare(left, _IN, right if is_field else picked(right, base(two), place), place)
     return emit.call("_vin", [left, picked(right, base(two), place)], place)
 
 

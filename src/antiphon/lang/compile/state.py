@@ -145,7 +145,7 @@ class Compiler:
         return self._as_type(value, wanted, place)
 
     def _as_type(self, value: ast.expr, wanted: Type, place: Place) -> ast.expr:
-        """A value of which it is looked whether it is of a type; texts, numbers and booleans mostly are, at a glance."""
+        """A value that has to be of a type: of a text, a number or a boolean its class says so, without a call."""
         classes = _CLASSES.get(wanted, ())
         again = value
         if classes and not isinstance(value, ast.Name):

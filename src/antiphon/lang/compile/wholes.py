@@ -113,8 +113,9 @@ def _has_methods(node: n.Expr) -> bool:
 
 def _is_quotient(c: Compiler, node: n.Expr, assumed: set[Symbol] | None) -> bool:
     """Whether it is one of whole numbers: that is finite."""
-    is_one = isinstance(node, n.Binary) and node.op == "/"
-    return is_one and is_whole(c, node.left, assumed) and is_whole(c, node.right, assumed)
+    if not isinstance(node, n.Binary) or node.op != "/":
+        return False
+    return is_whole(c, node.left, assumed) and is_whole(c, node.right, assumed)
 
 
 def _is_known(c: Compiler, symbol: Symbol, test: _Test, assumed: set[Symbol] | None) -> bool:
@@ -192,8 +193,8 @@ def _note_function(c: Compiler, out: Values, node: n.Function) -> None:
     is_lost = node.is_tool or symbol.exported or (symbol.is_global and not c.is_whole)
     for each in node.parameters:
         if each.symbol is not None:
-            default = [("=", each.default)] if each.default is not None else []
-            out[each.symbol] = [("=", None)] if is_lost else default
+            is_set = is_lost or each.default is not None
+            out[each.symbol] = [("=", None if is_lost else each.default)] if is_set else []
     out[symbol] = [("=", each.value) for each in _returns(node.body)]
 
 

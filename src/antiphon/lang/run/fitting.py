@@ -48,7 +48,8 @@ def _taken(value: Any, wanted: Type) -> Any:
 
 def _taken_items(items: list[Any], wanted: Type) -> Any:
     if wanted.__class__ is Simple:
-        return list(items) if _CLASSES.get(cast(Simple, wanted).name, frozenset()).issuperset(map(type, items)) else _UNSURE
+        classes = _CLASSES.get(cast(Simple, wanted).name)
+        return list(items) if classes is not None and classes.issuperset(map(type, items)) else _UNSURE
     out = [_taken(each, wanted) for each in items]
     return _UNSURE if _UNSURE in out else out
 

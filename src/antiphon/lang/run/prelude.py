@@ -23,7 +23,7 @@ from antiphon.lang.run import (
     views,
 )
 from antiphon.lang.run.bindings import Module
-from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.errors import Thrown, VibeError
 from antiphon.lang.run.system import MISSING, read_as
 from antiphon.lang.run.threads import wait
 from antiphon.lang.run.traces import CODE
@@ -98,6 +98,7 @@ _SHARED: dict[str, Any] = {
     "_vcopy": values.own,
     "_vfield": members.field_of,
     "_vthrown": throwing.thrown,
+    "_vsaid": Thrown,
     "_vcaught": throwing.caught,
     "_vcall": receivers.call_method,
     "_vplaceof": receivers.place_of,
