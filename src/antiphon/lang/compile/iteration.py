@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, JSON, Array, Map, base
+from antiphon.lang.check.types import AI, JSON, Array, Map, Object, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.state import Compiler, type_of
@@ -43,7 +43,8 @@ def entries(c: Compiler, node: n.For) -> ast.expr:
         if node.value is not None and node.value.symbol is not None and node.value.symbol.type == JSON:
             # What is in it is json here.
             value = emit.call("_vcopy", [value], place) if goes_into_json(node.iterable, JSON) else value
-        value = emit.call("_ventries", [value], place)
+        is_known = isinstance(type_, Object)
+        value = emit.method(value, "items", [], place) if is_known else emit.call("_ventries", [value], place)
     may_change = any(_may_change(each, node) for each in n.walk(node.body))
     return emit.call("_vlist", [value], place) if may_change else value
 
