@@ -67,6 +67,8 @@ def _text_method(name: str, value: ast.expr, arguments: list[ast.expr], place: P
         return emit.method(value, _PADDING[name], arguments, place)
     if name == "split":
         return _split(value, arguments, place)
+    if name == "repeat" and isinstance(value, ast.Name | ast.Constant):
+        return _repeated(value, arguments[0], place)
     return None
 
 
@@ -81,6 +83,16 @@ def _is_width(node: ast.expr) -> bool:
 
 def _is_one_character(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) == 1
+
+
+def _repeated(value: ast.expr, count: ast.expr, place: Place) -> ast.expr | None:
+    """A text so many times in a row, where that does not get too long."""
+    if not isinstance(count, ast.Constant) or type(count.value) is not int or not 0 < count.value <= _WIDE:
+        return None
+    most = emit.constant(_WIDE // count.value, place)
+    is_short = emit.compare(emit.call("_vpylen", [value], place), ast.LtE(), most, place)
+    quick, slow = emit.binary(value, ast.Mult(), count, place), emit.call("_vm_text_repeat", [value, count], place)
+    return emit.either(is_short, quick, slow, place)
 
 
 def _split(value: ast.expr, arguments: list[ast.expr], place: Place) -> ast.expr | None:

@@ -195,7 +195,9 @@ def _note_function(c: Compiler, out: Values, node: n.Function) -> None:
         if each.symbol is not None:
             is_set = is_lost or each.default is not None
             out[each.symbol] = [("=", None if is_lost else each.default)] if is_set else []
-    out[symbol] = [("=", each.value) for each in _returns(node.body)]
+    # In a session, another function may come under its name.
+    is_open = symbol.is_global and not c.is_whole
+    out[symbol] = [("=", None)] if is_open else [("=", each.value) for each in _returns(node.body)]
 
 
 def _returns(body: n.Block) -> Iterable[n.Return]:
