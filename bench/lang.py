@@ -47,6 +47,14 @@ TOP_LEVEL = {
         "let total = 0\nfunction add(x: number) {{ total += x }}\nfor i in {n} {{ add(i) }}\ntotal",
         "total = 0\ndef add(x):\n    nonlocal total\n    total += x\nfor i in range({n}): add(i)\nreturn total",
     ),
+    "top: arrays": (
+        "let xs: number[] = []\nfor i in {n} {{ xs.push(i * 2) }}\nlet total = 0\nfor x in xs {{ total += x }}\ntotal",
+        "xs = []\nfor i in range({n}): xs.append(i * 2)\ntotal = 0\nfor x in xs: total += x\nreturn total",
+    ),
+    "top: remainders": (
+        "let seed = 7\nfor i in {n} {{ seed = (seed * 31 + i) % 10007 }}\nseed",
+        "seed = 7\nfor i in range({n}): seed = (seed * 31 + i) % 10007\nreturn seed",
+    ),
 }
 
 

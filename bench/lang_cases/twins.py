@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import math
 from typing import Any
 
@@ -318,3 +319,108 @@ def quotients(n: int) -> int:
     for i in range(1, n + 1):
         total += n / i + i % 7 + n % i
     return math.floor(total)
+
+
+def steps(start: int) -> int:
+    x = start
+    count = 0
+    while x > 1:
+        x = x // 2 if x % 2 == 0 else 3 * x + 1
+        count += 1
+    return count
+
+
+def collatz(n: int) -> int:
+    longest = 0
+    for i in range(1, n // 20 + 1):
+        found = steps(i)
+        longest = found if found > longest else longest
+    return longest
+
+
+def divisor(a: int, b: int) -> int:
+    return a if b == 0 else divisor(b, a % b)
+
+
+def remainders(n: int) -> int:
+    total = 0
+    for i in range(1, n // 5 + 1):
+        total += divisor(i, 360)
+    return total
+
+
+def halving(n: int) -> int:
+    total = 0.0
+    for i in range(1, n // 10 + 1):
+        guess = i / 2
+        for _ in range(5):
+            guess = (guess + i / guess) / 2
+        total += guess
+    return math.floor(total + 0.5)
+
+
+def rounding(n: int) -> int:
+    total = 0
+    for i in range(n):
+        total += len(f"{i / 7:.2f}") + math.floor(i * 0.37 + 0.5) + math.ceil(i**0.5)
+    return total
+
+
+def checked(i: int) -> int:
+    if i % 2 == 0:
+        raise ValueError(f"even: {i}")
+    return i
+
+
+def thrown(n: int) -> int:
+    total = 0
+    for i in range(n):
+        try:
+            total += checked(i)
+        except ValueError as error:
+            total += len(str(error))
+    return total
+
+
+def quick(xs: list[int]) -> list[int]:
+    if len(xs) < 2:
+        return xs
+    pivot = xs[0]
+    rest = xs[1:]
+    return [*quick([x for x in rest if x < pivot]), pivot, *quick([x for x in rest if x >= pivot])]
+
+
+def quicksort(n: int) -> int:
+    xs = [i * 7919 % 10007 for i in range(1, n // 10 + 1)]
+    return quick(xs)[10]
+
+
+def looking(n: int) -> int:
+    xs = [3, 5, 7, 11]
+    total = 0
+    for i in range(n):
+        if i % 12 in xs:
+            total += len(xs[::-1]) + len([*xs, i])
+    return total
+
+
+def fields(n: int) -> int:
+    p = {"x": 0, "y": 1}
+    total = 0
+    for i in range(n):
+        p = {**p, "y": i}
+        total += len(list(p))
+        for key, _ in p.items():
+            total += len(key)
+    return total
+
+
+def parsed(n: int) -> float:
+    rows = json.loads('[{"id": 1, "price": 2.5}, {"id": 2, "price": 3}]')
+    total = 0.0
+    for _ in range(n // 2):
+        for row in rows:
+            ident = row["id"]
+            price = row["price"]
+            total += ident * price
+    return total

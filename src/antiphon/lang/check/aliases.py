@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from antiphon.lang.check.methods import ARRAY_METHODS, MAP_METHODS, OBJECT_METHODS
-from antiphon.lang.check.sharing import NEW, SAME
+from antiphon.lang.check.sharing import NEW, SAME, gives_new, holds_values
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, Map, Object, Type, is_mutable, plain
 from antiphon.lang.check.types import Callable as Signature
@@ -106,7 +106,8 @@ def _note(symbol: Symbol, how: int, into: Symbol | None) -> None:
 
 def _part(todo: _Uses, node: n.Member | n.Index | n.Slice, how: int, into: Symbol | None) -> None:
     step = _NEW if node.__class__ is n.Slice else _PART
-    todo.append((node.object, *_apart(how, into, step)) if is_mutable(node.type) else (node.object, READ, None))
+    is_part = is_mutable(node.type) and not (step == _NEW and holds_values(node.type))
+    todo.append((node.object, *_apart(how, into, step)) if is_part else (node.object, READ, None))
     if node.__class__ is not n.Member:
         todo += [(each, READ, None) for each in n.children(node) if each is not node.object]
 
@@ -147,7 +148,8 @@ def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol 
     uses: list[tuple[int, Symbol | None]] = []
     if callee.name in _MUTATING:
         uses.append((OWN, None))
-    if is_mutable(node.type) and callee.name != "copy" and not _is_apart(node, callee.name):
+    # What `map` gives has nothing of the array but what the function gave of it.
+    if is_mutable(node.type) and callee.name != "map" and not gives_new(node):
         step = _NEW if callee.name in NEW else 0 if callee.name in SAME else _PART
         uses.append(_apart(how, into, step) if step else (how, into))
     kind = plain(callee.object.type or JSON)
@@ -157,6 +159,9 @@ def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol 
             todo.append((each.body, READ, None))
         elif isinstance(each, n.Lambda) and not isinstance(each.body, n.Block) and callee.name == "map":
             todo.append((each.body, *_apart(how, into, _NEW)))
+        elif callee.name == "zip":
+            # Of an array that is only gone through, nothing is kept but its items.
+            todo.append((each, READ if holds_values(each.type) else KEPT, None))
         else:
             todo.append((each, KEPT if is_mutable(item) or isinstance(each.type, Signature) else READ, None))
         if isinstance(each.type, Signature):
@@ -164,12 +169,6 @@ def _method(todo: _Uses, node: n.Call, callee: n.Member, how: int, into: Symbol 
             takers = parameters_of(each)
             uses += [_apart(KEPT, taker, _PART) for taker in takers[int(callee.name == "reduce") :] or [None]]
     todo.append(_used(callee.object, uses))
-
-
-def _is_apart(node: n.Call, name: str) -> bool:
-    """Whether a method gives a new array in which there is nothing of the old one, but what a function gave of it."""
-    kind = plain(node.type) if node.type is not None else JSON
-    return name == "map" or (name in NEW and isinstance(kind, Array) and not is_mutable(kind.item))
 
 
 def _used(node: n.Expr, uses: list[tuple[int, Symbol | None]]) -> _Use:
@@ -192,6 +191,10 @@ def _binary(todo: _Uses, node: n.Binary, how: int, into: Symbol | None) -> None:
     elif node.op == "+":
         how, into = _apart(how, into, _NEW)
     todo += ((node.left, how, into), (node.right, how, into))
+
+
+def _spread(todo: _Uses, node: n.Spread, how: int, _: Symbol | None) -> None:
+    todo.append((node.value, READ if holds_values(node.value.type) else min(how, KEPT), None))
 
 
 def _choice(todo: _Uses, node: n.Conditional, how: int, into: Symbol | None) -> None:
@@ -290,6 +293,7 @@ _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.Name: _name,
     n.Call: _call,
     n.Binary: _binary,
+    n.Spread: _spread,
     n.Conditional: _choice,
     n.Match: _match,
     n.MatchStatement: _match,
@@ -303,7 +307,7 @@ _RULES: dict[type, Callable[[_Uses, Any, int, Symbol | None], None]] = {
     n.ObjectLit: _object,
     n.TypeDecl: _nothing,
     **dict.fromkeys((n.Member, n.Index, n.Slice), _part),
-    **dict.fromkeys((n.ArrayLit, n.Spread), _made),
+    n.ArrayLit: _made,
     **dict.fromkeys(
         (n.Unary, n.Range, n.Is, n.TextLit, n.Hole, n.Ask, n.AskHuman, n.PyBlock, n.If, n.While, n.ExprStatement), _read
     ),

@@ -136,18 +136,18 @@ def is_fresh(node: n.Expr) -> bool:
             case n.ObjectLit():
                 todo += [entry.value for entry in each.entries]
             case n.Spread():
-                todo += () if _holds_values(each.value.type) else (each.value,)
+                todo += () if holds_values(each.value.type) else (each.value,)
             case n.Conditional():
                 todo += (each.then, each.otherwise)
             case n.Ask() | n.AskHuman() | n.PyBlock() | n.Range():
                 pass
-            case n.Binary(op="+") | n.AsyncFor() | n.Slice() if _holds_values(each.type):
+            case n.Binary(op="+") | n.AsyncFor() | n.Slice() if holds_values(each.type):
                 pass
             case n.Binary(op="+" | "??"):
                 todo += (each.left, each.right)
             case n.Slice() | n.Member() | n.Index():
                 todo.append(each.object)
-            case n.Call() if _gives_new(each):
+            case n.Call() if gives_new(each):
                 pass
             case n.Call(callee=n.Member(object=receiver)):
                 todo += (receiver, *each.arguments)
@@ -190,8 +190,12 @@ def constant_of(node: n.Expr) -> Symbol | None:
             case n.Name(symbol=symbol):
                 if symbol is not None and (found := symbol.source or _constant(symbol)) is not None:
                     return found
+            case n.Slice() if holds_values(each.type):
+                pass
             case n.Member() | n.Index() | n.Slice():
                 todo.append(each.object)
+            case n.Call(callee=n.Member()) if gives_new(each):
+                pass
             case n.Call(callee=n.Member(name="map"), arguments=[n.Lambda() as function]):
                 todo += given_by(function)
             case n.Call(callee=n.Member(object=receiver, name=name)) if name != "copy":
@@ -207,7 +211,7 @@ def constant_of(node: n.Expr) -> Symbol | None:
                 | n.Range()
             ):
                 pass
-            case n.Binary(op="+") if _holds_values(each.type):
+            case n.Binary(op="+") if holds_values(each.type):
                 pass
             case _:
                 todo += n.children(each)
@@ -233,7 +237,7 @@ def _constant(symbol: Symbol) -> Symbol | None:
     return symbol if symbol.kind in ("const", "builtin") else None
 
 
-def _holds_values(type_: Type | None) -> bool:
+def holds_values(type_: Type | None) -> bool:
     """Whether an array has nothing in it that can change."""
     kind = plain(type_) if type_ is not None else JSON
     return isinstance(kind, Array) and not is_mutable(kind.item)
@@ -247,8 +251,9 @@ NEW = frozenset(("split", "lines", "keys")) | frozenset(
 )
 
 
-def _gives_new(node: n.Call) -> bool:
+def gives_new(node: n.Call) -> bool:
+    """Whether a call gives a value that nobody else has, nor anything in it that can change."""
     callee = node.callee
     if isinstance(callee, n.Member):
-        return callee.name == "copy" or (callee.name in NEW and _holds_values(node.type))
+        return callee.name == "copy" or (callee.name in NEW and holds_values(node.type))
     return isinstance(callee, n.Name) and callee.symbol is not None and callee.symbol.kind == "builtin"

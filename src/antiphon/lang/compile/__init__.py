@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Set
 from threading import Lock
 from types import CodeType
 
@@ -35,13 +36,18 @@ from antiphon.lang.syntax.source import Source
 __all__ = ["Code", "compile_piece", "compile_program"]
 
 
-def compile_program(program: nodes.Program, source: Source, *, for_tests: bool = False) -> Code:
+def compile_program(
+    program: nodes.Program, source: Source, *, for_tests: bool = False, given: Set[str] = frozenset()
+) -> Code:
     """The code of a program that was checked and found sound.
 
-    `for_tests` leaves out what the top level does: there are its declarations, but for those that ask a model.
+    `for_tests` leaves out what the top level does: there are its declarations, but for those that ask a model. Of the
+    variables of the top level, those that are `given` from outside are not what their declarations say.
     """
     code = Code(source)
-    tree = module(Compiler(source, code), program, for_tests=for_tests)
+    compiler = Compiler(source, code)
+    compiler.given = given
+    tree = module(compiler, program, for_tests=for_tests)
     try:
         code.main = _compiled(tree, source)
     except (RecursionError, MemoryError, SyntaxError) as error:

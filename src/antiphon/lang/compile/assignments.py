@@ -7,6 +7,7 @@ import ast
 from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.types import AI, JSON, NUMBER, TEXT, Array, Map, Object, Type, base, plain
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.computing import is_quiet
 from antiphon.lang.compile.declarations import hide, sealed
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import class_of
@@ -32,11 +33,12 @@ def _assign_name(c: Compiler, node: n.Assign, target: n.Name) -> list[ast.stmt]:
     if symbol is None:
         return []
     hide(c, symbol, node.value)
+    is_seen = symbol.is_private and not is_quiet(c, node.value)
     if node.op == "=":
-        return sealed(symbol.is_private, [c.bind(symbol, c.cast(node.value, symbol.type, symbol), place)], place)
+        return sealed(is_seen, [c.bind(symbol, c.cast(node.value, symbol.type, symbol), place)], place)
     both = n.Binary(node.start, node.end, _COMPOUND[node.op], target, node.value)
     value = c.fitted(operation(c, both, None), _result(both), plain(symbol.type), place)
-    return sealed(symbol.is_private, [c.bind(symbol, value, place)], place)
+    return sealed(is_seen, [c.bind(symbol, value, place)], place)
 
 
 def _assign_inside(c: Compiler, node: n.Assign, target: n.Member | n.Index) -> list[ast.stmt]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from antiphon.lang.check.members import field_function
 from antiphon.lang.check.symbols import Symbol
+from antiphon.lang.check.types import JSON, NUMBER, TEXT, Array, Map
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
@@ -34,6 +35,21 @@ def only_computes(c: Compiler, root: n.Node) -> bool:
         reached.clear()
     c.computing |= seen
     return True
+
+
+def is_quiet(c: Compiler, node: n.Expr | None) -> bool:
+    """Whether nothing at all is done for a value that anybody could see: it calls only what belongs to its parts."""
+    return node is None or (not c.is_concurrent and all(map(_is_silent, n.walk(node))))
+
+
+def _is_silent(node: n.Node) -> bool:
+    if isinstance(node, n.Call):
+        callee = node.callee
+        kind = type_of(callee.object) if isinstance(callee, n.Member) else JSON
+        return kind in (TEXT, NUMBER) or isinstance(kind, Array | Map)
+    if isinstance(node, n.Name):
+        return node.symbol is None or not isinstance(node.symbol.type, Signature)
+    return node.__class__ not in _ASKING and node.__class__ is not n.Lambda
 
 
 def _computes(node: n.Node) -> bool:

@@ -42,6 +42,9 @@ def is_frozen(c: Compiler, symbol: Symbol, value: n.Expr, here: tuple[list[n.Sta
     kind = type_of(value)
     if symbol.exported or (symbol.is_global and not c.is_whole) or fate_of(symbol) > READ:
         return True
+    if _is_parsed(value):
+        # Nobody else has it.
+        return False
     inside = _parts(symbol.type)
     if inside is None:
         return True
@@ -60,6 +63,11 @@ def is_frozen(c: Compiler, symbol: Symbol, value: n.Expr, here: tuple[list[n.Sta
         return True
     c.aliases.add(symbol)
     return False
+
+
+def _is_parsed(node: n.Expr) -> bool:
+    symbol = node.callee.symbol if isinstance(node, n.Call) and isinstance(node.callee, n.Name) else None
+    return symbol is not None and symbol.kind == "builtin" and symbol.name == "parseJson"
 
 
 def _parts(type_: Type) -> set[str] | None:

@@ -10,6 +10,7 @@ from antiphon.lang.check.types import JSON, Type, is_data, is_mutable, plain, wi
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
 from antiphon.lang.compile.code import Given
+from antiphon.lang.compile.computing import is_quiet
 from antiphon.lang.compile.constants import is_frozen
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import async_body
@@ -39,7 +40,7 @@ def let(c: Compiler, node: n.Let) -> list[ast.stmt]:
             and is_frozen(c, symbol, node.value, here)
         ):
             value = emit.call("_vfreeze", [value], place)
-    return sealed(symbol.is_private and node.value is not None, [c.bind(symbol, value, place)], place)
+    return sealed(symbol.is_private and not is_quiet(c, node.value), [c.bind(symbol, value, place)], place)
 
 
 def _value(c: Compiler, node: n.Expr, symbol: Symbol, is_const: bool) -> ast.expr:
@@ -68,7 +69,7 @@ def _input(c: Compiler, symbol: Symbol, value: ast.expr, place: Place) -> ast.ex
     # A constant's type may be the one value that is written there.
     type_ = widen(plain(symbol.type))
     c.code.inputs[symbol.name] = Given(symbol.name, type_, symbol.start, symbol.end, symbol.is_private)
-    return _given(symbol.name, value, place)
+    return _given(symbol.name, value, place) if symbol.name in c.given else value
 
 
 def _given(name: str, otherwise: ast.expr, place: Place) -> ast.expr:
@@ -124,6 +125,8 @@ def destructure(c: Compiler, node: n.Destructure) -> list[ast.stmt]:
     else:
         take = c.lend if node.is_const else c.cast
         value, given = take(node.value, None), type_of(node.value)
+    if isinstance(node.pattern, n.ArrayPattern) and not hidden:
+        return taken_apart(c, node.pattern, value, given, node.is_const, c.place(node.value))
     out = sealed(bool(hidden), [emit.assign(name, value, place)], place)
     return out + taken_apart(c, node.pattern, emit.name(name, place), given, node.is_const, c.place(node.value))
 

@@ -17,12 +17,13 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.computing import only_computes
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import function_scope, outer_names, remember, suite, with_history
+from antiphon.lang.compile.guards import once
 from antiphon.lang.compile.rounds import of_this_round
 from antiphon.lang.compile.state import Compiler, type_of
 from antiphon.lang.syntax import nodes as n
 
 #: Methods that are loops of Python, where their function only computes.
-_AS_LOOPS = frozenset(("map", "filter", "find", "some", "every", "count", "sum"))
+_AS_LOOPS = frozenset(("map", "filter", "find", "some", "every", "count", "sum", "groupBy"))
 #: What a comprehension may be made of: it asks nobody, and calls nothing of which that is not known.
 _PLAIN = frozenset(
     (
@@ -59,7 +60,20 @@ def array_method(c: Compiler, node: n.Call, name: str, value: ast.expr, item: Ty
     if name == "sortBy" and isinstance(first.type, Signature) and _has_order(first.type.returns):
         key = at(ast.keyword("key", arguments[0]), place)
         return at(ast.Call(emit.name("_vsorted", place), [value], [key]), place)
-    return emit.call(f"_vm_array_{name}", [value, *arguments], place)
+    slow = emit.call(f"_vm_array_{name}", [value, *arguments], place)
+    if name in ("min", "max") and isinstance(first.type, Signature) and _has_order(first.type.returns):
+        return _extreme(c, name, value, arguments[0], place)
+    return slow
+
+
+def _extreme(c: Compiler, name: str, value: ast.expr, function: ast.expr, place: Place) -> ast.expr:
+    """`min` and `max` by what a function gives: Python's own where there is an item."""
+    if not isinstance(function, ast.Name):
+        return emit.call(f"_vm_array_{name}", [value, function], place)
+    items, again = once(c, value, place)
+    key = at(ast.keyword("key", function), place)
+    found = at(ast.Call(emit.name(f"_v{name}", place), [again], [key]), place)
+    return emit.either(items, found, emit.call(f"_vm_array_{name}", [again, function], place), place)
 
 
 def _has_order(type_: Type) -> bool:
@@ -143,12 +157,16 @@ def _comprehension(c: Compiler, call: n.Call, node: n.Lambda, name: str, value: 
     for symbol, parameter in zip(symbols, node.parameters, strict=True):
         c.declare(symbol, parameter.start)
     note_counter(c, symbols[0], n.reached(call))
+    items, value = once(c, value, place) if name == "groupBy" else (value, value)
     each = _through(c, node, symbols, value, place)
     signature = node.type
     assert isinstance(signature, Signature)
     if name in ("map", "sum"):
         made = at(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
         return made if name == "map" else emit.call("_vsum", [made], place)
+    if name == "groupBy":
+        keys = at(ast.ListComp(c.cast(node.body, signature.returns), [each]), place)
+        return emit.call("_vgrouped", [items, keys], place)
     test = condition(c, node.body) if signature.returns == BOOLEAN else c.expr(node.body)
     if name in ("some", "every"):
         tests = at(ast.GeneratorExp(test, [each]), place)
@@ -173,7 +191,8 @@ def _through(c: Compiler, node: n.Lambda, symbols: list[Symbol], value: ast.expr
 
 
 def _is_plain(c: Compiler, node: n.Lambda, name: str) -> bool:
-    if name == "sum" and not (isinstance(node.type, Signature) and node.type.returns == NUMBER):
+    wanted = {"sum": NUMBER, "groupBy": TEXT}.get(name)
+    if wanted is not None and not (isinstance(node.type, Signature) and node.type.returns == wanted):
         return False
     if isinstance(node.body, n.Block) or any(each.declared is not None for each in node.parameters):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import AI, JSON, Array, Map, base
+from antiphon.lang.check.types import AI, JSON, Array, Map, Object, base
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.state import Compiler, type_of
@@ -43,18 +43,31 @@ def entries(c: Compiler, node: n.For) -> ast.expr:
         if node.value is not None and node.value.symbol is not None and node.value.symbol.type == JSON:
             # What is in it is json here.
             value = emit.call("_vcopy", [value], place) if goes_into_json(node.iterable, JSON) else value
-        value = emit.call("_ventries", [value], place)
-    return emit.call("_vlist", [value], place) if any(map(_may_change, n.walk(node.body))) else value
+        is_known = isinstance(type_, Object)
+        value = emit.method(value, "items", [], place) if is_known else emit.call("_ventries", [value], place)
+    may_change = any(_may_change(each, node) for each in n.walk(node.body))
+    return emit.call("_vlist", [value], place) if may_change else value
 
 
-def _may_change(node: n.Node) -> bool:
+def _may_change(node: n.Node, loop: n.For) -> bool:
+    """Whether a loop may gain or lose keys by what is done in it."""
     if isinstance(node, n.Assign):
-        return not isinstance(node.target, n.Name)
+        return not isinstance(node.target, n.Name) and not _is_at_key(node.target, loop)
     if not isinstance(node, n.Call):
         return isinstance(node, n.PyBlock)
     if isinstance(node.callee, n.Member):
         return node.callee.name == "remove"
     return not (isinstance(node.callee, n.Name) and node.callee.symbol and node.callee.symbol.kind == "builtin")
+
+
+def _is_at_key(target: n.Member | n.Index, loop: n.For) -> bool:
+    """Whether it is the item that the loop is at: its key is there already."""
+    through = loop.iterable.symbol if isinstance(loop.iterable, n.Name) else None
+    match target:
+        case n.Index(object=n.Name(symbol=holder), index=n.Name(symbol=key)):
+            return holder is not None and holder is through and key is loop.symbol
+        case _:
+            return False
 
 
 def span(c: Compiler, node: n.Range) -> ast.expr:

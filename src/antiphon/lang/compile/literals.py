@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from antiphon.lang.check.sharing import agree, is_fresh
+from antiphon.lang.check.sharing import agree, holds_values, is_fresh
 from antiphon.lang.check.types import (
     AI,
     JSON,
@@ -26,7 +26,8 @@ from antiphon.lang.compile import emit
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import is_a, once
 from antiphon.lang.compile.state import Compiler, type_of
-from antiphon.lang.compile.views import there
+from antiphon.lang.compile.views import has_no_others, there
+from antiphon.lang.compile.wholes import is_fraction, is_whole
 from antiphon.lang.syntax import nodes as n
 
 
@@ -69,10 +70,13 @@ def as_text(c: Compiler, node: n.Expr, in_hole: bool = False) -> ast.expr:
 
 def number_text(c: Compiler, node: n.Expr, value: ast.expr, place: Place, in_hole: bool = False) -> ast.expr:
     """A number as text."""
+    if is_whole(c, node):
+        return value if in_hole else emit.call("_vstr", [value], place)
+    if is_fraction(c, node):
+        return emit.call("_vnumbertext", [value], place)
     test, again = is_a(c, value, "_vint", place)
-    is_counter = isinstance(node, n.Name) and node.symbol in c.counters
     whole = again if in_hole else emit.call("_vstr", [again], place)
-    return whole if is_counter else emit.either(test, whole, emit.call("_vtext", [again], place), place)
+    return emit.either(test, whole, emit.call("_vtext", [again], place), place)
 
 
 def name(c: Compiler, node: n.Name) -> ast.expr:
@@ -106,7 +110,9 @@ def array(c: Compiler, node: n.ArrayLit) -> ast.expr:
 def _spread_items(c: Compiler, node: n.Spread, inner: Type | None) -> ast.expr:
     """`...value` of an array; what belongs to a constant is copied, so that it can be changed in its new place."""
     place, type_ = c.place(node), type_of(node.value)
-    value = c.cast(node.value, Array(inner) if inner is not None else None)
+    # Nothing is kept of it but its items.
+    take = c.lend if holds_values(type_) else c.cast
+    value = take(node.value, Array(inner) if inner is not None else None)
     if inner == JSON and isinstance(type_, Array) and not agree(type_.item, JSON) and not is_fresh(node.value):
         value = emit.call("_vcopy", [value], place)
     if not isinstance(type_, Array) or not isinstance(base(type_.item), Simple) or type_.item == JSON:
@@ -176,7 +182,9 @@ def _spread_fields(c: Compiler, node: n.Spread, fields: dict[str, Field]) -> lis
     if isinstance(type_of(node.value), Object) and not any(is_mutable(each.type) for each in own.values()):
         # Nothing in it belongs to a constant.
         return _one_by_one(c, value, own, place) or [(None, there(value, given, place))]
-    return [(None, emit.call("_vspreadfields", [there(value, given, place)], place))]
+    spread = emit.call("_vspreadfields", [there(value, given, place)], place)
+    test = has_no_others(value, given, place) if isinstance(given, Object) else None
+    return [(None, spread if test is None else emit.either(test, value, spread, place))]
 
 
 def _one_by_one(

@@ -80,12 +80,19 @@ def part(c: Compiler, node: n.Slice, value: ast.expr, place: Place) -> ast.expr:
     bounds = [node.first, node.last, node.step]
     kind = type_of(node.object)
     kind = without_null(kind) if node.optional else kind
-    if node.step is None and is_sequence(kind) and all(map(is_number, bounds)):
+    if _is_step(node.step) and is_sequence(kind) and all(map(is_number, bounds)):
         found = [None if each is None else whole(c, each, c.expr(each), place) for each in bounds]
         return emit.part(value, found, place)
     return emit.call(
         "_vpart", [value, *(c.expr(each) if each else emit.constant(None, place) for each in bounds)], place
     )
+
+
+def _is_step(node: n.Expr | None) -> bool:
+    """Whether a step is none, or written out and not 0."""
+    if isinstance(node, n.Unary):
+        node = node.operand
+    return node is None or (isinstance(node, n.NumberLit) and type(node.value) is int and node.value != 0)
 
 
 def whole(c: Compiler, node: n.Expr, key: ast.expr, place: Place) -> ast.expr:

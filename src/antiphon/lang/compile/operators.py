@@ -24,6 +24,7 @@ from antiphon.lang.check.types import (
     without_null,
 )
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.arithmetic import added_quotient, both, modulo, power, quotient
 from antiphon.lang.compile.chains import lenient
 from antiphon.lang.compile.copies import goes_into_json
 from antiphon.lang.compile.emit import Place, at
@@ -56,9 +57,7 @@ _HELPERS = {
     ">": "_vgt",
     ">=": "_vge",
 }
-_IS, _IS_NOT, _IN, _MOD = ast.Is(), ast.IsNot(), ast.In(), ast.Mod()
-#: To a larger power numbers are raised with care.
-_LARGEST_POWER = 1_000
+_IS, _IS_NOT, _IN = ast.Is(), ast.IsNot(), ast.In()
 
 
 def unary(c: Compiler, node: n.Unary) -> ast.expr:
@@ -101,24 +100,30 @@ def operation(c: Compiler, node: n.Binary, left: ast.expr | None) -> ast.expr:
     left = c.expr(node.left) if left is None else left
     one, two = base(type_of(node.left)), base(type_of(node.right))
     if op == "%" and one in (NUMBER, JSON) and two in (NUMBER, JSON):
-        return _modulo(c, node, left, place)
+        return modulo(c, node, left, place)
     if op in ("/", "**") and one == two == NUMBER:
-        return (_quotient if op == "/" else _power)(c, node, left, place)
+        return (quotient if op == "/" else power)(c, node, left, place)
     if op == "+" and TEXT in (one, two) and one != two:
         left = left if one == TEXT else emit.call("_vtext", [left], place)
         right = c.expr(node.right) if two == TEXT else as_text(c, node.right)
         return emit.binary(left, _OPERATORS["+"], right, place)
-    right = c.expr(node.right)
+    right = (added_quotient(c, node.right, node.left) if op in _OPERATORS else None) or c.expr(node.right)
     if op == "+" and (JSON in (one, two) or (isinstance(node.type, Array) and node.type.item == JSON)):
         left, right = (_loose_items(each, value, place) for each, value in ((node.left, left), (node.right, right)))
     elif op == "+" and node.type is None and isinstance(two, Array) and constant_of(node.right) is not None:
         # It goes on in a variable, which may change what is in it.
         right = emit.call("_vcopy", [right], place) if is_mutable(two.item) else right
+    if op == "+" and _is_array(node.left) and _is_array(node.right):
+        return emit.binary(left, _OPERATORS[op], right, place)
     if one == two and op in _OPERATORS and (one == NUMBER or (op == "+" and one == TEXT)):
         return emit.binary(left, _OPERATORS[op], right, place)
     if one == two and one in (NUMBER, TEXT) and op in _COMPARISONS:
         return emit.compare(left, _COMPARISONS[op], right, place)
     return _guarded(c, node, left, right, place)
+
+
+def _is_array(node: n.Expr) -> bool:
+    return isinstance(type_of(node), Array)
 
 
 def _loose_items(node: n.Expr, value: ast.expr, place: Place) -> ast.expr:
@@ -145,34 +150,11 @@ def _guarded(c: Compiler, node: n.Binary, left: ast.expr, right: ast.expr, place
 def _both_whole(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr]:
     """A test whether both are whole numbers, which evaluates each once; and the two as they are read after it."""
     whole = emit.name("_vint", place)
-    first, second, left, right = _both(c, left, right, place)
+    first, second, left, right = both(c, left, right, place)
     if isinstance(right, ast.Constant):
         return emit.compare(class_of(first, place), _IS, whole, place), left, right
     test = ast.Compare(class_of(first, place), [_IS, _IS], [class_of(second, place), whole])
     return at(test, place), left, right
-
-
-def _modulo(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
-    """`%` of numbers: Python's own where nothing is negative."""
-    right = c.expr(node.right)
-    zero = emit.constant(0, place)
-    is_sure = isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value > 0
-    is_sure = is_sure or is_natural(c, node.right)
-    is_known = base(type_of(node.left)) == base(type_of(node.right)) == NUMBER
-    if not is_sure and not (is_known and isinstance(right, ast.Name)):
-        return emit.call("_vmod", [left, right], place)
-    if is_sure and is_natural(c, node.left):
-        return emit.binary(left, _MOD, right, place)
-    # What is sure is no name only where it is put together of naturals, and nothing is called.
-    first, left = once(c, left, place)
-    test = emit.compare(first, _COMPARISONS[">="], zero, place)
-    if not is_sure:
-        test = at(ast.Compare(first, [_COMPARISONS[">="], _COMPARISONS["<"]], [zero, right]), place)
-    elif not is_known:
-        whole = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
-        positive = emit.compare(left, _COMPARISONS[">="], zero, place)
-        test = at(ast.BoolOp(ast.And(), [whole, positive]), place)
-    return emit.either(test, emit.binary(left, _MOD, right, place), emit.call("_vmod", [left, right], place), place)
 
 
 def note_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
@@ -181,32 +163,6 @@ def note_counter(c: Compiler, symbol: Symbol, iterable: n.Expr) -> None:
         c.counters.add(symbol)
         if not isinstance(iterable, n.Range) or is_natural(c, iterable.first):
             c.naturals.add(symbol)
-
-
-def _quotient(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
-    """`/` of numbers: a quotient of whole ones that is whole is exact."""
-    right = c.expr(node.right)
-    if any(isinstance(each, ast.Constant) and isinstance(each.value, float) for each in (left, right)):
-        return emit.binary(left, ast.Div(), right, place)
-    first, second, left, right = _both(c, left, right, place)
-    rest = emit.binary(first, _MOD, second, place)
-    exact, other = emit.binary(left, ast.FloorDiv(), right, place), emit.binary(left, ast.Div(), right, place)
-    return emit.either(rest, other, exact, place)
-
-
-def _power(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr:
-    """`**` of numbers: Python's own where it can be seen that it does not take for ever, and gives a number."""
-    right = c.expr(node.right)
-    is_small = isinstance(right, ast.Constant) and type(right.value) is int and right.value <= _LARGEST_POWER
-    return emit.binary(left, ast.Pow(), right, place) if is_small else emit.call("_vpow", [left, right], place)
-
-
-def _both(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr, ast.expr]:
-    """Two operands where they are evaluated, each once, and where they are read again."""
-    # What stands on the right may call a function that assigns what stands on the left.
-    first, left = once(c, left, place, keep=not isinstance(right, ast.Name | ast.Constant))
-    second, right = once(c, right, place)
-    return first, second, left, right
 
 
 def _logical(c: Compiler, node: n.Binary, left: ast.expr | None, place: Place) -> ast.expr:
@@ -332,7 +288,8 @@ def _containing(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> as
     if plain_items or (
         kind == TEXT and not isinstance(two, AI) and (base(two) == TEXT or isinstance(two, Object | Map))
     ):
-        return emit.compare(left, _IN, picked(right, base(two), place), place)
+        is_field = isinstance(left, ast.Constant) and isinstance(two, Object) and left.value in two.fields
+        return emit.compare(left, _IN, right if is_field else picked(right, base(two), place), place)
     return emit.call("_vin", [left, picked(right, base(two), place)], place)
 
 

@@ -9,7 +9,7 @@ from antiphon.lang.check.parts import options
 from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Array, Literal, Object, Simple, Type, Union, base, plain
 from antiphon.lang.compile import emit
-from antiphon.lang.compile.emit import Place
+from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.guards import once
 from antiphon.lang.compile.state import Compiler
 from antiphon.lang.syntax import nodes as n
@@ -21,7 +21,10 @@ def taken_apart(
     """Assign what a pattern names. Everything is taken out before anything is assigned: failure assigns nothing."""
     out: list[ast.stmt] = []
     if isinstance(pattern, n.ArrayPattern):
-        name, whole = _held(c, _all_items(c, value, len(pattern.items), given, place), place)
+        items = _all_items(c, value, len(pattern.items), given, place)
+        if _are_plain(pattern, given):
+            return [_unpacked(c, pattern, items, place)]
+        name, whole = _held(c, items, place)
         bindings = _items(c, pattern, name, given, is_const, out)
     else:
         fitted = c.fitted(value, given, pattern.type, place)
@@ -32,6 +35,20 @@ def taken_apart(
         # What is there for certain needs no place to wait in.
         return whole + [_bound(c, each, {held: symbol for symbol, held in bindings}, place) for each in out]
     return whole + out + [c.bind(symbol, emit.name(held, place), place) for symbol, held in bindings]
+
+
+def _are_plain(pattern: n.ArrayPattern, given: Type) -> bool:
+    """Whether each of the items goes into a variable as it is."""
+    if not isinstance(given, Array) or not _is_scalar(given.item):
+        return False
+    return all(each.symbol is not None and each.symbol.type == given.item for each in pattern.items)
+
+
+def _unpacked(c: Compiler, pattern: n.ArrayPattern, items: ast.expr, place: Place) -> ast.stmt:
+    """`a, b = items`."""
+    bound: list[Any] = [c.bind(each.symbol, items, c.place(each)) for each in pattern.items if each.symbol is not None]
+    targets = [target for each in bound for target in each.targets]
+    return at(ast.Assign([at(ast.Tuple(targets, ast.Store()), place)], items), place)
 
 
 def _held(c: Compiler, value: ast.expr, place: Place) -> tuple[str, list[ast.stmt]]:
@@ -52,9 +69,15 @@ def _all_items(c: Compiler, value: ast.expr, count: int, given: Type, place: Pla
     wanted = emit.constant(count, place)
     if not isinstance(given, Array):
         return emit.call("_vitems", [value, wanted], place)
+    if isinstance(value, ast.List) and len(value.elts) == count and not any(map(_is_spread, value.elts)):
+        return at(ast.Tuple(value.elts, ast.Load()), place)
     first, value = once(c, value, place)
     fits = emit.compare(emit.call("_vpylen", [first], place), ast.Eq(), wanted, place)
     return emit.either(fits, value, emit.call("_vitems", [value, wanted], place), place)
+
+
+def _is_spread(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
 
 
 def _items(
@@ -63,11 +86,11 @@ def _items(
     kind = base(plain(given))
     item = kind.item if isinstance(kind, Array) else JSON
     bindings: list[tuple[Symbol, str]] = []
-    for at, each in enumerate(pattern.items):
+    for index, each in enumerate(pattern.items):
         if each.symbol is None:
             continue
         place, held = c.place(each), c.temporary()
-        value = emit.item(emit.name(name, place), emit.constant(at, place), place)
+        value = emit.item(emit.name(name, place), emit.constant(index, place), place)
         value = c.fitted(value, item, each.symbol.type, place)
         out.append(emit.assign(held, kept(value, each.symbol.type, is_const, place), place))
         bindings.append((each.symbol, held))

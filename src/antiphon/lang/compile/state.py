@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any
 
 from antiphon.lang.check.fitting import assignable
-from antiphon.lang.check.sharing import agree
+from antiphon.lang.check.sharing import agree, holds_values
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, JSON, Type
+from antiphon.lang.check.types import AI, BOOLEAN, JSON, NUMBER, TEXT, Array, Type
 from antiphon.lang.check.types import Callable as Signature
 from antiphon.lang.check.views import hides
 from antiphon.lang.compile import emit
@@ -23,6 +23,8 @@ from antiphon.lang.syntax.source import Source
 
 ExprRule = Callable[["Compiler", Any], ast.expr]
 StatementRule = Callable[["Compiler", Any], list[ast.stmt]]
+#: What variables are given, by the operator that does it; `None` where nothing is known of it.
+Values = dict[Symbol, list[tuple[str, n.Expr | None]]]
 #: Filled in by the package, which knows all of them.
 EXPRESSIONS: dict[type, ExprRule] = {}
 STATEMENTS: dict[type, StatementRule] = {}
@@ -58,6 +60,8 @@ class Compiler:
         self.naturals: set[Symbol] = set()
         #: Functions that are known to do nothing but compute.
         self.computing: set[Symbol] = set()
+        #: The variables of the top level that whoever runs the program gives another value.
+        self.given: Set[str] = frozenset()
         #: Whether all of the module is there: nothing more will be said that uses its names.
         self.is_whole = True
         #: The block that is being compiled, and which of its statements.
@@ -66,10 +70,16 @@ class Compiler:
         self.aliases: set[Symbol] = set()
         #: What pieces of the program change, by their ids.
         self.changes: dict[int, Any] = {}
-        #: The variables of functions that are always whole, or never negative, by the ids of those.
-        self.wholes: dict[tuple[int, str], set[Symbol]] = {}
+        #: What variables, parameters and functions of numbers are given, once it was looked for.
+        self.values: Values | None = None
+        #: Those of them that are always whole, never negative, or never whole, by the name of the test.
+        self.known: dict[str, set[Symbol]] = {}
         #: Whether names are bound in an expression of Python, of those that were looked at.
         self.binding: dict[ast.AST, bool] = {}
+        #: The ids of divisions that leave no rest.
+        self.even: set[int] = set()
+        #: What quotients are of: their operands, as they were compiled.
+        self.quotients: dict[ast.expr, tuple[ast.expr, ast.expr]] = {}
         #: What of the answers of asks is private, by where the asks begin.
         self.hidden: dict[int, tuple[str, ...]] = {}
         #: From where to where the value of the private variable goes that is being compiled.
@@ -100,7 +110,7 @@ class Compiler:
             value = self._seen(value, given, wanted, place)
             fitting = self._checked(value, given, wanted, place)
         if fitting is value and must_copy(node, wanted, into):
-            return emit.call("_vcopy", [value], self.place(node))
+            return emit.call(_copier(given), [value], self.place(node))
         return fitting
 
     def lend(self, node: n.Expr, wanted: Type | None) -> ast.expr:
@@ -132,7 +142,22 @@ class Compiler:
         if isinstance(given, Signature) and isinstance(wanted, Signature):
             types = [emit.name(self.code.type_name(each), place) for each in (given, wanted)]
             return emit.call("_vadapted", [value, *types], place)
-        return emit.call("_vas", [value, emit.name(self.code.type_name(wanted), place)], place)
+        return self._as_type(value, wanted, place)
+
+    def _as_type(self, value: ast.expr, wanted: Type, place: Place) -> ast.expr:
+        """A value that has to be of a type: of a text, a number or a boolean its class says so, without a call."""
+        classes = _CLASSES.get(wanted, ())
+        again = value
+        if classes and not isinstance(value, ast.Name):
+            held = self.temporary()
+            value, again = emit.named(held, value, place), emit.name(held, place)
+        found = emit.call("_vas", [again, emit.name(self.code.type_name(wanted), place)], place)
+        for each in reversed(classes):
+            # The first of the tests evaluates it.
+            tested = emit.attribute(value if each is classes[0] else again, "__class__", place)
+            test = emit.compare(tested, ast.Is(), emit.name(each, place), place)
+            found = emit.either(test, again, found, place)
+        return found
 
     # Places
 
@@ -204,9 +229,17 @@ class Compiler:
         return emit.assign(symbol.python, value, place)
 
 
+#: The classes of Python that the values of a type mostly have, the likeliest first.
+_CLASSES: dict[Type, tuple[str, ...]] = {NUMBER: ("_vint", "_vfloat"), TEXT: ("_vstr",), BOOLEAN: ("_vbool",)}
+
+
 def _copies(given: Type, wanted: Type) -> bool:
     """Whether what a function is called with must be copied, because it takes json."""
     return isinstance(given, Signature) and isinstance(wanted, Signature) and not agree(given, wanted)
+
+
+def _copier(type_: Type) -> str:
+    return "_vlist" if isinstance(type_, Array) and holds_values(type_) else "_vcopy"
 
 
 def _is_written_out(value: ast.expr) -> bool:

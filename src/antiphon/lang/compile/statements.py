@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from antiphon.lang.check.types import JSON, Array
+from antiphon.lang.check.types import AI, JSON, TEXT, Array, base
 from antiphon.lang.compile import emit
+from antiphon.lang.compile.computing import only_computes
 from antiphon.lang.compile.emit import Place, at
 from antiphon.lang.compile.functions import block, pattern_symbols, suite
+from antiphon.lang.compile.guards import once
 from antiphon.lang.compile.iteration import entries, iterable
 from antiphon.lang.compile.literals import as_text
 from antiphon.lang.compile.operators import condition, note_counter
@@ -126,8 +128,13 @@ def yield_(c: Compiler, node: n.Yield) -> list[ast.stmt]:
 
 def throw(c: Compiler, node: n.Throw) -> list[ast.stmt]:
     """`throw value`."""
-    place = c.place(node)
-    return [at(ast.Raise(emit.call("_vthrown", [c.cast(node.value, JSON)], place), None), place)]
+    place, value = c.place(node), c.cast(node.value, JSON)
+    if base(type_of(node.value)) == TEXT and not isinstance(type_of(node.value), AI):
+        # Of a text, the message is that itself.
+        thrown = emit.call("_vsaid", [*once(c, value, place)], place)
+    else:
+        thrown = emit.call("_vthrown", [value], place)
+    return [at(ast.Raise(thrown, None), place)]
 
 
 def try_(c: Compiler, node: n.Try) -> list[ast.stmt]:
@@ -144,8 +151,12 @@ def _handler(c: Compiler, node: n.Try, block: n.Block, place: Place) -> ast.Exce
     handler: list[ast.stmt] = []
     if node.symbol is not None:
         c.declare(node.symbol, node.name_start)
-        caught = emit.call("_vcaught", [emit.name(held, place)], place)
-        handler.append(emit.assign(node.symbol.python, caught, place))
+        error = emit.name(held, place)
+        if node.symbol.used or not only_computes(c, block):
+            handler.append(emit.assign(node.symbol.python, emit.call("_vcaught", [error], place), place))
+        else:
+            # What else had gone wrong before is of no use any more.
+            handler.append(emit.assign_attribute(error, "__context__", emit.constant(None, place), place))
     handler += suite(c, block)
     return at(ast.ExceptHandler(emit.name("_vcatchable", place), held, handler), place)
 

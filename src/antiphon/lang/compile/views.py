@@ -7,14 +7,26 @@ from typing import TypeGuard
 
 from antiphon.lang.check.types import JSON, Array, Object, Type, is_mutable, may_be_null
 from antiphon.lang.compile import emit
-from antiphon.lang.compile.emit import Place
+from antiphon.lang.compile.emit import Place, at
 
 
 def picked(value: ast.expr, kind: Type, place: Place) -> ast.expr:
     """An object with the fields of its type alone: it may have more than that says."""
     if not isinstance(kind, Object):
         return value
-    return emit.call("_vpick", [value, emit.constant(tuple(kind.fields), place)], place)
+    found = emit.call("_vpick", [value, emit.constant(frozenset(kind.fields), place)], place)
+    test = has_no_others(value, kind, place)
+    return found if test is None else emit.either(test, value, found, place)
+
+
+def has_no_others(value: ast.expr, kind: Object, place: Place) -> ast.expr | None:
+    """A test whether the value of a variable has just the fields of its type, where it has all of them for certain."""
+    if not isinstance(value, ast.Name) or any(each.optional for each in kind.fields.values()):
+        return None
+    is_plain = emit.compare(emit.attribute(value, "__class__", place), ast.Is(), emit.name("_vdict", place), place)
+    count = emit.constant(len(kind.fields), place)
+    is_all = emit.compare(emit.call("_vpylen", [value], place), ast.Eq(), count, place)
+    return at(ast.BoolOp(ast.And(), [is_plain, is_all]), place)
 
 
 def there(value: ast.expr, kind: Type, place: Place) -> ast.expr:
@@ -23,7 +35,7 @@ def there(value: ast.expr, kind: Type, place: Place) -> ast.expr:
     if not isinstance(kind, Object) or not optional:
         return picked(value, kind, place)
     return emit.call(
-        "_vthere", [value, *(emit.constant(each, place) for each in (tuple(kind.fields), optional))], place
+        "_vthere", [value, *(emit.constant(each, place) for each in (frozenset(kind.fields), optional))], place
     )
 
 

@@ -68,6 +68,17 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def grouped(items: Items, keys: list[str]) -> dict[str, Items]:
+    """The items by texts that are known already."""
+    groups: dict[str, Items] = {}
+    for item, key in zip(items, keys, strict=False):
+        if key in groups:
+            groups[key].append(item)
+        else:
+            groups[key] = [item]
+    return groups
+
+
 def _group_by(items: Items, function: Function) -> dict[str, Items]:
     groups: dict[str, Items] = {}
     for item in items:

@@ -35,7 +35,7 @@ class VibeError(AntiphonError):
     frames: tuple[Frame, ...] = ()
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
-        super().__init__(message)
+        self.args = (message,)
         self.code = code
         self.message = message
         self.hint = hint
@@ -76,16 +76,27 @@ class VibeError(AntiphonError):
 
 
 class Thrown(VibeError):
-    """`throw value`; the value is kept."""
+    """`throw value`, made of the value and its message: by Python itself, as programs may throw often."""
 
-    def __init__(self, value: Any, message: str) -> None:
-        super().__init__("V0901", message)
-        self._value = value
+    code = "V0901"
+    if TYPE_CHECKING:
+
+        def __init__(self, value: Any, message: str) -> None: ...
+    else:
+        __init__ = Exception.__init__
 
     @property
     def value(self) -> Any:
         """What was thrown."""
-        return self._value
+        return self.args[0]
+
+    @property
+    def message(self) -> str:  # type: ignore[override]
+        """What it says."""
+        return self.args[1]
+
+    def __str__(self) -> str:
+        return self.args[1]
 
 
 class ImportFailed(VibeError):

@@ -15,8 +15,58 @@ def as_type(value: Any, wanted: Type) -> Any:
 
     It is a copy: whoever has the value under a name without types cannot change what has one.
     """
+    quick = _taken(value, wanted)
+    if quick is not _UNSURE:
+        return quick
     value = fits(unwrap(value), wanted)
     return _copied(value, wanted) if isinstance(value, list | dict) else value
+
+
+#: Stands for what has to be looked at more closely.
+_UNSURE: Any = object()
+#: The classes of Python whose values are of a simple type, whatever they are.
+_CLASSES: dict[str, frozenset[type]] = {
+    "text": frozenset((str,)),
+    "prompt": frozenset((str,)),
+    "boolean": frozenset((bool,)),
+    "null": frozenset((type(None),)),
+    "number": frozenset((int, float)),
+}
+
+
+def _taken(value: Any, wanted: Type) -> Any:
+    """A copy of what plainly fits a type: most does, and then nothing has to be said of it."""
+    kind, given = wanted.__class__, value.__class__
+    if kind is Simple:
+        return value if given in _CLASSES.get(cast(Simple, wanted).name, ()) else _UNSURE
+    if kind is Array and (given is list or given is FrozenList):
+        return _taken_items(value, cast(Array, wanted).item)
+    if kind is Object and (given is dict or given is FrozenDict):
+        return _taken_fields(value, cast(Object, wanted))
+    return _UNSURE
+
+
+def _taken_items(items: list[Any], wanted: Type) -> Any:
+    if wanted.__class__ is Simple:
+        classes = _CLASSES.get(cast(Simple, wanted).name)
+        return list(items) if classes is not None and classes.issuperset(map(type, items)) else _UNSURE
+    out = [_taken(each, wanted) for each in items]
+    return _UNSURE if _UNSURE in out else out
+
+
+def _taken_fields(value: dict[str, Any], wanted: Object) -> Any:
+    out = dict(value)
+    for name, field in wanted.fields.items():
+        if name in value:
+            given = value[name]
+            if given is None and field.optional:
+                continue
+            out[name] = taken = _taken(given, field.type)
+            if taken is _UNSURE:
+                return _UNSURE
+        elif not field.optional:
+            return _UNSURE
+    return out
 
 
 def fits(value: Any, wanted: Type) -> Any:
@@ -52,14 +102,16 @@ def _copied(value: Any, wanted: Type) -> Any:
             return thaw(value) if isinstance(value, FrozenList | FrozenDict) else value
 
 
+_SIMPLE: dict[str, Any] = {"text": str, "prompt": str, "boolean": bool, "null": type(None), "number": int | float}
+
+
 def misfit(value: Any, wanted: Type, path: str) -> str:
     """Why a value does not fit a type; nothing if it does."""
     value = unwrap(value)
     match wanted:
         case Simple(name):
-            fits = {"text": str, "prompt": str, "boolean": bool, "null": type(None), "number": int | float}
-            if name not in fits or (
-                isinstance(value, fits[name]) and not (name == "number" and isinstance(value, bool))
+            if name not in _SIMPLE or (
+                isinstance(value, _SIMPLE[name]) and not (name == "number" and isinstance(value, bool))
             ):
                 return ""
         case Array(item=inner):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -113,6 +113,12 @@ class Modules:
         compiled = Compiled(source, text.exports, text.diagnostics, self.python, inputs, tree, for_tests)
         self.compiled[source.name] = compiled
         return compiled
+
+    def given(self, source: Source, names: Set[str]) -> Code:
+        """The code of a program that starts with other values of these variables than their declarations say."""
+        with without_collector():
+            text = analyse(source, imports=lambda path: self.exports(path, source), untrusted=self.untrusted)
+            return compile_program(text.program, source, given=names)
 
     def exports(self, path: str, importer: Source) -> Exports:
         """What a module gives to the one that imports it."""

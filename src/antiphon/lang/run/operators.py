@@ -47,7 +47,10 @@ def divide(left: Any, right: Any) -> Any:
         whole, rest = divmod(left, right)
         if not rest:
             return whole
-    return _float(lambda: left / right)
+    try:
+        return left / right
+    except OverflowError:
+        raise _too_large() from None
 
 
 def modulo(left: Any, right: Any) -> Any:
@@ -64,10 +67,13 @@ def power(left: Any, right: Any) -> Any:
     left, right = _number(left, "**", right), _number(right, "**", left)
     if left == 0 and right < 0:
         raise VibeError("V0904", "division by zero")
-    if type(left) is int and type(right) is int and abs(left) > 1 and right > 100_000:
+    if right.__class__ is int and right > 100_000 and left.__class__ is int and abs(left) > 1:
         raise VibeError("V0904", f"{text(left)} ** {text(right)} is too large")
-    value = _float(lambda: left**right)
-    if isinstance(value, complex):
+    try:
+        value = left**right
+    except OverflowError:
+        raise _too_large() from None
+    if value.__class__ is complex:
         raise VibeError("V0904", f"{text(left)} ** {text(right)} is no real number")
     return value
 
@@ -180,8 +186,5 @@ def _operands(operator: str, left: Any, right: Any) -> VibeError:
     return VibeError("V0902", f"`{operator}` does not work with {kind_of(left)} and {kind_of(right)}", hint)
 
 
-def _float(compute: Any) -> Any:
-    try:
-        return compute()
-    except OverflowError:
-        raise VibeError("V0904", "the result is too large for a number") from None
+def _too_large() -> VibeError:
+    return VibeError("V0904", "the result is too large for a number")

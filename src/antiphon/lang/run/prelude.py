@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from antiphon.lang.compile.code import Code
 from antiphon.lang.run import (
+    array_functions,
     choosing,
     fitting,
     function_values,
@@ -20,7 +23,7 @@ from antiphon.lang.run import (
     views,
 )
 from antiphon.lang.run.bindings import Module
-from antiphon.lang.run.errors import VibeError
+from antiphon.lang.run.errors import Thrown, VibeError
 from antiphon.lang.run.system import MISSING, read_as
 from antiphon.lang.run.threads import wait
 from antiphon.lang.run.traces import CODE
@@ -42,6 +45,8 @@ _SHARED: dict[str, Any] = {
     "_vstr": str,
     "_vpylen": len,
     "_vpyrange": range,
+    "_vfloor": math.floor,
+    "_vceil": math.ceil,
     "_vlist": list,
     "_vdict": dict,
     "_vcatchable": Exception,
@@ -93,11 +98,15 @@ _SHARED: dict[str, Any] = {
     "_vcopy": values.own,
     "_vfield": members.field_of,
     "_vthrown": throwing.thrown,
+    "_vsaid": Thrown,
     "_vcaught": throwing.caught,
     "_vcall": receivers.call_method,
     "_vplaceof": receivers.place_of,
     "_vsorted": sorted,
     "_vsort": receivers.sort_plain,
+    "_vsortfield": receivers.sort_by_field,
+    "_vcontains": operator.contains,
+    "_vgrouped": array_functions.grouped,
     "_vsum": sum,
     "_vany": any,
     "_vall": all,
@@ -106,6 +115,7 @@ _SHARED: dict[str, Any] = {
     "_vmin": min,
     "_vmax": max,
     "_vtext": values.text,
+    "_vnumbertext": values.number_text,
     "_vglobals": globals,
     "_vlocals": locals,
     "_vkeep": _keep,

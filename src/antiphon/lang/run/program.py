@@ -31,16 +31,25 @@ from antiphon.lang.syntax.source import Source, first_comment
 
 @dataclass(slots=True)
 class Report:
-    """How a run went. `variables` are those of the top level that are not private; `error` says why it failed."""
+    """How a run went; `error` says why it failed."""
 
     outcome: Literal["done", "failed", "interrupted"]
     value: Any = None
-    variables: dict[str, Any] = field(default_factory=dict[str, Any])
     prints: list[str] = field(default_factory=list[str])
     usage: dict[str, Any] = field(default_factory=dict[str, Any])
     error: VibeError | None = None
     #: The same value with its tool calls, where it is the answer of a model.
     result: Any = None
+    #: What makes the variables, for whoever looks at them.
+    found: Callable[[], dict[str, Any]] = field(default=dict, repr=False, compare=False)
+    _variables: dict[str, Any] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """Those of the top level that are not private."""
+        if self._variables is None:
+            self._variables = self.found()
+        return self._variables
 
 
 @dataclass(slots=True)
@@ -50,6 +59,8 @@ class Program:
     modules: Modules
     main: Compiled
     _live: Instances | None = None
+    #: The code for runs that give variables of the top level other values, by the names of those.
+    _given: dict[frozenset[str], Code] = field(default_factory=dict[frozenset[str], Code], repr=False, compare=False)
     _starting: Any = field(default_factory=threading.RLock, repr=False, compare=False)
 
     @property
@@ -114,7 +125,7 @@ class Program:
         try:
             with execution.active():
                 execution.inputs = checked(code, inputs or {})
-                outcome.result = instances.execute(code, execution.inputs)
+                outcome.result = instances.execute(self._code_for(execution.inputs), execution.inputs)
                 execution.finish()
             outcome.value = plain(outcome.result)
         except KeyboardInterrupt:
@@ -127,10 +138,17 @@ class Program:
             outcome.outcome, outcome.error = "failed", translated(error)
         finally:
             execution.abandon()
-            outcome.variables = self._variables(instances)
+            outcome.found = lambda: self._variables(instances)
             outcome.usage = execution.usage()
             execution.end(outcome.value, outcome.error, outcome.outcome)
         return outcome
+
+    def _code_for(self, inputs: dict[str, Any]) -> Code:
+        """What was compiled of it, for these inputs: variables that are given are not what their declarations say."""
+        names = frozenset(name for name in inputs if not self.code.inputs[name].is_input)
+        if names and names not in self._given:
+            self._given[names] = self.modules.given(self.source, names)
+        return self._given[names] if names else self.code
 
     def _variables(self, instances: Instances) -> dict[str, Any]:
         code = self.main.code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, cast
 
 from antiphon._suggestions import nearest
@@ -39,10 +40,12 @@ def lines(value: str) -> list[str]:
 
 
 def _to_number(value: str) -> int | float:
-    try:
-        return int(value)
-    except ValueError:
-        pass
+    if "." not in value:
+        # A point no whole number has; to find that out by an error would take longer than all the rest.
+        try:
+            return int(value)
+        except ValueError:
+            pass
     try:
         number = float(value)
     except ValueError:
@@ -54,6 +57,8 @@ def _to_number(value: str) -> int | float:
 
 
 def _repeat(value: str, times: Any) -> str:
+    if times.__class__ is int and len(value) * times <= _LONGEST_TEXT:
+        return value * times
     count = whole(times, "how often")
     _check_size(count * len(value))
     return value * count
@@ -134,6 +139,12 @@ def _remove(items: list[Any], index: Any) -> Any:
 def sort_plain(items: list[Any]) -> list[Any]:
     """`items.sort()` where all are texts, or numbers."""
     items.sort()
+    return items
+
+
+def sort_by_field(items: list[Any], name: str) -> list[Any]:
+    """`items.sort(name)` where all are objects that have the field: a text, or a number."""
+    items.sort(key=itemgetter(name))
     return items
 
 

@@ -248,8 +248,8 @@ def python_text(value: Any) -> str:
 
 def number_text(value: float) -> str:
     """A float as text: whole ones without a point, as an integer would be."""
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e21:
-        return str(int(value))
+    if -1e21 < value < 1e21:
+        return str(int(value)) if value.is_integer() else repr(value)
     return (
         repr(value) if math.isfinite(value) else "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
     )

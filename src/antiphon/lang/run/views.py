@@ -13,13 +13,13 @@ from antiphon.lang.run.members import no_field
 from antiphon.lang.run.values import unwrap
 
 
-def pick(value: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """An object with those of its fields that its type has."""
-    fields = cast(dict[str, Any], unwrap(value))
-    return {name: each for name, each in fields.items() if name in names}
+def pick(value: Any, names: frozenset[str]) -> dict[str, Any]:
+    """An object with those of its fields that its type has, to be looked at: itself, if it has no others."""
+    fields = cast(dict[str, Any], value if value.__class__ is dict else unwrap(value))
+    return fields if fields.keys() <= names else {name: each for name, each in fields.items() if name in names}
 
 
-def there(value: Any, names: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+def there(value: Any, names: frozenset[str], optional: tuple[str, ...]) -> dict[str, Any]:
     """The same without those that may be missing, and are null: they hide nothing that was there before."""
     return {name: each for name, each in pick(value, names).items() if each is not None or name not in optional}
 
