@@ -256,10 +256,10 @@ REFUSED: dict[str, list[tuple[str, str]]] = {
         ),
         (
             "let a = [1]\nlet b: (number | null)[] = []\nconst fs = { x: () => a, y: () => b }\nfor k, f in fs { f().push(null) }\nprint(a.sum())",
-            "V0311",
+            "V0307",
         ),
         ('const f = args.length == 0 ? (x: number) => x + 1 : (x: text) => x.length\nprint(f("a"))', "V0311"),
-        ('let f: (() => number) | null = null\nconst g = f ?? (() => "a")\nprint(g() * 2)', "V0311"),
+        ('let f: (() => number) | null = null\nconst g = f ?? (() => "a")\nprint(g() * 2)', "V0302"),
     ],
     "variables that begin with null": [
         ("let x = null\nprint(x + 1)", "V0302"),

@@ -79,11 +79,6 @@ def remedy(c: Checker, node: Node, found: Type, wanted: Type) -> str:
         return f"its text is `{c.text_of(node)}.message`"
     if isinstance(plain(found), Object | Map) and isinstance(aim := without_null(plain(wanted)), Object | Map):
         return _map_hint(c.text_of(node), found, aim)
-    literals = (
-        [shown(each) for each in wanted.options if isinstance(each, Literal)] if isinstance(wanted, Union) else []
-    )
-    if base(found) is TEXT and literals and isinstance(node, Name):
-        return f"test it before: `if {node.name} in [{', '.join(literals[:5])}] {{ … }}`, or declare it so"
     if wanted is BOOLEAN and (test := _TESTS.get(base(found))):
         return f"there is no truthiness: write `{c.object_text_of(node)} {test}`"
     if plain(found) is TEXT and (words := _words(wanted)):

@@ -18,10 +18,6 @@ _ADD, _SUB, _MULT, _DIV, _FLOOR_DIV, _MOD, _POW = (
 )
 #: To a larger power numbers are raised with care.
 _LARGEST_POWER = 1_000
-#: So many digits a power of ten is exact for, as a float.
-_EXACT_DIGITS = 15
-#: Below it, and times such a power, a number with fractions is finite.
-_EXACT = 1e200
 
 
 def both(c: Compiler, left: ast.expr, right: ast.expr, place: Place) -> tuple[ast.expr, ast.expr, ast.expr, ast.expr]:
@@ -122,19 +118,20 @@ def power(c: Compiler, node: n.Binary, left: ast.expr, place: Place) -> ast.expr
 def rounding(
     c: Compiler, name: str, receiver: n.Expr, value: ast.expr, arguments: list[ast.expr], place: Place
 ) -> ast.expr | None:
-    """`floor`, `ceil`, `round` and `toFixed` of a number, where that needs no call of the library."""
+    """`floor`, `ceil` and `round` of a number, where that needs no call of the library."""
     if arguments:
-        return _with_digits(c, name, receiver, value, arguments[0], place)
+        return None
     if is_whole(c, receiver):
         return value
+    if name == "round":
+        return None
     if name == "floor" and value in c.quotients:
         return _floor_of_quotient(c, receiver, value, place)
     tests, first, value = _float_tests(c, receiver, value, place)
     # Of no other number is it its own difference: of what is not finite, that is no number.
     difference = emit.binary(value if tests else first, _SUB, value, place)
     tests.append(emit.compare(difference, _EQUAL, emit.constant(0.0, place), place))
-    taken = value if name != "round" else emit.binary(value, _ADD, emit.constant(0.5, place), place)
-    whole = emit.call("_vceil" if name == "ceil" else "_vfloor", [taken], place)
+    whole = emit.call("_vceil" if name == "ceil" else "_vfloor", [value], place)
     return emit.either(_all_of(tests, place), whole, value, place)
 
 
@@ -148,29 +145,6 @@ def _floor_of_quotient(c: Compiler, node: n.Expr, value: ast.expr, place: Place)
     test, whole = is_a(c, emit.binary(first, _FLOOR_DIV, second, place), "_vint", place)
     slow = emit.call("_vm_number_floor", [emit.binary(left, _DIV, right, place)], place)
     return emit.either(test, whole, slow, place)
-
-
-def _with_digits(
-    c: Compiler, name: str, receiver: n.Expr, value: ast.expr, digits: ast.expr, place: Place
-) -> ast.expr | None:
-    """`round(2)`, `toFixed(2)`: half goes up, as people round."""
-    count = digits.value if isinstance(digits, ast.Constant) else None
-    if type(count) is not int or not 0 < count <= _EXACT_DIGITS:
-        return None
-    first, value = once(c, value, place)
-    is_int = emit.compare(class_of(first, place), _IS, emit.name("_vint", place), place)
-    is_sure = is_fraction(c, receiver)
-    low, high = emit.constant(-_EXACT, place), emit.constant(_EXACT, place)
-    test = at(ast.Compare(low, [_LESS, _LESS], [first if is_sure else value, high]), place)
-    factor = emit.constant(float(10**count), place)
-    shifted = emit.binary(emit.binary(value, _MULT, factor, place), _ADD, emit.constant(0.5, place), place)
-    rounded = emit.binary(emit.call("_vfloor", [shifted], place), _DIV, factor, place)
-    whole = value
-    if name == "toFixed":
-        rounded = emit.binary(emit.constant(f"%.{count}f", place), _MOD, rounded, place)
-        whole = emit.binary(emit.constant(f"%d.{'0' * count}", place), _MOD, value, place)
-    found = emit.either(test, rounded, emit.call(f"_vm_number_{name}", [value, digits], place), place)
-    return found if is_sure else emit.either(is_int, whole, found, place)
 
 
 def _float_tests(c: Compiler, node: n.Expr, value: ast.expr, place: Place) -> tuple[list[ast.expr], ast.expr, ast.expr]:

@@ -45,7 +45,7 @@ def direct_method(
         return _text_method(name, value, arguments, place)
     if isinstance(kind, Array):
         return _array_method(c, kind, name, value, arguments, place)
-    if kind == NUMBER and name in ("floor", "ceil", "round", "toFixed"):
+    if kind == NUMBER and name in ("floor", "ceil", "round"):
         return rounding(c, name, n.reached(node), value, arguments, place)
     if isinstance(kind, Map) and name == "get":
         return emit.method(value, name, arguments, place)

@@ -12,10 +12,13 @@ from antiphon.lang.run.values import text
 _NEAR = 1e-15
 #: Below it all digits of a float can be relied on.
 _SURE = 10**15
+_TENS = tuple(10**places for places in range(15))
 
 
 def rounded(value: float, digits: Any = 0) -> Any:
     """The nearest number with so many digits after the point; before it, where they are negative."""
+    if value.__class__ is float and digits.__class__ is int and 0 < digits < 15 and -_SURE < value < _SURE:
+        return _scaled(value, factor := _TENS[digits]) / factor
     places = whole(digits, "the number of digits") if digits.__class__ is not int else digits
     if type(value) is float and not math.isfinite(value):
         return value
@@ -35,11 +38,11 @@ def fixed(value: float, digits: Any) -> str:
     """A number with just so many digits after the point."""
     places = digits if digits.__class__ is int else whole(digits, "the number of digits")
     places = 0 if places < 0 else min(places, 100)
-    if type(value) is not float:
+    if value.__class__ is not float:
         return f"{text(value)}{'.' * bool(places)}{'0' * places}"
-    if not math.isfinite(value):
+    if not -math.inf < value < math.inf:
         return text(value)
-    scaled, factor = _scaled(value, 10**places), 10**places
+    scaled = _scaled(value, factor := 10**places)
     # A whole number is written exactly; below this, so is its quotient.
     return f"{scaled / factor:.{places}f}" if abs(scaled) < _SURE else _with_point(scaled, places)
 
@@ -52,7 +55,7 @@ def _with_point(scaled: int, places: int) -> str:
 
 def _scaled(value: float, factor: int) -> int:
     """So many times a number, as the nearest whole one."""
-    if factor < _SURE and abs(scaled := value * factor) < _SURE:
+    if factor < _SURE and -_SURE < (scaled := value * factor) < _SURE:
         low = math.floor(scaled)
         above = scaled - low
         if abs(above - 0.5) > _NEAR * (1 + abs(scaled)):
