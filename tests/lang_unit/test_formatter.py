@@ -496,6 +496,11 @@ def test_a_program_with_errors_is_refused_with_all_of_them():
     assert len(caught.value.found) == 2
 
 
+def test_the_colons_of_a_slice_are_no_sign_of_another_language():
+    assert formatted("let a = xs[: :-{ a: 1 }]") == "let a = xs[::-{ a: 1 }]\n"
+    assert formatted("let a = xs[::-{ a: 1 }]") == "let a = xs[::-{ a: 1 }]\n"
+
+
 def test_the_deepest_and_the_longest_programs_are_formatted():
     for text in (
         "x = " + "f([" * 49 + "1" + "])" * 49,

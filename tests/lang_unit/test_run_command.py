@@ -231,7 +231,10 @@ def test_any_bytes_get_a_message(content: bytes, tmp_path: Path):
 
 @given(st.binary(max_size=60))
 def test_no_bytes_make_a_traceback(content: bytes):
-    assert antiphon("run", "-", "--max-turns", "1", input=b"let q = 1\nlet " + content).code in (1, 2)
+    ran = antiphon("run", "-", "--max-turns", "1", input=b"let q = 1\nlet " + content)
+    # A few of them are programs: `let A=0`.
+    assert ran.code in (0, 1, 2)
+    assert "Traceback" not in ran.err
 
 
 def test_files_that_cannot_be_read_get_a_message(tmp_path: Path):

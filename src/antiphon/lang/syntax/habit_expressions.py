@@ -198,6 +198,9 @@ def refuse_pair(c: Cursor, at: int) -> None:
         if first < 0 or c.ends[first] != c.starts[first + 1]:
             continue
         sign = c.values[first] + c.values[first + 1]
+        if sign == "::" and c.kinds[first + 2] != "name":
+            # Those of a slice.
+            continue
         if sign in PAIRS_OF_SIGNS and c.kinds[first] not in ("text", "piece"):
             c.report("V0109", f"there is no `{sign}` here", first, PAIRS_OF_SIGNS[sign])
             raise Unreadable
