@@ -220,7 +220,6 @@ def test_a_run_whose_second_worker_dies_after_the_first_came_back_is_not_lost(wo
 
 
 def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(workers: Workers) -> None:
-    workers.lease = 1.0
     workers.kill_in("deadly", 1, times=99)
     workers.dispatcher.ready(workers.begin("deadly"))
     dead = workers.supervise(lambda: workers.state("deadly") == "failed")
@@ -243,7 +242,6 @@ def test_a_run_that_kills_its_workers_is_set_aside_and_can_be_tried_again(worker
 
 
 def test_a_run_that_gets_on_is_taken_over_as_often_as_it_takes(workers: Workers) -> None:
-    workers.lease = 1.0
     for number in range(3):
         workers.kill_in("r", number, times=2)
     workers.dispatcher.ready(workers.begin("r"))

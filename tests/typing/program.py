@@ -26,6 +26,7 @@ from antiphon import (
     connect,
     install_importer,
     load,
+    loads,
     map,
     run,
     tool,
@@ -226,7 +227,7 @@ def talk() -> None:
                     assert_type(read / total, float)
     assert_type(stream.reply, Reply)
     install_importer()
-    print(load("program.vibe").run(city="Oslo"), run("program.vibe"))
+    print(load("program.vibe").run(city="Oslo"), loads("print(1)").run(), run("program.vibe"))
 
 
 def rows(model: Model) -> None:

@@ -19,6 +19,16 @@ from antiphon.lang.syntax import nodes as n
 
 def call(c: Compiler, node: n.Call) -> ast.expr:
     """A call of a function or tool by its name."""
+    signature, symbol = type_of(node.callee), node.callee.symbol if isinstance(node.callee, n.Name) else None
+    value = bare_call(c, node)
+    if symbol is not None and symbol.kind == "import" and isinstance(signature, Signature):
+        # What a function of Python is annotated with is a promise, not a fact.
+        return c.fitted(value, JSON, signature.returns, c.place(node))
+    return value
+
+
+def bare_call(c: Compiler, node: n.Call) -> ast.expr:
+    """The same, with nothing known of what Python gives."""
     place = c.place(node)
     callee = node.callee
     symbol = callee.symbol if isinstance(callee, n.Name) else None
@@ -34,16 +44,11 @@ def call(c: Compiler, node: n.Call) -> ast.expr:
     if symbol.kind == "builtin" and symbol.name == "len" and not isinstance(type_of(node.arguments[0]), AI):
         arguments = [picked(arguments[0], base(type_of(node.arguments[0])), place)]
     if node.named:
-        value = _call_named(c, node, symbol, arguments, place)
-    elif signature is not None and signature.gives == "wanted" and symbol.kind == "function":
+        return _call_named(c, node, symbol, arguments, place)
+    if signature is not None and signature.gives == "wanted" and symbol.kind == "function":
         type_ = emit.name(c.code.type_name(type_of(node)), place)
         return emit.call("_vreadas", [emit.name(symbol.python, place), type_, *arguments], place)
-    else:
-        value = _call_symbol(c, symbol, arguments, place)
-    if symbol.kind == "import" and signature is not None:
-        # What a function of Python is annotated with is a promise, not a fact.
-        value = c.fitted(value, JSON, signature.returns, place)
-    return value
+    return _call_symbol(c, symbol, arguments, place)
 
 
 def _is_counted(arguments: list[n.Expr]) -> bool:
@@ -101,10 +106,16 @@ def _call_named(c: Compiler, node: n.Call, symbol: Symbol, arguments: list[ast.e
     missing = emit.name("_vmissing", place)
     placed = [*arguments, *(given.get(name, missing) for name in list(types)[len(arguments) : last])]
     value = _call_symbol(c, symbol, placed, place)
-    if not before:
-        return value
-    all_of_it = at(ast.Tuple([*before, value], ast.Load()), place)
-    return emit.item(all_of_it, emit.constant(-1, place), place)
+    return emit.last_of([*before, value], place)
+
+
+def evaluated_before(value: ast.expr) -> tuple[list[ast.expr], ast.Call]:
+    """Of a call that was compiled, what is evaluated before it, and the call itself."""
+    before: list[ast.expr] = []
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Tuple):
+        *before, value = value.value.elts
+    assert isinstance(value, ast.Call)
+    return before, value
 
 
 #: Operators of which an assertion tells both sides.
@@ -116,7 +127,7 @@ def _assertion(c: Compiler, node: n.Expr, message: list[n.Expr], place: Place) -
     told = [c.cast(each, TEXT) for each in message]
     if type(node) is n.Binary and node.op == "and" and all(isinstance(each, ast.Constant) for each in told):
         both = [_assertion(c, each, message, place) for each in (node.left, node.right)]
-        return emit.item(at(ast.Tuple(both, ast.Load()), place), emit.constant(-1, place), place)
+        return emit.last_of(both, place)
     if type(node) is not n.Binary or node.op not in _TOLD:
         return emit.call("_vb_assert", [c.lend(node, None), *told], place)
     return emit.call("_vb_assertThat", [emit.constant(node.op, place), *_sides(c, node, place), *told], place)

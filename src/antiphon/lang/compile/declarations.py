@@ -9,6 +9,7 @@ from antiphon.lang.check.symbols import Symbol
 from antiphon.lang.check.types import JSON, Type, is_data, is_mutable, plain, widen
 from antiphon.lang.compile import emit
 from antiphon.lang.compile.asks import ask_arguments
+from antiphon.lang.compile.calls import bare_call, evaluated_before
 from antiphon.lang.compile.code import Given
 from antiphon.lang.compile.computing import is_quiet
 from antiphon.lang.compile.constants import is_frozen
@@ -109,9 +110,9 @@ def _started(c: Compiler, node: n.Expr, wanted: Type) -> ast.expr:
         gather = at(ast.Attribute(function, "gather", ast.Load()), place)
         return emit.runtime("start", [type_, gather, emit.name(body, place), iterable(c, node.iterable)], place)
     if isinstance(node, n.Call) and isinstance(node.callee, n.Name) and node.callee.symbol is not None:
-        called = c.expr(node)
-        assert isinstance(called, ast.Call)
-        return emit.runtime("start", [type_, called.func, *called.args], place)
+        before, called = evaluated_before(bare_call(c, node))
+        started = emit.runtime("start", [type_, called.func, *called.args], place)
+        return emit.last_of([*before, started], place)
     return c.cast(node, wanted)
 
 

@@ -56,6 +56,13 @@ def runtime(function: str, arguments: Sequence[ast.expr], place: Place) -> ast.e
     return method(name("_vrt", place), function, arguments, place)
 
 
+def last_of(values: list[ast.expr], place: Place) -> ast.expr:
+    """All of them are evaluated, and the last is given."""
+    if len(values) == 1:
+        return values[0]
+    return item(at(ast.Tuple(values, ast.Load()), place), constant(-1, place), place)
+
+
 def item(value: ast.expr, key: ast.expr, place: Place) -> ast.expr:
     """`value[key]`."""
     return at(ast.Subscript(value, key, _LOAD), place)

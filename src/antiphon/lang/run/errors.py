@@ -76,27 +76,20 @@ class VibeError(AntiphonError):
 
 
 class Thrown(VibeError):
-    """`throw value`, made of the value and its message: by Python itself, as programs may throw often."""
+    """`throw value`; the value is kept."""
 
-    code = "V0901"
-    if TYPE_CHECKING:
-
-        def __init__(self, value: Any, message: str) -> None: ...
-    else:
-        __init__ = Exception.__init__
+    def __init__(self, value: Any, message: str) -> None:
+        # Without a detour, as programs may throw often.
+        self.args = (message,)
+        self.code = "V0901"
+        self.message = message
+        self.hint = ""
+        self._value = value
 
     @property
     def value(self) -> Any:
         """What was thrown."""
-        return self.args[0]
-
-    @property
-    def message(self) -> str:  # type: ignore[override]
-        """What it says."""
-        return self.args[1]
-
-    def __str__(self) -> str:
-        return self.args[1]
+        return self._value
 
 
 class ImportFailed(VibeError):
