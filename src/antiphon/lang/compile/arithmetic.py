@@ -123,8 +123,6 @@ def rounding(
         return None
     if is_whole(c, receiver):
         return value
-    if name == "round":
-        return None
     if name == "floor" and value in c.quotients:
         return _floor_of_quotient(c, receiver, value, place)
     tests, first, value = _float_tests(c, receiver, value, place)
@@ -132,6 +130,12 @@ def rounding(
     difference = emit.binary(value if tests else first, _SUB, value, place)
     tests.append(emit.compare(difference, _EQUAL, emit.constant(0.0, place), place))
     whole = emit.call("_vceil" if name == "ceil" else "_vfloor", [value], place)
+    if name == "round":
+        # Half goes up. What is behind the point is exact, which half a number more would not be.
+        low = c.temporary()
+        behind = emit.binary(value, _SUB, emit.name(low, place), place)
+        is_up = emit.compare(behind, _AT_LEAST, emit.constant(0.5, place), place)
+        whole = emit.binary(emit.named(low, whole, place), _ADD, is_up, place)
     return emit.either(_all_of(tests, place), whole, value, place)
 
 

@@ -78,12 +78,12 @@ class VibeError(AntiphonError):
 class Thrown(VibeError):
     """`throw value`; the value is kept."""
 
+    code = "V0901"
+
     def __init__(self, value: Any, message: str) -> None:
         # Without a detour, as programs may throw often.
         self.args = (message,)
-        self.code = "V0901"
         self.message = message
-        self.hint = ""
         self._value = value
 
     @property

@@ -12,13 +12,22 @@ from antiphon.lang.run.values import text
 _NEAR = 1e-15
 #: Below it all digits of a float can be relied on.
 _SURE = 10**15
-_TENS = tuple(10**places for places in range(15))
+#: For so many digits the power of ten, and how they are written.
+_SHORT = {places: (10.0**places, f"%.{places}f") for places in range(1, 11)}
+#: Below it a product of floats is less than the second beside what it should be.
+_SMALL, _BESIDE = 1e12, 0.01
 
 
 def rounded(value: float, digits: Any = 0) -> Any:
     """The nearest number with so many digits after the point; before it, where they are negative."""
-    if value.__class__ is float and digits.__class__ is int and 0 < digits < 15 and -_SURE < value < _SURE:
-        return _scaled(value, factor := _TENS[digits]) / factor
+    if value.__class__ is float and (short := _SHORT.get(digits)):
+        factor = short[0]
+        if -_SMALL < (scaled := value * factor) < _SMALL:
+            low = math.floor(scaled)
+            if (above := scaled - low - 0.5) < -_BESIDE:
+                return low / factor
+            if above > _BESIDE:
+                return (low + 1) / factor
     places = whole(digits, "the number of digits") if digits.__class__ is not int else digits
     if type(value) is float and not math.isfinite(value):
         return value
@@ -36,6 +45,14 @@ def rounded(value: float, digits: Any = 0) -> Any:
 
 def fixed(value: float, digits: Any) -> str:
     """A number with just so many digits after the point."""
+    if value.__class__ is float and (short := _SHORT.get(digits)):
+        factor, form = short
+        if -_SMALL < (scaled := value * factor) < _SMALL:
+            low = math.floor(scaled)
+            if (above := scaled - low - 0.5) < -_BESIDE:
+                return form % (low / factor)
+            if above > _BESIDE:
+                return form % ((low + 1) / factor)
     places = digits if digits.__class__ is int else whole(digits, "the number of digits")
     places = 0 if places < 0 else min(places, 100)
     if value.__class__ is not float:
