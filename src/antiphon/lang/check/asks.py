@@ -8,7 +8,6 @@ from antiphon.lang.check.names import model_name, resolve
 from antiphon.lang.check.narrowing import run
 from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.null import check_sent, present
-from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import options
 from antiphon.lang.check.python_code import first_error
 from antiphon.lang.check.state import Checker, Frame
@@ -27,6 +26,7 @@ from antiphon.lang.check.types import (
     Type,
     has_function,
     is_mutable,
+    operand,
     plain,
 )
 from antiphon.lang.syntax.nodes import Ask, AskHuman, AsyncFor, Expr, PyBlock

@@ -13,13 +13,13 @@ from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import assigned, assigned_part, changed, narrowed_type
 from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import ASKS, combine, operand
+from antiphon.lang.check.operators import ASKS, combine
 from antiphon.lang.check.parts import common_field
 from antiphon.lang.check.scopes import Scope
 from antiphon.lang.check.settling import check_taken
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
-from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, is_data, plain
+from antiphon.lang.check.types import AI, AI_NAMES, JSON, TEXT, Array, Object, Type, Union, is_data, operand, plain
 from antiphon.lang.syntax.nodes import Assign, Index, Input, Member, Name, root_symbol
 
 

@@ -12,7 +12,6 @@ from antiphon.lang.check.misuse import check_length
 from antiphon.lang.check.names import declared_here, resolve
 from antiphon.lang.check.narrowing import called, called_unknown, narrowed_type
 from antiphon.lang.check.notation import general, shown
-from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.parts import union
 from antiphon.lang.check.settling import check_arguments_shared
@@ -31,6 +30,7 @@ from antiphon.lang.check.types import (
     base,
     is_data,
     may_be_null,
+    operand,
     plain,
     widen,
     without_null,

@@ -12,12 +12,11 @@ from antiphon.lang.check.methods import ARRAY_METHODS, K, Method, T, U, put, wri
 from antiphon.lang.check.narrowing import called, called_unknown
 from antiphon.lang.check.notation import general, shown
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import operand
 from antiphon.lang.check.order import note_call
 from antiphon.lang.check.parts import kept, options
 from antiphon.lang.check.remedies import function_hint
 from antiphon.lang.check.state import Checker
-from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, plain
+from antiphon.lang.check.types import JSON, NEVER, NUMBER, TEXT, Array, Callable, Type, may_be_null, operand, plain
 from antiphon.lang.syntax.habits import METHOD_ARGUMENTS
 from antiphon.lang.syntax.nodes import Binary, Block, Call, Conditional, Expr, Function, Lambda, Member, Name, Return
 

@@ -6,7 +6,6 @@ from antiphon.lang.check.fields import any_type
 from antiphon.lang.check.fitting import join
 from antiphon.lang.check.notation import general
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import of_literals, options, union
 from antiphon.lang.check.sharing import constant_of, yielded_by
 from antiphon.lang.check.state import Checker
@@ -23,6 +22,7 @@ from antiphon.lang.check.types import (
     Union,
     base,
     is_mutable,
+    operand,
     plain,
     widen,
 )

@@ -7,7 +7,6 @@ from antiphon.lang.check.fitting import assignable
 from antiphon.lang.check.iteration import first_items
 from antiphon.lang.check.notation import fields_of, general, shown
 from antiphon.lang.check.null import present
-from antiphon.lang.check.operators import operand
 from antiphon.lang.check.parts import options
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.types import (
@@ -24,6 +23,7 @@ from antiphon.lang.check.types import (
     Object,
     Type,
     may_be_null,
+    operand,
 )
 from antiphon.lang.check.whole import check_whole
 from antiphon.lang.syntax.nodes import Call, Expr, Member

@@ -12,7 +12,7 @@ from antiphon.lang.check.methods import methods_of
 from antiphon.lang.check.names import model_name
 from antiphon.lang.check.narrowing import Known, meet, narrow, run, standing
 from antiphon.lang.check.notation import general, shown
-from antiphon.lang.check.operators import check_condition, operand, warn_constant
+from antiphon.lang.check.operators import check_condition, warn_constant
 from antiphon.lang.check.patterns import pattern_symbols
 from antiphon.lang.check.state import Checker
 from antiphon.lang.check.symbols import Symbol
@@ -27,6 +27,7 @@ from antiphon.lang.check.types import (
     base,
     is_mutable,
     may_be_null,
+    operand,
     plain,
 )
 from antiphon.lang.syntax.habits import CAUGHT

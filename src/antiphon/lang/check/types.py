@@ -299,3 +299,15 @@ def _parts(type_: Type) -> Iterable[Type]:
     if isinstance(type_, Map):
         return (type_.value,)
     return (type_.inner,) if isinstance(type_, AI) else ()
+
+
+def operand(type_: Type) -> Type:
+    """What an operator sees of a type: neither history, nor literals, nor that it may be null."""
+    if type(type_) is Simple:
+        # Of what is in an empty array nothing is known.
+        return TEXT if type_ is PROMPT else JSON if type_ is NEVER else type_
+    if type(type_) is Array or type(type_) is Object:
+        return type_
+    if type(type_) is Literal:
+        return base(type_)
+    return base(without_null(plain(type_)))
