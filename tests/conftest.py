@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from collections.abc import Generator
 from pathlib import Path
@@ -37,6 +38,9 @@ os.environ["XDG_CONFIG_HOME"] = os.path.join(_data, "no-such-directory")
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(Path(antiphon.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
+
+# So is the Python of their tests, and what is installed beside it: a team runs the tests of its repository with pytest.
+os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 
 # Who begins the tests in the background of a script has it ignored, and so would all the programs that tests interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

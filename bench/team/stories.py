@@ -7,13 +7,13 @@ import io
 import os
 import shutil
 import subprocess
-import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from zipfile import ZipFile
 
 from antiphon.agents.checks import CONFINED, UNCONFINED, run_checks
 
@@ -101,8 +101,9 @@ def judge(story: Story, repository: Path, head: str, *, sandbox: bool = True) ->
     if strange := [name for name in changed if not any(fnmatch(name, each) for each in story.allowed)]:
         return f"it changes {', '.join(strange)}"
     with tempfile.TemporaryDirectory() as temporary:
-        with tarfile.open(fileobj=io.BytesIO(_git(repository, "archive", head))) as archive:
-            archive.extractall(temporary, filter="data")
+        # Nothing in it can lead out of the directory: links become files.
+        with ZipFile(io.BytesIO(_git(repository, "archive", "--format=zip", head))) as archive:
+            archive.extractall(temporary)
         shutil.copytree(story.home / "checks", Path(temporary, _HIDDEN))
         ways = CONFINED if sandbox else UNCONFINED
         report = asyncio.run(run_checks(temporary, _JUDGING, seconds=120, ways=ways))
