@@ -244,6 +244,8 @@ def test_a_question_is_answered_once_and_all_pages_show_it(browser: Any, tab: Ta
     other = Tab(browser, site)
     for each in (tab, other):
         each.go("inbox").wait_for_selector(".waiting >> nth=1")
+    # What shows the content comes after the page.
+    tab.page.wait_for_selector("[data-about=approval] >> text=hidden")
     assert "hidden \\u202e text" in tab.page.text_content("[data-about=approval]")
     tab.page.fill("[data-about=question] textarea", "archive")
     tab.page.click("[data-about=question] button")
