@@ -244,6 +244,11 @@ def test_files_that_cannot_be_read_get_a_message(tmp_path: Path):
         assert len(ran.err.splitlines()) == 1
 
 
+def test_whole_numbers_are_written_as_such_in_the_report(write: Any):
+    ran = antiphon("run", write("const x = 4.8 * 100\nprint(x)\n[x, 0.5]\n"), "--json")
+    assert json.loads(ran.out, parse_float=str)["value"] == [480, "0.5"]
+
+
 def run_process(*arguments: str, **settings: Any) -> subprocess.Popen[bytes]:
     return forks.Forked(*arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings)
 

@@ -101,13 +101,14 @@ def show_prompt(program: Program, begun: Begun, as_json: bool) -> int:
 
 def print_report(ending: str, diagnostics: list[dict[str, Any]], outcome: Report | None = None, id: str = "") -> None:
     """Print how a run went as one JSON object."""
+    from antiphon.lang.run.values import for_json
     from antiphon.results import plain
     from antiphon.views.stream import json_text
 
     report = {
         "outcome": ending,
-        "value": plain(outcome.value) if outcome else None,
-        "variables": plain(outcome.variables) if outcome else {},
+        "value": for_json(plain(outcome.value)) if outcome else None,
+        "variables": for_json(plain(outcome.variables)) if outcome else {},
         "prints": outcome.prints if outcome else [],
         "usage": outcome.usage if outcome else {},
         "run": id or None,

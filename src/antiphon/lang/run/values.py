@@ -260,14 +260,13 @@ def json_text(value: Any, indent: int | None = None) -> str:
     import json
 
     try:
-        return json.dumps(
-            _for_json(value, 0), ensure_ascii=False, indent=indent, separators=None if indent else (",", ":")
-        )
+        return json.dumps(for_json(value), ensure_ascii=False, indent=indent, separators=None if indent else (",", ":"))
     except RecursionError:
         raise VibeError("V0906", "a value that contains itself or is nested too deeply has no text") from None
 
 
-def _for_json(value: Any, depth: int) -> Any:
+def for_json(value: Any, depth: int = 0) -> Any:
+    """What is written as JSON: whole numbers as such, and of what has no form its text."""
     if depth > 10 * _DEEPEST:
         raise RecursionError
     kind = value.__class__
@@ -277,11 +276,11 @@ def _for_json(value: Any, depth: int) -> Any:
         whole = math.isfinite(value) and value == int(value) and abs(value) < 1e21
         return int(value) if whole else value if math.isfinite(value) else text(value)
     if kind is AIResult:
-        return _for_json(value.value, depth)
+        return for_json(value.value, depth)
     if isinstance(value, list):
-        return [_for_json(item, depth + 1) for item in cast(list[Any], value)]
+        return [for_json(item, depth + 1) for item in cast(list[Any], value)]
     if isinstance(value, dict):
-        return {str(key): _for_json(item, depth + 1) for key, item in cast(dict[Any, Any], value).items()}
+        return {str(key): for_json(item, depth + 1) for key, item in cast(dict[Any, Any], value).items()}
     return value.to_json() if isinstance(value, Whole) else text(value)
 
 
