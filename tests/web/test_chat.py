@@ -402,9 +402,10 @@ def wait_said(page: Any, text: str) -> None:
 
 
 def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Site):
-    go_on = threading.Event()
+    asked, go_on = threading.Event(), threading.Event()
 
     def held(_: Received) -> Answer:
+        asked.set()
         go_on.wait(60)
         return Answer("Third **answer**.", reasoning="Let me see.")
 
@@ -451,6 +452,7 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     page.keyboard.type("Once more")
     page.keyboard.press("Enter")
     page.wait_for_selector(".message.live")
+    assert asked.wait(60)
     page.keyboard.press("Escape")
     page.wait_for_selector(".trouble:has-text('Stopped.')")
     go_on.set()
