@@ -402,10 +402,9 @@ def wait_said(page: Any, text: str) -> None:
 
 
 def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Site):
-    asked, go_on = threading.Event(), threading.Event()
+    go_on = threading.Event()
 
     def held(_: Received) -> Answer:
-        asked.set()
         go_on.wait(60)
         return Answer("Third **answer**.", reasoning="Let me see.")
 
@@ -452,16 +451,8 @@ def test_a_chat_from_the_first_word_to_a_fork(browser: Any, fake: Fake, site: Si
     page.keyboard.type("Once more")
     page.keyboard.press("Enter")
     page.wait_for_selector(".message.live")
-    assert asked.wait(60)
-    stopped = page.locator(".trouble:has-text('Stopped.')")
-    for waited in range(400):
-        if stopped.count():
-            break
-        if waited % 80 == 0:
-            # Seldom the page loses a key. Whoever sees that presses it again.
-            page.keyboard.press("Escape")
-        page.wait_for_timeout(100)
-    assert stopped.count() == 1
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".trouble:has-text('Stopped.')")
     go_on.set()
     fake.reset()
     fake.play("Retried.", "Forked.")

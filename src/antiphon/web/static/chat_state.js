@@ -13,6 +13,8 @@ export const live = signal(null);
 export const known = signal(null);
 
 let source = null, id = null, again = 0, waiting = [], frame = 0;
+// How often the stream has told how the chat is.
+let told = 0;
 
 const TAKE = {
   chat: (data) => {
@@ -63,6 +65,7 @@ function open() {
   };
   for (const name of Object.keys(TAKE)) {
     source.addEventListener(name, (event) => {
+      if (name === "chat") told++;
       waiting.push([name, parsed(event.data)]);
       frame ||= requestAnimationFrame(flush);
     });
@@ -82,10 +85,10 @@ export function look(at) {
 
 export const refresh = () => ask("api/chats").then((data) => { known.value = data; }, () => {});
 
-// Do something in a chat; what came of it is the chat.
+// Do something in a chat; what came of it is the chat, unless the stream was quicker, which tells what is newer.
 export async function act(path, data = {}) {
-  const now = await post(path, data);
-  if (now.id === id) head.value = now;
+  const before = told, now = await post(path, data);
+  if (now.id === id && told === before) head.value = now;
   return now;
 }
 
