@@ -183,12 +183,10 @@ function Talk({ id }) {
   const waits = (inbox.value ?? []).filter((each) => now?.run && each.run === now.run);
   const { box, inner, hands, isAtEnd } = useEnd(isBusy, all, now?.state, waits.length);
   useEffect(() => {
-    // What is known when the key is pressed counts: effects come after what they are for is seen.
-    const isAnswering = () => head.value?.id === id && head.value.state === "answering";
-    const pressed = (event) => { if (event.key === "Escape" && isAnswering() && !event.defaultPrevented) act(address(id, "stop")).catch(() => {}); };
+    const pressed = (event) => { if (event.key === "Escape" && isBusy && !event.defaultPrevented) act(address(id, "stop")).catch(() => {}); };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);
-  }, [id]);
+  }, [id, isBusy]);
   const send = async (given) => { isAtEnd.current = true; await act(address(id, "say"), given); };
   const stop = () => act(address(id, "stop")).catch(() => {});
   if (problem.value) return html`<p class="failure">${clean(problem.value)}</p>`;

@@ -1,4 +1,4 @@
-// A chat that is looked at: one stream brings it, and what waits for people, while the page's own is closed.
+// A chat that is looked at: one stream brings it and what waits, while the page's own is closed.
 import { signal } from "@preact/signals";
 import { parsed } from "./plain.js";
 import { ask, connection, inbox, post } from "./state.js";
@@ -7,18 +7,16 @@ export const head = signal(null);
 export const turns = signal([]);
 export const accounts = signal({});
 export const problem = signal("");
-// What is being said: `pieces` is only ever added to.
+// What is said now: `pieces` is only added to.
 export const live = signal(null);
-// The conversations there are, and what a new one can be begun with.
+// The conversations, and what one is begun with.
 export const known = signal(null);
 
-let source = null, id = null, again = 0, waiting = [], frame = 0;
-// How often the stream has told how the chat is.
-let told = 0;
+let source = null, id = null, again = 0, waiting = [], frame = 0, told = 0;
 
 const TAKE = {
   chat: (data) => {
-    // It goes on under another name: what was said up to now stays as it is.
+    // It goes on under another name: what was said stays.
     if (data.id !== id) { location.replace(chatLink(data.id)); return; }
     if (data.state !== head.value?.state || data.title !== head.value?.title) refresh();
     if (data.state !== "answering") live.value = null;
@@ -58,7 +56,7 @@ function open() {
     if (source?.readyState !== EventSource.CLOSED) return;
     again = setTimeout(() => ask(address(id)).then(() => { problem.value = ""; open(); }, (error) => {
       if (connection.value === "out") return;
-      // One that is not there will not come; a server that is not there may.
+      // A chat that is not there will not come; a server may.
       if (error instanceof TypeError) open();
       else problem.value = error.message;
     }), head.value ? 2000 : 0);
@@ -75,7 +73,7 @@ function open() {
 export const address = (of, what) => `api/chats/${encodeURIComponent(of)}${what ? `/${what}` : ""}`;
 export const chatLink = (of) => `#/chat/${encodeURIComponent(of)}`;
 
-// Look at a chat, or at none.
+// Look at one, or none.
 export function look(at) {
   if (at === id && source) return;
   id = at; waiting = [];
@@ -85,7 +83,7 @@ export function look(at) {
 
 export const refresh = () => ask("api/chats").then((data) => { known.value = data; }, () => {});
 
-// Do something in a chat; what came of it is the chat, unless the stream was quicker, which tells what is newer.
+// What came of it is the chat, unless the stream told more since.
 export async function act(path, data = {}) {
   const before = told, now = await post(path, data);
   if (now.id === id && told === before) head.value = now;
