@@ -13,16 +13,18 @@ from itertools import repeat
 from environment import BENCH, PEERS, prepare, python, variables
 from typed_model import ANSWER
 
+from antiphon.cli.scripted import offered
 from antiphon.fakes import Answer, Call, Fake, Received
 
 CONTENDERS = {"antiphon": None, "pydantic_ai": PEERS}
-APIS = ("chat", "responses")
-GOAL = 1.2
+#: The names of the APIs, and the server of the fake that speaks each of them.
+APIS = {"chat": "openai", "responses": "openai", "anthropic": "anthropic", "gemini": "gemini"}
+GOAL = 1.1
 
 
 def answer(received: Received) -> Answer:
     """The order, by the one tool that there is; as text, where there is none."""
-    names = [tool.get("name") or tool["function"]["name"] for tool in received.body.get("tools", ())]
+    names = offered(received.body)
     assert len(names) <= 1, names
     return Answer(calls=[Call(names[0], ANSWER)]) if names else Answer(json.dumps(ANSWER))
 
@@ -32,7 +34,7 @@ def measure(name: str, api: str) -> tuple[int, int]:
     home = CONTENDERS[name]
     with Fake(repeat(answer)) as fake:
         command = [python(home) if home else sys.executable, str(BENCH / "typed_client.py"), name, api]
-        command.append(fake.base_url("openai"))
+        command.append(fake.base_url(APIS[api]))
         done = subprocess.run(command, env=variables(own=home is None), capture_output=True, text=True)
         if done.returncode:
             raise SystemExit(f"{name} failed:\n{done.stderr}")

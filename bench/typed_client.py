@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-from contenders import KEY, MODEL
+from contenders import KEY
 from typed_model import ANSWER, PROMPT, Order
+
+#: A model of today for each API.
+MODELS = {
+    "chat": "gpt-5.5",
+    "responses": "gpt-5.5",
+    "anthropic": "claude-sonnet-5-5",
+    "gemini": "gemini-3.8-flash",
+}
 
 
 def antiphon(api: str, url: str) -> Order:
     """By a session."""
     from antiphon import Session, connect
 
-    provider = "openai" if api == "responses" else "openai-chat"
-    return Session(connect(f"{provider}/{MODEL}", url=url, key=KEY)).do(PROMPT, returns=Order).value
+    names = {"chat": "openai-chat", "responses": "openai", "anthropic": "anthropic", "gemini": "google"}
+    return Session(connect(f"{names[api]}/{MODELS[api]}", url=url, key=KEY)).do(PROMPT, returns=Order).value
 
 
 def pydantic_ai(api: str, url: str) -> Order:
     """By an agent."""
     from pydantic_ai import Agent
+
+    return Agent(_peer_model(api, url), output_type=Order).run_sync(PROMPT).output
+
+
+def _peer_model(api: str, url: str) -> Any:
+    if api == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel
+        from pydantic_ai.providers.anthropic import AnthropicProvider
+
+        return AnthropicModel(MODELS[api], provider=AnthropicProvider(base_url=url, api_key=KEY))
+    if api == "gemini":
+        from pydantic_ai.models.google import GoogleModel
+        from pydantic_ai.providers.google import GoogleProvider
+
+        return GoogleModel(MODELS[api], provider=GoogleProvider(base_url=url, api_key=KEY))
     from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     kind = OpenAIResponsesModel if api == "responses" else OpenAIChatModel
-    agent = Agent(kind(MODEL, provider=OpenAIProvider(base_url=url, api_key=KEY)), output_type=Order)
-    return agent.run_sync(PROMPT).output
+    return kind(MODELS[api], provider=OpenAIProvider(base_url=url, api_key=KEY))
 
 
 if __name__ == "__main__":

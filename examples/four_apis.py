@@ -22,7 +22,7 @@ SCRIPT = [
     Answer("", [call("weather", city="Tromsø")], reasoning="A third city."),
     Answer("Snow in Tromsø: take boots as well.", reasoning="Cold there."),
 ]
-MODELS = ("anthropic/claude-sonnet-5", "openai-chat/gpt-4o", "openai/gpt-5", "google/gemini-3-pro")
+MODELS = ("anthropic/claude-sonnet-5-5", "openai-chat/gpt-5.2", "openai/gpt-6-sol", "google/gemini-3.8-flash")
 
 
 def main() -> None:
@@ -38,7 +38,7 @@ def main() -> None:
         turn(models[3], conversation)
         print(f"\n{len(fake.requests)} requests to {len(models)} APIs:")
         for received in fake.requests:
-            print(f"  {received.api:<17}{received.path:<52}{received.rejected or 'accepted'}")
+            print(f"  {received.api:<17}{received.path:<57}{received.rejected or 'accepted'}")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "conversation.json"
         conversation.save(path)

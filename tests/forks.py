@@ -59,8 +59,12 @@ class Forked(subprocess.Popen[Any]):
         self._child_created = True
 
     def _try_wait(self, flags: int) -> tuple[int, int]:
-        if flags and not select.select([self.told], [], [], 0)[0]:
-            return 0, 0
+        if flags:
+            # `select` takes no descriptor above 1023, and a worker with many tests behind it may have more open.
+            waiting = select.poll()
+            waiting.register(self.told, select.POLLIN)
+            if not waiting.poll(0):
+                return 0, 0
         status = _NUMBER.unpack(os.read(self.told, _NUMBER.size))[0]
         os.close(self.told)
         return self.pid, status
@@ -95,7 +99,12 @@ def _parent() -> tuple[socket.socket, subprocess.Popen[bytes]]:
         [sys.executable, "-m", "tests.forks", str(there.fileno())],
         stdin=subprocess.DEVNULL,
         cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": path, "LANG": "C.UTF-8"},
+        env={
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": path,
+            "LANG": "C.UTF-8",
+            "PYTHONWARNINGS": "ignore::FutureWarning",
+        },
         pass_fds=[there.fileno()],
         start_new_session=True,
     )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from antiphon import Session, connect
 from antiphon.cli import cli
 from antiphon.config import Configuration, default_model, keys, load_configuration
-from antiphon.config.choice import LOCAL, MODELS
+from antiphon.config.choice import LOCAL, provider_defaults
 from antiphon.config.dotenv import parse
 from antiphon.config.places import project_directories
 from antiphon.config.trust import decide, find_project
@@ -67,7 +67,7 @@ class TestOrder:
             patch.setenv("MISTRAL_API_KEY", "k" if "key" in given_by else "")
             choice = default_model(load_configuration(), **arguments)
         first = next(name for name in self.STEPS if name in given_by or name == "local")
-        named = {"key": MODELS["mistral"], "local": LOCAL}
+        named = {"key": provider_defaults()["mistral"], "local": LOCAL}
         assert (choice.source, choice.model) == (first, named.get(first, f"x/{first}"))
         assert [step.name for step in choice.steps] == list(self.STEPS[: self.STEPS.index(first) + 1])
         assert not any(step.model for step in choice.steps[:-1])
@@ -81,7 +81,7 @@ class TestOrder:
 
     def test_every_provider_has_a_model_that_is_sold_there(self) -> None:
         sold = {(provider.id, model.id) for provider in price_list.providers for model in provider.models}
-        for provider, model in MODELS.items():
+        for provider, model in provider_defaults().items():
             place, name = resolve(model)
             assert place.name == provider
             assert (provider, name) in sold
@@ -120,7 +120,7 @@ class TestFiles:
         ("text", "said"),
         [
             ('modle = "x"', "there is no setting `modle`; did you mean `model`?"),
-            ("colour = 1", "there is no setting `colour`; there are model, mcp"),
+            ("colour = 1", "there is no setting `colour`; there are model, models, mcp"),
             ("model = 3", "`model` is a name such as 'anthropic/claude-sonnet-5', not 3"),
             ("model = ' '", "`model` is a name"),
             ("mcp = 3", "`mcp` is a table, not int"),
@@ -214,7 +214,7 @@ class TestValue:
 
     def test_a_stored_key_serves_a_session_without_any_call_before(self) -> None:
         keys.set_key("mistral", "stored")
-        assert Session().model.name == MODELS["mistral"]
+        assert Session().model.name == provider_defaults()["mistral"]
         assert Session("mistral/mistral-small").model.name == "mistral/mistral-small"
 
     def test_a_broken_file_of_keys_harms_nobody_who_needs_none(self, user: Path) -> None:

@@ -84,6 +84,7 @@ def test_the_code_of_the_documentation_runs(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    request: pytest.FixtureRequest,
 ):
     provider, fake = playing
     provider.answers = block.note("answers", [])
@@ -100,13 +101,13 @@ def test_the_code_of_the_documentation_runs(
             Path(other.notes["file"]).write_text(other.body, encoding="utf-8")
     # What an example registers is gone when it is over.
     import antiphon.render  # noqa: F401
-    from antiphon.providers import catalog
+    from antiphon.facts.statements import forget_stated
     from antiphon.providers.registry import PROVIDERS
     from antiphon.render import registry
 
     for name in ("_renderers", "page_description"):
         monkeypatch.setattr(registry, name, dict(getattr(registry, name)))
-    monkeypatch.setattr(catalog, "_overrides", dict(catalog._overrides))
+    request.addfinalizer(forget_stated)
     for name in PROVIDERS:
         # Whatever is added beside them is taken out below; these come back as they were.
         monkeypatch.setitem(PROVIDERS, name, PROVIDERS[name])

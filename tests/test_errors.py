@@ -29,16 +29,20 @@ CONTROL_FLOW = {
     "_NotConstant",
     "_Cut",
     "_Failed",
+    "_Lacking",
     "_Odd",
+    "_Unfit",
 }
 
 
 def raised() -> Iterator[type[BaseException]]:
     """Every exception class that is written in the package."""
-    for found in pkgutil.walk_packages(antiphon.__path__, "antiphon."):
-        if not found.name.endswith("__main__"):
-            values = vars(import_module(found.name)).values()
-            yield from (each for each in values if isinstance(each, type) and issubclass(each, BaseException))
+    for module in pkgutil.walk_packages(antiphon.__path__, "antiphon."):
+        if not module.name.endswith("__main__"):
+            values = vars(import_module(module.name)).values()
+            found = (each for each in values if isinstance(each, type) and issubclass(each, BaseException))
+            # A warning is none.
+            yield from (each for each in found if not issubclass(each, Warning))
 
 
 def drawn() -> dict[str, str]:

@@ -33,7 +33,7 @@ INNER = ("antiphon.lang.check", "antiphon.lang.compile", "antiphon.lang.formatte
 #: Imported for type checkers alone, as they are heavy or would go round in circles: nobody can look them up.
 FOR_CHECKERS = ("Answers", "Asks", "Configuration", "Conversation", "Event", "People", "Question", "Server", "httpx2")
 #: What effects hold comes from rooms that a program without effects need not load.
-FOR_CHECKERS += ("Reply", "ToolCall", "ToolResult", "ToolSpec", "Turn")
+FOR_CHECKERS += ("RefusalDetails", "Reply", "ToolCall", "ToolResult", "ToolSpec", "Turn")
 #: A script that makes our recordings plays the model as `antiphon test` does.
 OURS = ("docs/img/make.py", "examples/recordings/make.py")
 

@@ -5,10 +5,12 @@ AntiphonError
 │   └── MalformedJSONError   bytes that are not the JSON they should be
 ├── PairingError             a tool result without its call, a second result, a call used twice
 ├── NotReadyError            a request was asked for while calls are open or nothing is left to answer
+├── PrefixBroken             a prompt that does not begin with the one before it, where that is an error
 ├── CompactionError          a summary failed; nothing was changed
 ├── FormatError              a saved or foreign history that cannot be read
 │   └── VersionError         a saved conversation of a version this release does not know
 ├── OptionError              an option the chosen provider or model does not take
+│   └── OptionRefused        the server refused what an option asked for
 ├── ConfigurationError       no such provider, no key, no base URL
 ├── WeightsError             a local model's file that cannot be had, or is not what it should be
 │   └── SourceFailed         one of the places it comes from did not give it; the next is asked
@@ -44,6 +46,7 @@ AntiphonError
 │   ├── Stuck                the model repeats itself (antiphon.session)
 │   ├── Empty                neither an answer nor a call (antiphon.session)
 │   ├── Truncated            cut off by the token limit (antiphon.session)
+│   ├── NotDone              stopped by the provider before the answer was done (antiphon.session)
 │   ├── Cancelled            somebody ended it (antiphon.session)
 │   └── ReturnError          no value of the type that was asked for (antiphon.session)
 ├── ProgramErrors            all that is wrong with the text of a program (antiphon.lang)
@@ -59,12 +62,17 @@ AntiphonError
     ├── TimedOut             the server was silent for too long
     ├── AnswerTooLong        an answer of more bytes or seconds than `connect` allows
     ├── BadReply             an answer that is not what the API promises
+    ├── UnknownStop          an answer that ended for a reason nobody knows
+    ├── ContinuationFailed   an answer that could not be continued to its end
     └── StatusError          an HTTP status that says no
         ├── RequestRejected  400, 413, 422: the request itself
         │   └── ContextOverflow  the conversation is too long for the model
         ├── AuthenticationFailed  401, 403
         ├── NotFound         404: no such model or address
+        │   └── ContainerGone    the provider's container has expired, and its files with it
         ├── RateLimited      429
+        ├── QuotaExceeded    429: a quota that does not come back soon
+        ├── OutOfCredit      402, and other statuses with the same words
         └── ServerFailed     5xx, 529
 """
 
@@ -110,6 +118,10 @@ class NotReadyError(AntiphonError):
     reply: object = None
 
 
+class PrefixBroken(AntiphonError):
+    """A prompt does not begin with the one before it, and `prefix="error"` forbids that; nothing was sent."""
+
+
 class CompactionError(AntiphonError):
     """A summary failed, or nothing more can be left out; the conversation is as it was."""
 
@@ -124,6 +136,19 @@ class VersionError(FormatError):
 
 class OptionError(AntiphonError, ValueError):
     """An option the chosen provider or model does not take."""
+
+
+class OptionRefused(OptionError):
+    """The server refused what an option asked for, so the request was not sent again without it.
+
+    `fact` names what was learned about the model and `now` its value; `said` holds the server's words.
+    """
+
+    def __init__(self, message: str, *, fact: str = "", now: object = None, said: str = "") -> None:
+        super().__init__(message)
+        self.fact = fact
+        self.now = now
+        self.said = said
 
 
 class ConfigurationError(AntiphonError):
@@ -155,7 +180,14 @@ class Unsettled(Exception):
 
 
 class ProviderError(AntiphonError):
-    """The provider, or the way to it, failed. `provider` names it."""
+    """The provider, or the way to it, failed. `provider` names it.
+
+    Where a reply came that cannot be used, or a part of one, `reply` holds it. `is_seen` says whether a part of it was
+    handed on while it came.
+    """
+
+    reply: Any = None
+    is_seen: bool = False
 
     def __init__(self, message: str, *, provider: str = "") -> None:
         super().__init__(message)
@@ -184,6 +216,30 @@ class AnswerTooLong(ProviderError):
 
 class BadReply(ProviderError):
     """The provider answered 200 with something its API does not promise."""
+
+
+class UnknownStop(ProviderError):
+    """An answer ended for a reason that this release does not know; `word` is the provider's word for it.
+
+    The answer may be incomplete, so it is not added to the conversation. `reply` holds it.
+    """
+
+    def __init__(self, message: str, *, provider: str = "", word: str = "", reply: Any = None) -> None:
+        super().__init__(message, provider=provider)
+        self.word = word
+        self.reply = reply
+
+
+class ContinuationFailed(ProviderError):
+    """An answer that came in several steps could not be continued to its end.
+
+    `reply` holds the steps that came, `partial` all of their text, with what had come of a step that broke off.
+    """
+
+    def __init__(self, message: str, *, provider: str = "", partial: str = "", reply: Any = None) -> None:
+        super().__init__(message, provider=provider)
+        self.partial = partial
+        self.reply = reply
 
 
 class StatusError(ProviderError):
@@ -228,8 +284,20 @@ class NotFound(StatusError):
     """404: no such model, or no such address."""
 
 
+class ContainerGone(NotFound):
+    """404: the container of the provider's tools has expired; its files are lost."""
+
+
 class RateLimited(StatusError):
     """429: too many requests or tokens."""
+
+
+class QuotaExceeded(StatusError):
+    """429: a quota of the account or of the day is used up; asking again soon is of no use."""
+
+
+class OutOfCredit(StatusError):
+    """The account has no credit left, said with 402, or with 400 or 403 in words."""
 
 
 class ServerFailed(StatusError):

@@ -29,9 +29,17 @@ def sent(fake: Fake, number: int = -1) -> str:
 
 
 def tools_sent(fake: Fake, number: int = -1) -> list[str]:
-    """The names of the tools that a model was told of with a request."""
-    tools: list[dict[str, Any]] = fake.requests[number].body.get("tools", [])
-    return [tool["name"] for tool in tools]
+    """Return the names of the tools that a model may call with a request, without the one that reads on in results.
+
+    A tool that was turned off stays declared, and is not among those that are allowed.
+    """
+    body = fake.requests[number].body
+    choice: Any = body.get("tool_choice")
+    if choice == "none":
+        return []
+    allowed = choice["tools"] if isinstance(choice, dict) and choice.get("type") == "allowed_tools" else None
+    tools: list[dict[str, Any]] = body.get("tools", []) if allowed is None else allowed
+    return [tool["name"] for tool in tools if tool["name"] != "read_result"]
 
 
 def trusted_repository(place: Path) -> Path:

@@ -1,5 +1,6 @@
 """Rounds side by side that need somebody's leave, in a real terminal: each answer reaches the question above it."""
 
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -36,7 +37,7 @@ def _answer(received: Received) -> Answer:
     name = re.findall(r"job-(\w)", str(received.body["input"]))[-1]
     if not any(each.get("type") == "function_call_output" for each in received.body["input"]):
         return Answer(calls=[Call("touch", {"name": name}, id=f"call_{name}")])
-    return Answer(calls=[Call("__vibe_return_value", {"value": f"told {name}"}, id=f"answer_{name}")])
+    return Answer(json.dumps({"value": f"told {name}"}))
 
 
 _GIVEN_UP = """

@@ -108,10 +108,7 @@ def test_a_file_that_cannot_be_sent_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_a_typed_answer_is_json(fake: Fake, written: str, given: dict[str, object], printed: str) -> None:
-    def returned(_: object) -> Answer:
-        return Answer(calls=[call(f"__vibe_return_{name}", value=value) for name, value in given.items()])
-
-    fake.play(returned)
+    fake.play(json.dumps(given))
     result = ask("Extract.", "--returns", written)
     assert (result.exit_code, result.stdout) == (0, f"{printed}\n")
 

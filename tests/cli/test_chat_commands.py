@@ -121,7 +121,7 @@ def test_an_unknown_command_is_told_and_not_sent(fake: Fake) -> None:
 def test_the_models_that_could_be_used_are_listed(fake: Fake) -> None:
     shown = chat("/model", "/model anthropic/claude-sonnet-5", "hello")
     assert "model: openai/gpt-5\n" in shown
-    assert "openai/gpt-5.5  (OPENAI_API_KEY in the environment)" in shown
+    assert "openai/gpt-6.1-sol  (OPENAI_API_KEY in the environment)" in shown
     assert "no key for anthropic: `antiphon keys set anthropic`" in shown
     assert "You said: hello" in shown, "the model is still the one before"
     assert len(fake.requests) == 1

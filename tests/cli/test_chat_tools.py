@@ -7,8 +7,9 @@ import pytest
 
 from antiphon.config.trust import decide, find_project
 from antiphon.errors import AntiphonError
+from antiphon.facts import Facts, register_model
+from antiphon.facts.statements import forget_stated
 from antiphon.fakes import Fake, call
-from antiphon.providers.catalog import Capabilities
 from antiphon.store import Store
 from antiphon.talks.servers import server_of
 from antiphon.tools.own import own_tools
@@ -310,10 +311,14 @@ class TestInstructions:
         (place / "AGENTS.md").write_text("Use nothing.\n")
         assert "with AGENTS.md, 4 lines\n" in chat("b", "/system Be long.", "c", arguments=("--continue",))
         assert fake.requests[1].body["instructions"] == fake.requests[0].body["instructions"]
-        assert fake.requests[2].body["instructions"] == f"Be long.\n\n{fake.requests[0].body['instructions']}"
+        # A change of the system text is appended: what was sent before stays as it was.
+        assert fake.requests[2].body["instructions"] == fake.requests[0].body["instructions"]
+        told = [each["content"] for each in fake.requests[2].body["input"] if each.get("role") == "developer"]
+        assert [each.endswith(f"Be long.\n\n{fake.requests[0].body['instructions']}") for each in told] == [True]
         shown = chat("d", arguments=("--continue", "--no-instructions"))
         assert "AGENTS.md" not in shown
-        assert fake.requests[3].body["instructions"] == "Be long."
+        told = [each["content"] for each in fake.requests[3].body["input"] if each.get("role") == "developer"]
+        assert told[-1].endswith("\n\nBe long.")
 
     def test_a_link_out_of_the_repository_leads_nowhere(self, fake: Fake, place: Path) -> None:
         (place.parent / "private.md").write_text("The secret.\n")
@@ -327,9 +332,10 @@ class TestInstructions:
         self,
         place: Path,
         fake: Fake,
-        monkeypatch: pytest.MonkeyPatch,
+        request: pytest.FixtureRequest,
     ) -> None:
-        monkeypatch.setattr("antiphon.providers.catalog._overrides", {"openai/*": Capabilities(context_tokens=8192)})
+        register_model("openai/*", Facts(context=8192))
+        request.addfinalizer(forget_stated)
         (place / "AGENTS.md").write_text("many words\n" * 3000)
         trusted_repository(place)
         shown = " ".join(chat("a").split())

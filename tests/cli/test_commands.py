@@ -144,7 +144,10 @@ class TestDoctor:
             (b"[" * 200_000, "is nested too deeply"),
             (b"3", "this is no history"),
             (b'{"a": 1}', "this is no history"),
-            (b'{"format": "antiphon/conversation", "version": 9}', "version 9; this release reads version 1"),
+            (
+                b'{"format": "antiphon/conversation", "version": 9}',
+                "version 9, and this release reads versions 1 and 2",
+            ),
         ],
     )
     def test_what_cannot_be_read(self, tmp_path: Path, content: bytes, message: str):
@@ -228,9 +231,12 @@ class TestFake:
                 json.dumps(body).encode(),
                 {"content-type": "application/json", "x-api-key": "k", "anthropic-version": "2026-10-21"},
             )
-            with urllib.request.urlopen(request, timeout=60) as response:
-                assert json.load(response)["content"][0]["text"] == "Hello from a script."
-            process.terminate()
+            try:
+                with urllib.request.urlopen(request, timeout=60) as response:
+                    said = [block for block in json.load(response)["content"] if block["type"] == "text"]
+            finally:
+                process.terminate()
+        assert said == [{"type": "text", "text": "Hello from a script."}]
 
     def test_a_script_that_is_none(self, tmp_path: Path):
         code, _, errors = run("fake", "--script", str(tmp_path / "none.json"))

@@ -185,5 +185,5 @@ class TestCompletion:
     def test_commands_are_offered_at_the_beginning(self) -> None:
         assert offers("/he", ("/help", "/quit")) == (0, ["/help "])
         assert offers("x /he", ("/help",)) == (2, [])
-        assert "openai/gpt-5.5 " in offers("/model openai", ("/help",))[1]
+        assert "openai/gpt-6.1-sol " in offers("/model openai", ("/help",))[1]
         assert offers("/tools on git_s", ()) == (10, ["git_status "])

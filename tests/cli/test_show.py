@@ -152,7 +152,7 @@ class TestConversations:
     def test_what_only_one_provider_knows_is_named(self, tmp_path: Path):
         search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
         history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [search]}]
-        assert "[anthropic: server_tool_use]" in shown(saved(tmp_path / "h.json", {"system": "s", "messages": history}))
+        assert "web_search: x" in shown(saved(tmp_path / "h.json", {"system": "s", "messages": history}))
 
 
 class TestResults:
@@ -259,7 +259,7 @@ def failure(path: Path) -> str:
         ("3", "is no conversation, no recording and no result"),
         ('{"a": 1}', "is no conversation, no recording and no result"),
         ('{"kind": "Not A Kind", "data": 1}', "a result has a `kind` such as"),
-        ('{"format": "antiphon/conversation", "version": 9}', "this release reads version 1"),
+        ('{"format": "antiphon/conversation", "version": 9}', "this release reads versions 1 and 2"),
         ('{"kind": "text", "data": {}, "display": {"language": 3}}', "`display.language` is 3"),
     ],
 )

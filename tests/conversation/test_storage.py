@@ -148,7 +148,11 @@ def test_a_link_is_followed_not_replaced(tmp_path: Path):
         (b'{"a": NaN}', FormatError, "NaN is not JSON"),
         (b"[]", FormatError, "the file is an object, not list"),
         (b"{}", FormatError, "this is not a saved conversation"),
-        (b'{"format": "antiphon/conversation", "version": 2}', VersionError, "version 2; this release reads version 1"),
+        (
+            b'{"format": "antiphon/conversation", "version": 3}',
+            VersionError,
+            "version 3, and this release reads versions 1 and 2",
+        ),
     ],
 )
 def test_files_that_are_no_conversation(tmp_path: Path, content: bytes, error: type[Exception], message: str):

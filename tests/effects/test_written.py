@@ -37,7 +37,7 @@ from antiphon.effects.written import kept_json, kept_outcome
 from antiphon.errors import AntiphonError, ContentError, FormatError
 from antiphon.results import question
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import Reply, Usage
+from antiphon.wire import RefusalDetails, Reply, ReplyState, Usage
 from tests.strategies import any_text, assistant_parts, calls, conversations, json_values
 
 #: What a program may hand over: JSON and beyond, bytes and keys of our own making among it.
@@ -66,12 +66,24 @@ effects: st.SearchStrategy[Effect] = st.one_of(
     st.builds(RunPython, any_text, values),
 )
 counts = st.none() | st.integers(0, 9)
+states = st.builds(
+    ReplyState,
+    container=st.none() | st.just({"id": "c1"}),
+    continuation_token=any_text,
+    refusal=st.none() | st.builds(RefusalDetails, any_text, any_text, any_text),
+    transformations=st.lists(json_values, max_size=2).map(tuple),
+    other=st.dictionaries(any_text, json_values, max_size=2),
+)
 replies = st.builds(
-    lambda parts, stop, usage, words: Reply(tuple(parts), stop, words, usage, words, words, words),
+    lambda parts, stop, usage, words, state, hops: Reply(
+        tuple(parts), stop, words, usage, words, words, words, state=state, hops=hops
+    ),
     st.lists(assistant_parts, max_size=3),
-    st.sampled_from(["end", "calls", "length", "refusal", "pause", "other"]),
-    st.builds(Usage, counts, counts, counts, counts, counts),
+    st.sampled_from(["end", "tool_calls", "length", "refusal", "pause", "not_done"]),
+    st.builds(Usage, counts, counts, counts, counts, counts, counts),
     any_text,
+    states,
+    st.integers(1, 3),
 )
 results = st.builds(
     ToolResult,

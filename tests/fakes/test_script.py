@@ -15,7 +15,7 @@ import pytest
 
 from antiphon import Conversation
 from antiphon.errors import FormatError, NotReadyError, OptionError
-from antiphon.fakes import Answer, Call, Fail, Fake, Received, call, load_script, pytest_plugin
+from antiphon.fakes import Answer, Call, Cite, Fail, Fake, Received, ServerCall, call, load_script, pytest_plugin
 
 antiphon_fake = pytest_plugin.antiphon_fake
 
@@ -167,12 +167,28 @@ def test_script_files(tmp_path: Path) -> None:
         {"text": "Both.", "calls": [{"name": "weather", "arguments": {"city": "Oslo"}}], "usage": [3, 4]},
         {"fail": 429, "retry_after": 2},
         {"reasoning": "Hm.", "text": "Yes.", "cut_after": 3, "delay": 0.5},
+        {
+            "text": "Rain.",
+            "stop_word": "pause_turn",
+            "server_calls": [
+                {"tool": "web_search", "input": {"query": "x"}, "sources": [{"url": "https://example.org"}]}
+            ],
+            "citations": [{"url": "https://example.org", "title": "Rain"}],
+            "blocks": [{"type": "fallback"}],
+        },
     ]
     wanted = [
         "Text.",
         Answer("Both.", [call("weather", city="Oslo")], usage=(3, 4)),
         Fail(429, retry_after=2),
         Answer("Yes.", reasoning="Hm.", cut_after=3, delay=0.5),
+        Answer(
+            "Rain.",
+            stop_word="pause_turn",
+            server_calls=[ServerCall("web_search", {"query": "x"}, sources=[Cite("https://example.org")])],
+            citations=[Cite("https://example.org", "Rain")],
+            blocks=[{"type": "fallback"}],
+        ),
     ]
     path.write_text(json.dumps(steps))
     assert load_script(path) == wanted
@@ -198,6 +214,10 @@ def test_script_files(tmp_path: Path) -> None:
         ('[{"fail": 200}]', "step 1 of .*a status from 400 to 599"),
         ('[{"fail": 500, "text": "x"}]', "unknown field 'text'"),
         ('[{"stop": "never"}]', "stops with one of"),
+        ('[{"stop_word": "two words"}]', "one word of letters"),
+        ('[{"server_calls": [{"input": {}}]}]', "server call 1 of step 1 of .* has no `tool`"),
+        ('[{"citations": [{"title": "x"}]}]', "a source has no `url`"),
+        ('[{"blocks": ["x"]}]', "block 1 of step 1 of .* is an object, not a text"),
     ],
 )
 def test_what_is_wrong_with_a_script_file_is_said(tmp_path: Path, content: str, words: str) -> None:

@@ -73,7 +73,9 @@ def test_signed_thinking_goes_back(client: Any, fake: Fake, streamed: bool) -> N
     else:
         message = client.messages.create(**ASK, thinking=THINKING, messages=[QUESTION])
     history = [QUESTION, again(message), results(message)]
-    assert client.messages.create(**ASK, thinking=THINKING, messages=history).content[0].text == "Rain."
+    thought, said = client.messages.create(**ASK, thinking=THINKING, messages=history).content
+    assert (thought.type, thought.thinking, said.text) == ("thinking", "", "Rain.")
+    assert thought.signature
 
 
 def test_altered_thinking_is_refused(client: Any, fake: Fake) -> None:
@@ -90,16 +92,19 @@ def test_altered_thinking_is_refused(client: Any, fake: Fake) -> None:
 
 
 def test_thinking_can_be_bound_to_the_prompt() -> None:
-    with Fake([Answer("Rain.", reasoning="Oslo.")], bind_thinking=True) as fake:
+    ask = ASK | {"model": "claude-haiku-5-5"}
+    without = ask | {"thinking": {"type": "disabled"}}
+    with Fake([Answer("Rain.", reasoning="Oslo.")]) as fake:
         client = anthropic.Anthropic(base_url=fake.base_url("anthropic"), api_key="key", max_retries=0)
-        message = client.messages.create(**ASK, system="Be brief.", messages=[QUESTION])
+        message = client.messages.create(**ask, system="Be brief.", messages=[QUESTION])
         history = [QUESTION, again(message), QUESTION]
         marked = [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
-        assert client.messages.create(**ASK, system=marked, messages=history).content[0].text == "You said: Weather?"
+        said = client.messages.create(**without, system=marked, messages=history).content
+        assert [block.text for block in said] == ["You said: Weather?"]
         with pytest.raises(anthropic.BadRequestError, match=r"bound to a different conversation.*`system` prompt"):
-            client.messages.create(**ASK, system="Be long.", messages=history)
+            client.messages.create(**ask, system="Be long.", messages=history)
         with pytest.raises(anthropic.BadRequestError, match="bound to a different conversation"):
-            client.messages.create(**ASK | {"tools": []}, system="Be brief.", messages=history)
+            client.messages.create(**ask | {"tools": []}, system="Be brief.", messages=history)
 
 
 def test_errors_are_the_sdks_own(client: Any) -> None:

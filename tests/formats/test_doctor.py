@@ -159,7 +159,8 @@ BROKEN: dict[str, tuple[Any, str, str]] = {
 
 def request_of(data: Any, api: str) -> dict[str, Any]:
     key = {"openai-responses": "input", "gemini": "contents"}.get(api, "messages")
-    return {"model": "some", "max_tokens": 1} | (data if isinstance(data, dict) else {key: data})
+    needed = {"model": "some"} | ({"max_tokens": 1} if api == "anthropic" else {})
+    return needed | (data if isinstance(data, dict) else {key: data})
 
 
 @pytest.mark.parametrize("name", BROKEN)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+ROOT = Path(__file__).parents[2]
 MOMENTS = int(os.environ.get("ANTIPHON_MOMENTS", "20"))
 
 
@@ -23,7 +24,10 @@ def test_programs_that_die_before_or_after_a_write_end_as_if_they_had_not(
     # A server takes longer, and what is written there is the same.
     url, moments = ([], MOMENTS) if where == "sqlite" else ([request.getfixturevalue("postgres")], max(MOMENTS // 2, 1))
     told = subprocess.run(
-        [sys.executable, "-m", "tests.journal.dying", str(tmp_path), str(moments), *url], capture_output=True, text=True
+        [sys.executable, "-m", "tests.journal.dying", str(tmp_path), str(moments), *url],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     assert told.returncode == 0, told.stderr
     programs = [json.loads(line) for line in told.stdout.splitlines()]

@@ -17,6 +17,7 @@ from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.program import Host, Program, Report, load, loads
 from antiphon.providers import NO_RETRY, Model, connect, resolve
 from antiphon.session import Question
+from tests.prefix import prefix
 
 #: A model of each API.
 MODELS = {
@@ -27,6 +28,8 @@ MODELS = {
 }
 every_api = pytest.mark.parametrize("api", MODELS)
 _PATHS = {"anthropic": "", "gemini": ""}
+#: Fields of messages that are nothing said.
+_UNSAID = ("role", "type", "id", "call_id", "tool_call_id", "tool_use_id", "status", "signature", "thoughtSignature")
 
 
 @dataclass
@@ -80,11 +83,14 @@ def ran(
         said = people.pop(0)
         return Said(said) if question.kind == "question" else Said(said, allowed=said in ("y", "yes"))
 
-    settings = {"write": lambda _: None, "people": human, "connect": connecting(fake), **host}
+    watch = prefix.Watch()
+    settings = {"write": lambda _: None, "people": human, "connect": watch.connecting(connecting(fake)), **host}
     settings.setdefault("default_model", lambda: MODELS[api])
     outcome = loaded.attempt(Host(**settings), inputs=inputs)
     rejected = [each.rejected for each in fake.requests if each.rejected]
     assert not rejected, rejected
+    # Whatever a program does, what a model was sent stays as it was.
+    assert not watch.rewritten(), watch.rewritten()
     return Ran(outcome, fake, questions)
 
 
@@ -115,15 +121,10 @@ def step(answer: Any) -> Step:
 
 
 def _returned(value: Any, received: Received) -> Step:
-    """A value, given through whichever return tools the request offers."""
-    offered = tool_names(received)
-    if "__vibe_return_object" in offered:
-        return Call("__vibe_return_object", value)
-    if "__vibe_return_value" in offered:
-        return Call("__vibe_return_value", {"value": value})
-    if any(name.startswith("__vibe_return_") for name in offered):
-        return Answer(calls=[Call(f"__vibe_return_{name}", {"value": each}) for name, each in value.items()])
-    return json.dumps(value)
+    """Return a value as the model gives it: by the return tool where one is declared, else as JSON text."""
+    if "answer" not in tool_names(received):
+        return json.dumps(value)
+    return Call("answer", value if isinstance(value, dict) else {"value": value})
 
 
 def _over(received: Received) -> Step:
@@ -164,7 +165,7 @@ def _texts(value: Any) -> Iterable[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _texts(each)
-    elif isinstance(value, dict):
+    elif isinstance(value, dict) and value.get("type") not in ("thinking", "redacted_thinking", "reasoning"):
         for key, each in value.items():
-            if key not in ("role", "type", "id", "call_id", "tool_call_id", "tool_use_id", "status"):
+            if key not in _UNSAID:
                 yield from _texts(each)

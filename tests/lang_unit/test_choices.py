@@ -92,11 +92,11 @@ def test_a_long_choice_is_broken_after_its_signs():
     assert lines == [f"const a = {'b' * 40} ?", f"  {'c' * 40} :", f"  {'d' * 40}"]
 
 
-def tools(source: str, *answers: Any) -> list[Any]:
+def forms(source: str, *answers: Any) -> list[Any]:
     """What each request offered to return the answer with: the schema of the value."""
     run = ran(source, *answers)
     assert run.outcome.error is None, run.outcome.error.render()
-    return [each.body["tools"][0]["input_schema"] for each in run.fake.requests]
+    return [each.body["output_config"]["format"]["schema"] for each in run.fake.requests]
 
 
 def value_of(schema: Any) -> Any:
@@ -105,12 +105,12 @@ def value_of(schema: Any) -> Any:
 
 def test_a_match_asks_for_one_of_its_arms():
     source = 'const a = match do "How urgent?" { "low" => 1, "high" => 2 }\nprint(a)'
-    assert value_of(tools(source, "low")[0]) == {"enum": ["low", "high"], "type": "string"}
+    assert value_of(forms(source, "low")[0]) == {"enum": ["low", "high"], "type": "string"}
 
 
 def test_a_match_with_else_asks_for_any_value_of_its_kind():
     source = 'const a = match do "Who?" { "Ada" => 1, else => 2 }\nprint(a)'
-    assert value_of(tools(source, "Bob")[0]) == {"type": "string"}
+    assert value_of(forms(source, "Bob")[0]) == {"type": "string"}
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_a_match_with_else_asks_for_any_value_of_its_kind():
     ],
 )
 def test_a_condition_asks_for_a_boolean(source: str):
-    assert value_of(tools(source, False)[0]) == {"type": "boolean"}
+    assert value_of(forms(source, False)[0]) == {"type": "boolean"}
 
 
 def test_objects_that_share_a_name_are_told_apart_in_what_a_model_is_shown():
     source = 'type R = { ok: true, v: text } | { ok: false, fault: text }\nconst r: R = do "Which?"\nprint(r.ok)'
-    assert sorted(tools(source, {"ok": False, "fault": "f"})[0]["$defs"]) == ["R", "R2"]
+    assert sorted(forms(source, {"ok": False, "fault": "f"})[0]["$defs"]) == ["R", "R2"]
 
 
 def test_an_error_in_an_arm_points_at_it():

@@ -88,27 +88,40 @@ class TestSemantics:
         assert codes('let {a: number} = do "x"\na = 2') == []
 
 
-class TestReturnTools:
+class TestForms:
     @every_api
-    def test_a_tool_for_each_field(self, api: str):
+    def test_the_first_request_asks_natively(self, api: str):
         run = ran('const {name: text, age: number} = do "x"', {"returns": {"name": "Ann", "age": 3}}, api=api)
-        assert tool_names(run.fake.requests[0]) == ["__vibe_return_name", "__vibe_return_age"]
-        assert "name (text), age (number)" in run.prompts[0]
-        assert "Do not respond with plain text" in run.prompts[0]
+        assert tool_names(run.fake.requests[0]) == []
+        assert run.prompts[0] == "x"
+        sent = json.dumps(run.fake.requests[0].body)
+        assert all(field in sent for field in ('"name": {"type": "string"', '"age": {"type": "number"'))
+
+    @every_api
+    def test_words_ask_for_the_form(self, api: str):
+        program = f"""
+model m = {{ name: "{MODELS[api]}", strategy: "prompted" }}
+const {{name: text, age: number}} = do "Get info for user Alice" m default
+"""
+        run = ran(program, {"returns": {"name": "Alice", "age": 30}}, api=api)
+        assert tool_names(run.fake.requests[0]) == []
+        asked, said, schema = filter(None, run.prompts[0].splitlines())
+        assert (asked, said) == ("Get info for user Alice", "Answer with nothing but JSON that fits this JSON Schema:")
+        assert json.loads(schema)["required"] == ["name", "age"]
+        assert run.variables == {"name": "Alice", "age": 30}
 
     @every_api
     def test_one_tool_for_all(self, api: str):
         program = f"""
-model m = {{ name: "{MODELS[api]}", strategy: "object" }}
+model m = {{ name: "{MODELS[api]}", strategy: "tool" }}
 const {{name: text, age: number}} = do "Get info for user Alice" m default
 """
         run = ran(program, {"returns": {"name": "Alice", "age": 30}}, api=api)
-        assert tool_names(run.fake.requests[0]) == ["__vibe_return_object"]
-        said = "You MUST call the __vibe_return_object tool with: name (text), age (number)."
-        assert said in run.prompts[0]
+        assert tool_names(run.fake.requests[0]) == ["answer"]
+        assert "Give the answer by calling the tool `answer`" in run.prompts[0]
         assert run.variables == {"name": "Alice", "age": 30}
 
-    @pytest.mark.parametrize("strategy", ["fields", "object"])
+    @pytest.mark.parametrize("strategy", ["native", "prompted", "tool"])
     @pytest.mark.parametrize(
         ("type_", "wrong", "right"),
         [
@@ -127,7 +140,8 @@ const {{name: text, age: number}} = do "Get info for user Alice" m default
         program = f'model m = {{ name: "claude-sonnet-5", strategy: "{strategy}" }}\nconst {{it: {type_}}} = do "x"'
         run = ran(program, {"returns": {"it": wrong}}, {"returns": {"it": right}})
         assert run.variables == {"it": right}
-        assert "it" in run.prompts[-1].splitlines()[-1]
+        assert "does not fit" in run.prompts[-1]
+        assert "'it" in run.prompts[-1]
         assert len(run.fake.requests) == 2
 
     def test_tools_of_the_model_are_offered_beside(self):
@@ -139,7 +153,7 @@ const {a: text} = vibe "x"
 print(a)
 """
         run = ran(program, {"tool": "look"}, {"returns": {"a": "b"}})
-        assert tool_names(run.fake.requests[0]) == ["look", "__vibe_return_a"]
+        assert tool_names(run.fake.requests[0]) == ["look", "read_result"]
         assert run.prints == ["b"]
 
     def test_descriptions_reach_the_model(self):
@@ -158,16 +172,22 @@ class TestRuntime:
 
     @every_api
     def test_missing_field_is_asked_for(self, api: str):
-        run = ran('const {a: text, b: text} = do "x"', {"returns": {"a": "1"}}, {"returns": {"b": "2"}}, api=api)
+        first, second = {"returns": {"a": "1"}}, {"returns": {"a": "1", "b": "2"}}
+        run = ran('const {a: text, b: text} = do "x"', first, second, api=api)
         assert run.variables == {"a": "1", "b": "2"}
-        assert "__vibe_return_b" in run.prompts[-1].splitlines()[-1]
+        assert "That does not fit ('b' " in run.prompts[-1].splitlines()[-1]
 
     def test_after_the_limit_an_error_says_what_came(self):
         run = ran('const {a: number} = do "How many?"', *["many"] * 4)
         assert run.error.code == "V0916"
         assert "How many?" in run.error.message
         assert "many" in run.error.message
-        assert "`a`" in run.error.message or "missing: a" in run.error.message
+        assert "no JSON" in run.error.message
+
+    def test_after_the_limit_an_error_says_which_field_is_missing(self):
+        run = ran('const {a: number} = do "How many?"', *['{"b": 1}'] * 4)
+        assert run.error.code == "V0916"
+        assert "'a' is missing" in run.error.message
 
     def test_failure_assigns_nothing(self):
         program = 'let a = 1\nlet b = 2\ntry {\n  let {a: number, b: number} = do "x"\n} catch e { print(a, b) }'

@@ -104,12 +104,12 @@ def test_a_function_of_a_loop_does_not_see_later_rounds_though_it_is_kept_in_an_
 def test_every_api_gives_a_map_and_is_told_what_does_not_fit(api: str):
     run = ran(
         'const m: { [text]: number } = do "count"\nprint(m)',
-        {"returns": {"b": "x"}},
-        {"returns": {"b": 2, "a": 1}},
+        {"returns": {"value": {"b": "x"}}},
+        {"returns": {"value": {"b": 2, "a": 1}}},
         api=api,
     )
     assert run.prints == ['{"b":2,"a":1}']
-    assert "expected number" in run.prompts[-1]
+    assert "'value.b' expected number" in run.prompts[-1]
 
 
 def test_the_schema_of_a_map_says_what_its_values_are():

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from antiphon.cli.hosting import Terminal, terminal_host
-from antiphon.fakes import Fake, call
+from antiphon.fakes import Fake
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.interactive import Interactive
 from antiphon.lang.run.program import Host
@@ -77,7 +77,7 @@ def test_an_error_knows_the_lines_of_earlier_pieces(talk: Talk):
 
 
 def test_models_see_the_history_and_the_variables_of_all_pieces(talk: Talk):
-    talk.fake.play("first", "second", call("__vibe_return_value", value=3))
+    talk.fake.play("first", "second", '{"value": 3}')
     talk.feed('let city = "Oslo"', "private let key = 1", 'do "one"', "const n = 5", 'const r = do "two"')
     assert talk.feed('const k: number = do "three {city}"', "k + n") == 8
     sent = str(talk.fake.requests[-1].body)

@@ -197,13 +197,13 @@ def test_show_prompt_sends_nothing_and_needs_no_key(write: Any, fake: Fake, monk
     shown = json.loads(ran.out)
     assert (ran.code, shown["provider"], shown["model"], ran.err) == (0, "openai-chat", "gpt-5", "before\n")
     assert "How old is 3?" in json.dumps(shown["body"])
-    assert "__vibe_return_value" in json.dumps(shown["body"]["tools"])
+    assert shown["body"]["response_format"]["json_schema"]["schema"]["required"] == ["value"]
     assert fake.requests == []
     assert "asks no model" in antiphon("run", write("print(1)"), "--show", "prompt").err
 
 
 def test_what_is_shown_is_what_is_sent(write: Any, fake: Fake):
-    fake.play(call("__vibe_return_value", value=4))
+    fake.play('{"value": 4}')
     program = write(MODEL + 'let x = 1\nconst n: number = do "?" m\nprint(n, x)')
     shown = json.loads(antiphon("run", program, "--show", "prompt", "--json").out)
     antiphon("run", program)

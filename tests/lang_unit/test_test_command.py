@@ -45,8 +45,8 @@ test "text" {{
   answers(["hello"])
   assert(do "hi" {model} == "hello")
 }}
-test "an object, all at once and bit by bit" {{
-  answers([{{ name: "Ada", age: 36 }}, {{ returns: {{ name: "Bob" }} }}, {{ age: 3 }}])
+test "an object, at once and when asked again" {{
+  answers([{{ name: "Ada", age: 36 }}, {{ returns: {{ name: "Bob" }} }}, {{ name: "Bob", age: 3 }}])
   const first: Person = do "who?" {model}
   const second: Person = do "who else?" {model}
   assert(first.age == 36 and second.name == "Bob" and second.age == 3)

@@ -1,16 +1,30 @@
 """Failures are told apart by what the providers say."""
 
 import json
+from datetime import date
 from typing import Any
 
 import httpx2
 import pytest
 
 from antiphon import Conversation, connect
-from antiphon.errors import ContextOverflow, RequestRejected, StatusError
+from antiphon.errors import (
+    AuthenticationFailed,
+    ContainerGone,
+    ContextOverflow,
+    NotFound,
+    OutOfCredit,
+    QuotaExceeded,
+    RateLimited,
+    RequestRejected,
+    ServerFailed,
+    StatusError,
+)
+from antiphon.facts import Facts, Lifecycle, register_model
 from antiphon.fakes import Fail, Fake
-from antiphon.providers import NO_RETRY, Model
+from antiphon.providers import NO_RETRY, Model, Retry
 from antiphon.wire import CallDelta, ReasoningDelta, Target, wire
+from tests.providers.scripted import Scripted, Status
 
 
 def asked() -> Conversation:
@@ -278,3 +292,80 @@ def test_a_response_that_fails_for_its_length_is_an_overflow() -> None:
     decoder = wire("openai-responses").Decoder(target.origin)
     with pytest.raises(ContextOverflow):
         decoder.feed(b"event: response.failed\ndata: " + json.dumps(event).encode() + b"\n\n")
+
+
+PER_DAY = {"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}
+PER_MINUTE = {"violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]}
+
+
+def quota(violations: dict[str, Any]) -> dict[str, Any]:
+    detail = {"@type": "type.googleapis.com/google.rpc.QuotaFailure", **violations}
+    return {"error": {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": "You exceeded it.", "details": [detail]}}
+
+
+CLASSES: list[tuple[str, int, dict[str, Any], type[StatusError], int]] = [
+    ("openai/gpt-5", 429, {"error": {"code": "insufficient_quota", "message": "Check billing."}}, QuotaExceeded, 1),
+    ("openai/gpt-5", 429, {"error": {"code": "rate_limit_exceeded", "message": "Slow down."}}, RateLimited, 2),
+    ("google/gemini-3-pro", 429, quota(PER_DAY), QuotaExceeded, 1),
+    ("google/gemini-3-pro", 429, quota(PER_MINUTE), RateLimited, 2),
+    (
+        "anthropic/claude-sonnet-5",
+        400,
+        {"error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API."}},
+        OutOfCredit,
+        1,
+    ),
+    ("anthropic/claude-sonnet-5", 402, {"error": {"type": "billing_error", "message": "Pay."}}, OutOfCredit, 1),
+    ("deepseek/deepseek-v4", 402, {"error": {"message": "Insufficient Balance"}}, OutOfCredit, 1),
+    ("openrouter/a/b", 402, {"error": {"code": 402, "message": "More credits are required."}}, OutOfCredit, 1),
+    ("openai/gpt-5", 408, {"error": {"message": "timeout"}}, ServerFailed, 2),
+    ("openai/gpt-5", 409, {"error": {"message": "conflict"}}, ServerFailed, 2),
+    ("anthropic/claude-sonnet-5", 529, {"error": {"type": "overloaded_error", "message": "busy"}}, ServerFailed, 2),
+    ("anthropic/claude-sonnet-5", 504, {"error": {"type": "timeout_error", "message": "late"}}, ServerFailed, 2),
+    ("anthropic/claude-sonnet-5", 413, {"error": {"type": "request_too_large", "message": "x"}}, RequestRejected, 1),
+    ("openai/gpt-5", 403, {"error": {"message": "not for you"}}, AuthenticationFailed, 1),
+    ("openai/gpt-5", 404, {"error": {"message": "no such thing"}}, NotFound, 1),
+]
+
+
+@pytest.mark.parametrize(("model", "status", "body", "kind", "tries"), CLASSES)
+def test_each_failure_has_its_class_and_only_what_passes_is_tried_again(
+    model: str, status: int, body: dict[str, Any], kind: type[StatusError], tries: int
+) -> None:
+    with Scripted(*[Status(status, body, {"retry-after": "0"})] * 3) as server, pytest.raises(kind) as caught:
+        server.connect(model, retry=Retry(attempts=2, first_wait=0.01)).chat(asked())
+    assert (type(caught.value), caught.value.status, len(server.requests)) == (kind, status, tries)
+
+
+def test_a_quota_of_the_day_is_named_and_so_is_what_to_do() -> None:
+    with Scripted(Status(429, quota(PER_DAY))) as server, pytest.raises(QuotaExceeded, match="PerDayPerProject"):
+        server.connect("google/gemini-3-pro").chat(asked())
+    with (
+        Scripted(Status(402, {"error": {"message": "Pay."}})) as server,
+        pytest.raises(OutOfCredit, match="add credit"),
+    ):
+        server.connect("anthropic/claude-sonnet-5").chat(asked())
+
+
+def test_a_quota_in_a_stream_is_final_too() -> None:
+    with Scripted([quota(PER_DAY)]) as server, pytest.raises(QuotaExceeded):
+        list(server.connect("google/gemini-3-pro").stream(asked()))
+    error = {"error": {"code": "insufficient_quota", "type": "insufficient_quota", "message": "Check billing."}}
+    with Scripted([error]) as server, pytest.raises(QuotaExceeded):
+        list(server.connect("openai-chat/gpt-5").stream(asked()))
+    assert len(server.requests) == 1
+
+
+def test_a_retired_model_is_said_to_be_one() -> None:
+    life = Lifecycle(retires=date(2025, 1, 31), replaced_by="claude-new")
+    register_model("anthropic/claude-gone", Facts(lifecycle=life))
+    gone = Status(404, {"error": {"type": "not_found_error", "message": "model: claude-gone"}})
+    words = "anthropic/claude-gone is retired since 2025-01-31; use anthropic/claude-new"
+    with Scripted(gone) as server, pytest.raises(NotFound, match=words):
+        server.connect("anthropic/claude-gone").chat(asked())
+
+
+def test_a_container_that_is_gone_has_its_class() -> None:
+    gone = Status(404, {"error": {"type": "not_found_error", "message": "Container not found: c1"}})
+    with Scripted(gone) as server, pytest.raises(ContainerGone, match="files in it are lost"):
+        server.connect("anthropic/claude-sonnet-5").chat(asked())

@@ -275,8 +275,8 @@ def test_tokens_are_counted_as_the_model_counts_them(model: Any):
 def test_names_are_tiers_or_files():
     assert connect("local").name == "local/0.5b"
     assert connect("local/1.5B").name == "local/1.5b"
-    known = connect("local/135m").capabilities
-    assert (known.parallel_calls, known.structured_output, known.context_tokens) == (False, True, 8192)
+    known = connect("local/135m").facts
+    assert (known.parallel, known.schema, known.context) == ("no", "yes", 8192)
     with pytest.raises(ConfigurationError, match=r"no file 'no/such\.gguf'"):
         connect("local/no/such.gguf")
     with pytest.raises(WeightsError, match=r"did you mean '0\.5b'"):

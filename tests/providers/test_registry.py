@@ -7,12 +7,10 @@ import pytest
 
 from antiphon import connect
 from antiphon.errors import ConfigurationError
+from antiphon.facts import Facts, lookup, register_model
 from antiphon.providers import (
     PROVIDERS,
-    Capabilities,
     Provider,
-    capabilities,
-    register_model,
     register_provider,
     resolve,
 )
@@ -109,28 +107,34 @@ def test_providers_can_be_added():
 
 
 def test_what_is_known_of_models_and_what_is_not():
-    known = capabilities("anthropic", "claude-sonnet-4-5")
-    assert known.images is True
-    assert known.context_tokens is not None
-    assert capabilities("openai-chat", "gpt-4o") == capabilities("openai", "gpt-4o")
-    assert capabilities("ollama", "something-new") == Capabilities()
+    known = connect("anthropic/claude-sonnet-4-5", key="any").facts
+    assert known.inputs is not None
+    assert known.inputs["images"] is not None
+    assert known.context == 200_000
+    assert connect("openai-chat/gpt-4o", key="any").facts.context == connect("gpt-4o", key="any").facts.context
+    assert connect("ollama/something-new").facts.context is None
+
+
+def test_a_size_that_the_facts_leave_open_comes_from_the_price_data():
+    assert lookup("perplexity", "sonar").context is None
+    assert connect("perplexity/sonar", key="any").facts.context is not None
 
 
 def test_what_is_known_can_be_overridden():
-    register_model("ollama/test-model*", Capabilities(context_tokens=8192))
-    assert capabilities("ollama", "test-model:1b") == Capabilities(context_tokens=8192)
-    assert connect("ollama/test-model:1b").capabilities.context_tokens == 8192
+    register_model("ollama/test-model*", Facts(context=8192))
+    assert connect("ollama/test-model:1b").facts.context == 8192
     with pytest.raises(ConfigurationError, match="a pattern looks like"):
-        register_model("qwen*", Capabilities())
+        register_model("qwen*", Facts())
 
 
 def test_of_several_statements_the_latest_is_believed_and_the_earlier_fill_in():
-    register_model("ollama/order-*", Capabilities(context_tokens=1, images=True))
-    register_model("ollama/order-b*", Capabilities(context_tokens=2))
-    assert capabilities("ollama", "order-b1") == Capabilities(context_tokens=2, images=True)
-    register_model("ollama/order-*", Capabilities(context_tokens=3))
-    assert capabilities("ollama", "order-b1") == Capabilities(context_tokens=3)
-    assert capabilities("ollama", "order-a") == Capabilities(context_tokens=3)
+    register_model("ollama/order-*", Facts(context=1, parallel="no"))
+    register_model("ollama/order-b*", Facts(context=2))
+    model = connect("ollama/order-b1")
+    assert (model.facts.context, model.facts.parallel) == (2, "no")
+    register_model("ollama/order-*", Facts(context=3))
+    assert model.facts.context == 3
+    assert connect("ollama/order-a").facts.context == 3
 
 
 @pytest.mark.parametrize("name", ["azure", "bedrock", "snowflake", "gpustack"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Future
@@ -15,6 +16,7 @@ from antiphon.session import AIResult, RunRecord
 from antiphon.wire import Reply, TextDelta, Usage
 
 T = TypeVar("T")
+STRATEGIES = ("native", "prompted", "tool")
 
 
 def calls(*wanted: Any, **arguments: Any) -> list[tuple[str, dict[str, Any]]]:
@@ -22,6 +24,11 @@ def calls(*wanted: Any, **arguments: Any) -> list[tuple[str, dict[str, Any]]]:
     if wanted and isinstance(wanted[0], str):
         return [(wanted[0], arguments)]
     return list(wanted)
+
+
+def answering(strategy: str = "prompted", **fields: Any) -> Any:
+    """A typed answer as a model gives it that is asked so: JSON text, or a call of the return tool."""
+    return calls("answer", **fields) if strategy == "tool" else json.dumps(fields)
 
 
 class Scripted:

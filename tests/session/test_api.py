@@ -11,7 +11,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from antiphon import AIResult, Image, Session, ToolContext, tool
 from antiphon.errors import OptionError
-from antiphon.fakes import Fake, call
+from antiphon.fakes import Fake
 from antiphon.session import RunRecord
 from tests.session.scripted import Scripted, calls
 
@@ -85,7 +85,7 @@ class TestOptions:
 class TestPrompts:
     def test_text_and_images(self):
         with Fake() as fake:
-            fake.play("A dot.", call("__vibe_return_value", value=1))
+            fake.play("A dot.", '{"value": 1}')
             here = Session(fake.connect("anthropic/claude-sonnet-5"))
             assert here.vibe(["What is this?", PNG]) == "A dot."
             assert here.do(["How many?", PNG], returns=int).value == 1

@@ -15,8 +15,8 @@ from tests.strategies import TARGETS
 
 
 @dataclass
-class Capable:
-    context_tokens: int | None
+class Known:
+    context: int | None
 
 
 def size(conversation: Conversation) -> int:
@@ -30,14 +30,14 @@ class Small(Scripted):
     def __init__(self, *script: Any, room: int = 2_000, tells: bool = True, counts: bool = True) -> None:
         super().__init__(*script, price=0.5)
         self.room, self.counts = room, counts
-        self.capabilities = Capable(room if tells else None)
+        self.facts = Known(room if tells else None)
         self.rejected = 0
         self.summaries: list[str] = []
         self.largest = 0
 
     def _reply(self, conversation: Conversation) -> Reply:
         for api, target in TARGETS.items():
-            body = json.loads(wire(api).encode(conversation, target, Options()))
+            body = json.loads(wire(api).encode(conversation, target, Options()).body)
             assert rules.check(body, api, target.model) == []
         tokens = size(conversation)
         if tokens > self.room:
@@ -52,7 +52,7 @@ class Small(Scripted):
             reply = Reply((Text(f"SUMMARY {len(self.summaries)}"),), "end", usage=usage)
             conversation.add_reply(reply.parts)
             return reply
-        return replace(super()._reply(conversation), usage=usage)
+        return replace(super()._reply(conversation), usage=usage, window=None)
 
 
 def look(n: int) -> str:
@@ -145,16 +145,17 @@ def test_a_summary_that_is_too_long_is_left_out():
     assert "words words" not in here.conversation.turns[0].text
 
 
-def test_a_typed_run_in_the_middle_of_it_leaves_no_machinery():
-    end = [calls("__vibe_return_value", value="forty"), calls("__vibe_return_value", value=40)]
+def test_a_typed_run_in_the_middle_of_it_keeps_its_form():
+    end = ['{"value": "forty"}', '{"value": 40}']
     model = Small("Hello.", *looking(30, *end))
     here = Session(model, [look])
     here.chat("Hi.")
     assert here.vibe("How many?", returns=int).value == 40
     assert model.summaries
-    assert "__vibe_return" not in str(here.conversation.turns)
-    assert here.conversation.turns[-1].text == "40"
-    assert [spec.name for spec in here.conversation.tools] == ["look"]
+    assert str(here.conversation.turns).count("JSON Schema") == 1
+    assert "'value' expected number" in str(here.conversation.turns[-2]).replace("\\'", "'")
+    assert here.conversation.turns[-1].text == '{"value": 40}'
+    assert [spec.name for spec in here.conversation.tools] == ["look", "read_result"]
     model.script.append("Fine.")
     assert here.chat("Thanks.") == "Fine."
 

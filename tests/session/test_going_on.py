@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from antiphon.conversation import AssistantTurn, Conversation, ToolCall, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, Note, ToolCall, UserTurn
 from antiphon.errors import AntiphonError, ConnectionFailed, NotReadyError, RateLimited, ServerFailed
 from antiphon.session import Cancelled, Empty, LimitReached, Limits, Refused, ReturnError, Session, Stuck, Truncated
 from antiphon.tools import ToolFailure, requiring_approval, tool
@@ -30,8 +30,14 @@ class Failing(Scripted):
 
 
 def said(conversation: Conversation) -> list[str]:
-    """What users said, part by part."""
-    return [part.text for turn in conversation.turns if isinstance(turn, UserTurn) for part in turn.parts]  # type: ignore[union-attr]
+    """What users said, part by part, without the notes of the program."""
+    return [part.text for turn in conversation.turns if isinstance(turn, UserTurn) for part in turn.visible_parts]  # type: ignore[union-attr]
+
+
+def notes(conversation: Conversation) -> list[str]:
+    """The kinds of the notes in the conversation."""
+    parts = [part for turn in conversation.turns if isinstance(turn, UserTurn) for part in turn.parts]
+    return [part.kind for part in parts if isinstance(part, Note)]
 
 
 def ran(conversation: Conversation) -> list[str]:
@@ -63,13 +69,14 @@ class TestAfterErrors:
         assert here.vibe(["Go", "on."]) == "Done."
         assert said(here.conversation) == ["Go", "on."]
 
-    def test_of_a_typed_ask_nothing_of_the_machinery_stays(self):
-        here = Session(Failing(ServerFailed("down"), calls("__vibe_return_value", value=4)))
+    def test_of_a_typed_ask_the_form_is_said_once(self):
+        here = Session(Failing(ServerFailed("down"), '{"value": 4}'))
         with pytest.raises(ServerFailed):
             here.do("How many?", returns=int)
         assert said(here.conversation) == ["How many?"]
         assert here.go_on(returns=int).value == 4
-        assert [turn.text for turn in here.conversation.turns] == ["How many?", "4"]
+        assert [turn.text for turn in here.conversation.turns] == ["How many?", '{"value": 4}']
+        assert notes(here.conversation) == ["form"]
 
     def test_a_bug_in_a_tool(self):
         def broken() -> str:
@@ -164,7 +171,7 @@ class TestAfterCancellation:
     @pytest.mark.parametrize("is_typed", [False, True])
     def test_at_every_step(self, is_typed: bool):
         returns = int if is_typed else None
-        answer = calls("__vibe_return_value", value=4) if is_typed else "Done."
+        answer = '{"value": 4}' if is_typed else "Done."
         for steps in range(200):
             here, is_over = self.cancelled(steps, [calls(("quick", {}), ("slow", {})), answer], returns)
             assert here.conversation.open_calls == ()
@@ -237,7 +244,7 @@ def test_whatever_happens_going_on_ends_well(script: list[Any], turns: int, is_t
     def moody() -> str:
         raise ToolFailure("not now")
 
-    end = calls("__vibe_return_value", value=4) if is_typed else "Done."
+    end = '{"value": 4}' if is_typed else "Done."
     returns = int if is_typed else None
     here = Session(Failing(*script, end), [note, remove, moody], limits=Limits(turns=turns), attempts=99)
     result: Any = None
@@ -257,4 +264,4 @@ def test_whatever_happens_going_on_ends_well(script: list[Any], turns: int, is_t
     wanted = [each[1]["n"] for step in script if isinstance(step, list) for each in step if "n" in each[1]]
     assert sorted(done) == sorted(wanted)
     assert said(here.conversation).count("Go.") == 1
-    assert not any("__vibe_return" in text for text in said(here.conversation))
+    assert not any("JSON" in text for text in said(here.conversation))

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult, UserTurn
+from antiphon.conversation import AssistantTurn, Conversation, ToolCall, ToolResult, UserTurn
 from antiphon.effects import Said
 from antiphon.errors import NotReadyError
 from antiphon.fakes import Answer, Fake, call
@@ -393,7 +393,7 @@ class TestNobodyThere:
         assert here.waiting == ()
 
     def test_a_typed_run_waits_and_goes_on_typed(self):
-        here = Session(Scripted(calls("consult", n=1), calls("__vibe_return_value", value=4)), [consult])
+        here = Session(Scripted(calls("consult", n=1), '{"value": 4}'), [consult])
         with pytest.raises(Waiting):
             here.vibe("How many?", returns=int)
         here.answer(here.waiting[0].id, "four")
@@ -531,7 +531,9 @@ class TestFinish:
         wanted = {"name": str, "age": int}
         here = Session(Scripted(calls("submit", age=3)), [submit])
         assert here.vibe("Go.", returns=wanted).value == {"name": "Al", "age": 3}
-        assert here.conversation.turns[-1].text == '{"name":"Al","age":3}'
+        last = here.conversation.turns[-1]
+        assert isinstance(last, AssistantTurn)
+        assert [each.text for each in last.results] == ["finished"]
         with pytest.raises(ReturnError, match="a tool ended the run with"):
             Session(Scripted(calls("submit", age="old")), [submit]).vibe("Go.", returns=wanted)
 
@@ -552,7 +554,10 @@ def test_pairs_stay_whole_on_every_wire_while_it_waits_and_after():
         here.deny(question.id, "no") if question.kind == "approval" else here.answer(question.id, "two")
     here.conversation.add_user("And hurry.")
     for api, target in TARGETS.items():
-        assert rules.check(json.loads(wire(api).encode(here.conversation, target, Options())), api, target.model) == []
+        assert (
+            rules.check(json.loads(wire(api).encode(here.conversation, target, Options()).body), api, target.model)
+            == []
+        )
 
 
 def test_an_approver_may_be_asynchronous_and_wait():

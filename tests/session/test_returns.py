@@ -5,16 +5,17 @@ from typing import Any
 
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from jsonschema import validate
 
 from antiphon.conversation import ToolCall
 from antiphon.session.returns import Expected
+from tests.session.scripted import STRATEGIES
 from tests.strategies import any_text, json_values
 
 prose = st.text("abc XYZ.,!?\n'\"", max_size=30)
 tags = st.lists(st.text('xy{}[]"', max_size=4), max_size=3)
 records = st.fixed_dictionaries({"name": st.text(max_size=8), "age": st.integers(-99, 99), "tags": tags})
 WHOLE = ["{}", "```json\n{}\n```", "```\n{}\n```", "\n {} \n"]
-NAMES = ["__vibe_return_name", "__vibe_return_object", "__vibe_return_nope", "__vibe_return_"]
 WANTED = {"name": str, "age": int, "tags": list[str]}
 
 
@@ -22,7 +23,7 @@ WANTED = {"name": str, "age": int, "tags": list[str]}
 def test_an_answer_that_is_nothing_but_json_is_the_value(record: dict[str, Any], frame: str):
     expected = Expected(WANTED)
     expected.take_text(frame.replace("{}", json.dumps(record)))
-    assert expected.is_complete
+    assert expected.is_enough
     assert expected.value == record
 
 
@@ -42,26 +43,43 @@ def test_nothing_is_fished_out_of_prose(said: Any, before: str, after: str, fram
 def test_any_text_is_taken_or_left(text: str, wanted: Any):
     expected = Expected(wanted)
     expected.take_text(text)
-    assert expected.is_complete == (not expected.refused)
-    assert expected.is_complete or expected.lack()
-    assert expected.reminder()
+    assert expected.is_enough == (not expected.refused)
+    assert expected.is_enough or expected.lack()
+    for strategy in STRATEGIES:
+        expected.strategy = strategy
+        assert expected.is_enough or expected.lack() in expected.reminder()
 
 
-@given(json_values, st.sampled_from(NAMES))
+@given(json_values)
 @settings(max_examples=100)
-def test_any_arguments_of_a_return_tool_are_taken_or_told_back(arguments: Any, name: str):
-    expected = Expected(WANTED)
-    result = expected.take_calls([ToolCall.read("c", name, {"value": arguments, "name": arguments})])["c"]
-    assert result.is_error == (result.text != "Received.")
-    assert result.is_error == bool(expected.refused)
+def test_any_arguments_of_the_return_tool_are_taken_or_told_back(arguments: Any):
+    for given_ in (arguments, {"value": arguments, "name": arguments}):
+        expected = Expected(WANTED)
+        result = expected.take_calls([ToolCall.read("c", "answer", given_)])["c"]
+        assert result.is_error == (result.text != "Received.")
+        assert result.is_error == bool(expected.refused)
+        assert result.is_error != expected.is_enough
 
 
 @given(records)
-def test_what_the_tools_take_is_what_their_schemas_describe(record: dict[str, Any]):
+def test_what_the_tool_takes_is_what_its_schema_describes(record: dict[str, Any]):
     expected = Expected(WANTED)
-    names = [tool.name for tool in expected.tools()]
-    assert names == [f"__vibe_return_{name}" for name in WANTED]
-    for name in names:
-        value = record[name.removeprefix("__vibe_return_")]
-        assert not expected.take_calls([ToolCall("c", name, {"value": value})])["c"].is_error
+    schema = expected.tool().parameters
+    validate(record, schema)
+    assert set(schema["required"]) == set(WANTED)
+    assert not expected.take_calls([ToolCall("c", "answer", record)])["c"].is_error
     assert expected.value == record
+
+
+@given(
+    st.dictionaries(st.sampled_from(["value", "name", "age", "tags", "other"]), json_values, max_size=4),
+    st.sampled_from([WANTED, int, list[int], bool, str, int | None, dict[str, int]]),
+)
+@settings(max_examples=200)
+def test_in_words_and_by_the_tool_the_same_is_taken(said: dict[str, Any], wanted: Any):
+    in_words, by_tool = Expected(wanted), Expected(wanted)
+    in_words.take_text(json.dumps(said))
+    by_tool.take_calls([ToolCall.read("c", "answer", said)])
+    assert in_words.is_enough or not by_tool.is_enough
+    if by_tool.is_enough:
+        assert in_words.value == by_tool.value

@@ -41,7 +41,7 @@ from antiphon.session.portal import portal
 from antiphon.tools import Pause, ToolFailure, requiring_approval, tool
 from antiphon.tools.execution import as_text
 from antiphon.wire import Reply, TextDelta, Usage
-from tests.session.scripted import Scripted, calls, ended, within
+from tests.session.scripted import Scripted, answering, calls, ended, within
 
 
 def weather(city: str) -> str:
@@ -520,10 +520,14 @@ class TestFaults:
         ).vibe("Go.")
         assert [record.error for record in ret.tool_calls] == ["CancelledError", None]
 
-    def test_internal_tools_are_gone_after_the_run(self):
-        here = Session(Scripted(calls("__vibe_return_value", value=4)), [weather])
+    @pytest.mark.parametrize(("strategy", "own"), [("native", []), ("prompted", []), ("tool", ["answer"])])
+    def test_the_tools_are_the_same_in_every_request(self, strategy: Any, own: list[str]):
+        here = Session(Scripted(answering(strategy, value=4), "Hello."), [weather], strategy=strategy)
         here.do("2+2?", returns=int)
-        assert [spec.name for spec in here.conversation.tools] == ["weather"]
+        declared = [spec.name for spec in here.conversation.tools]
+        assert declared == ["weather", "read_result", *own]
+        here.chat("Hi.")
+        assert [spec.name for spec in here.conversation.tools] == declared
 
 
 class TestAIResult:

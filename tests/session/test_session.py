@@ -44,6 +44,7 @@ from antiphon.tools import (
     tool,
 )
 from antiphon.wire import TextDelta
+from tests.session.scripted import STRATEGIES
 
 MODELS = ["anthropic/claude-sonnet-5", "openai-chat/gpt-4o", "openai/gpt-5", "google/gemini-3-pro"]
 every_api = pytest.mark.parametrize("model", MODELS)
@@ -275,8 +276,13 @@ class TestFaults:
             "server failure": "ServerFailed",
             "rejected": "RequestRejected",
         }
+        if "gemini" in model:
+            # Its calls come whole, or not at all: nothing is left to be asked for.
+            expected["truncated"] = "Truncated"
         assert outcome == expected.get(fault, "done")
         assert here.conversation.open_calls == ()
+        assert accepted(fake)
+        fake.reset()
         fake.play("Still here.")
         assert here.chat("Are you there?") == "Still here."
         assert accepted(fake)
@@ -297,7 +303,9 @@ class TestFaults:
         return [record.error for record in session(fake, **settings).vibe("Go.").tool_calls]
 
     def test_the_reasons_are_told(self, fake: Fake):
-        assert self.errors(fake, call("gone"), "x") == ["there is no tool `gone`; there are: weather, broken"]
+        assert self.errors(fake, call("gone"), "x") == [
+            "there is no tool `gone`; there are: weather, broken, read_result"
+        ]
         (error,) = self.errors(fake, call("weather", city=3), "x")
         assert error is not None
         assert "`city`: input should be a valid string; got 3 (a number)" in error
@@ -613,32 +621,37 @@ class City(BaseModel):
     people: int
 
 
+def typed(strategy: Any, **fields: Any) -> Any:
+    """A typed answer of a fake, which is asked in that way."""
+    return call("answer", **fields) if strategy == "tool" else Answer(json.dumps(fields))
+
+
+def last_words(body: Any) -> str:
+    """The last entry of a request of any API."""
+    return json.dumps((body.get("messages") or body.get("input") or body.get("contents"))[-1])
+
+
 class TestTypedReturns:
     @every_api
-    def test_a_tool_for_each_field(self, fake: Fake, model: str):
-        fake.play(Answer(calls=[call("__vibe_return_name", value="Alice"), call("__vibe_return_age", value=30)]))
-        ret = session(fake, model, ()).do("Get user info for Alice", returns={"name": str, "age": int})
+    @pytest.mark.parametrize("strategy", [None, *STRATEGIES])
+    def test_a_dict_of_fields(self, fake: Fake, model: str, strategy: Any):
+        fake.play(typed(strategy, name="Alice", age=30))
+        ret = session(fake, model, (), strategy=strategy).do("Get user info", returns={"name": str, "age": int})
         assert ret.value == {"name": "Alice", "age": 30}
         assert ret.tool_calls == ()
         assert (ret.name, ret.age) == ("Alice", 30)
-        assert "__vibe_return_name" in json.dumps(fake.requests[0].body)
-        assert "You MUST return name (text), age (number)" in json.dumps(fake.requests[0].body)
         assert accepted(fake)
 
     @every_api
-    def test_one_object(self, fake: Fake, model: str):
-        fake.play(call("__vibe_return_object", name="Alice", age=30))
-        ret = session(fake, model, (), strategy="object").do("Get user info", returns=Person)
-        assert ret.value == Person("Alice", 30)
-        assert accepted(fake)
-
-    @every_api
-    def test_natively(self, fake: Fake, model: str):
-        fake.play('{"name": "Oslo", "people": 700000}')
-        ret = session(fake, model, (), strategy="native").do("Oslo?", returns=City)
+    @pytest.mark.parametrize("strategy", [None, *STRATEGIES])
+    def test_a_dataclass_and_a_model(self, fake: Fake, model: str, strategy: Any):
+        fake.play(typed(strategy, name="Alice", age=30))
+        assert session(fake, model, (), strategy=strategy).do("…", returns=Person).value == Person("Alice", 30)
+        fake.play(typed(strategy, name="Oslo", people=700000))
+        ret = session(fake, model, (), strategy=strategy).do("Oslo?", returns=City)
         assert ret.value == City(name="Oslo", people=700000)
+        assert "people" in json.dumps(fake.requests[-1].body)
         assert accepted(fake)
-        assert "people" in json.dumps(fake.requests[0].body)
 
     @pytest.mark.parametrize(
         ("wanted", "given", "value"),
@@ -652,9 +665,10 @@ class TestTypedReturns:
             (list[City], [{"name": "Oslo", "people": 1}], [City(name="Oslo", people=1)]),
         ],
     )
-    def test_single_values(self, fake: Fake, wanted: Any, given: Any, value: Any):
-        fake.play(call("__vibe_return_value", value=given))
-        assert session(fake, tools=()).do("…", returns=wanted).value == value
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_single_values(self, fake: Fake, strategy: Any, wanted: Any, given: Any, value: Any):
+        fake.play(typed(strategy, value=given))
+        assert session(fake, tools=(), strategy=strategy).do("…", returns=wanted).value == value
 
     @pytest.mark.parametrize(
         ("wanted", "text", "value"),
@@ -674,38 +688,38 @@ class TestTypedReturns:
         assert session(fake, tools=()).do("…", returns=wanted).value == value
         assert len(fake.requests) == 1
 
-    def test_what_is_missing_or_wrong_is_asked_for_again_and_what_came_is_kept(self, fake: Fake):
+    @every_api
+    @pytest.mark.parametrize("strategy", STRATEGIES)
+    def test_what_is_missing_or_wrong_is_asked_for_again(self, fake: Fake, model: str, strategy: Any):
         fake.play(
-            Answer(calls=[call("__vibe_return_name", value="Al"), call("__vibe_return_age", value="old")]),
-            "I already told you.",
-            call("__vibe_return_age", value=30),
+            typed(strategy, name="Al", age="old"),
+            Answer("I already told you."),
+            typed(strategy, name="Al", age=30),
         )
-        ret = session(fake, tools=()).do("…", returns={"name": str, "age": int})
-        assert ret.value == {"name": "Al", "age": 30}
-        told = json.dumps(fake.requests[1].body)
-        assert "This does not fit: 'age' expected number, got text: \\\"old\\\". Call it again." in json.loads(
-            json.dumps(told)
-        )
-        assert "Still missing" in json.dumps(fake.requests[2].body)
-        assert "call __vibe_return_age." in json.dumps(fake.requests[2].body)
+        here = session(fake, model, tools=(), strategy=strategy)
+        assert here.do("…", returns={"name": str, "age": int}).value == {"name": "Al", "age": 30}
+        second, third = (last_words(request.body) for request in fake.requests[1:])
+        assert "'age' expected number, got text" in second
+        assert "no JSON" in third
+        assert accepted(fake)
 
     def test_after_the_limit_the_error_says_what_came_and_why_it_was_refused(self, fake: Fake):
-        fake.play(*["nonsense"] * 4)
+        fake.play(*[Answer("nonsense")] * 4)
         with pytest.raises(ReturnError) as caught:
             session(fake, tools=()).do("How old?", returns={"age": int})
         assert caught.value.prompt == "How old?"
         assert caught.value.received == ["nonsense"] * 4
-        assert "missing: age" in str(caught.value)
+        assert "no JSON" in str(caught.value)
         assert "nonsense" in str(caught.value)
 
     def test_tools_and_typed_returns_together(self, fake: Fake):
-        fake.play(call("weather", city="Oslo"), call("__vibe_return_wet", value=True))
+        fake.play(call("weather", city="Oslo"), '{"wet": true}')
         ret = session(fake).vibe("Is it wet?", returns={"wet": bool})
         assert ret.value == {"wet": True}
         assert [record.tool for record in ret.tool_calls] == ["weather"]
 
     def test_optional_fields_may_be_left_out(self, fake: Fake):
-        fake.play(Answer(calls=[call("__vibe_return_name", value="Al"), call("__vibe_return_age", value=3)]))
+        fake.play('{"name": "Al", "age": 3}')
         assert session(fake, tools=()).do("…", returns=Person).value == Person("Al", 3, "none")
 
     def test_a_type_nobody_can_return(self, fake: Fake):
@@ -716,7 +730,7 @@ class TestTypedReturns:
 
     def test_the_conversation_goes_on_after_typed_returns(self, fake: Fake):
         here = session(fake, tools=())
-        fake.play(call("__vibe_return_value", value=4), "Because.")
+        fake.play('{"value": 4}', "Because.")
         here.do("2+2?", returns=int)
         assert here.chat("Why?") == "Because."
         assert accepted(fake)

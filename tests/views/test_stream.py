@@ -122,6 +122,7 @@ def test_the_final_object_is_the_last_event_without_its_type():
             "cache_read_tokens": None,
             "cache_write_tokens": None,
             "reasoning_tokens": None,
+            "cache_write_1h_tokens": None,
         },
         "cost": 0.5,
         "tool_calls": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import Iterator
@@ -129,7 +130,7 @@ def test_errors_of_the_provider_are_told_and_the_same_words_can_be_said_again(pa
 
 
 def test_an_answer_that_broke_off_is_no_history(page: Any, antiphon_fake: Fake):
-    antiphon_fake.play(*[Answer("This is never said to its end.", cut_after=4)] * 9)
+    antiphon_fake.play(*[Answer("This is never said to its end.", cut_after=8)] * 9)
     client = Client(page)
     events = client.ask("Hello?")
     assert events[-1]["type"] == "RUN_ERROR"
@@ -241,6 +242,18 @@ def test_what_is_no_input_is_refused_in_a_sentence(page: Any, antiphon_fake: Fak
         "x": 1,
     }
     assert outcome(events_of(posted(page, {**good, **newer}).text)) == {"type": "success"}
+
+
+def test_notes_of_the_program_are_no_messages_and_the_thread_goes_on(page: Any, antiphon_fake: Fake):
+    antiphon_fake.play(Answer(""), "Here I am.", "Yes.")
+    client = Client(page)
+    client.ask("Hello?")
+    assert "You gave neither an answer" in json.dumps(said_to(antiphon_fake))
+    assert "You gave neither" not in json.dumps(client.messages)
+    client.ask("Still there?")
+    assert [each["content"] for each in client.messages if each["role"] == "user"] == ["Hello?", "Still there?"]
+    assert client.messages[-1]["content"] == "Yes."
+    assert "You gave neither an answer" in json.dumps(said_to(antiphon_fake))
 
 
 def test_a_run_is_begun_once(page: Any, antiphon_fake: Fake):
@@ -422,7 +435,8 @@ def test_calls_of_the_clients_tools_end_the_run_and_its_messages_answer_them(
     made = [
         each["toolCallId"] for each in events if each["type"] == "TOOL_CALL_START" and each["toolCallName"] == "pick"
     ]
-    assert [each["name"] for each in antiphon_fake.requests[0].body["tools"]] == ["weather", "remove", "which", "pick"]
+    declared = [each["name"] for each in antiphon_fake.requests[0].body["tools"]]
+    assert declared == ["weather", "remove", "which", "pick", "read_result"]
     assert outcome(events) == {"type": "success", "pendingToolCallIds": made}
     assert [each["toolCallId"] not in made for each in events if each["type"] == "TOOL_CALL_RESULT"] == [True]
     assert [each.state for each in journal.runs()] == ["done"]

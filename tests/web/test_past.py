@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from antiphon.conversation import Conversation, Text, ToolCall, ToolResult
+from antiphon.conversation import Conversation, Note, Text, ToolCall, ToolResult
 from antiphon.effects import Answered, AskModel, AskPerson, CallTool, Outcome, Print, Returned, Said, Step
 from antiphon.effects.door import privately
 from antiphon.journal import Journal
@@ -191,6 +191,17 @@ def test_conversations_are_listed_searched_and_opened(journal: Journal):
     ]
     call = opened["said"][1]["parts"][1]
     assert (call["call"]["name"], call["state"], call["views"][0]["kind"]) == ("find", "done", "table")
+
+
+def test_notes_of_the_program_are_not_shown(journal: Journal):
+    with Store(journal.file.path) as store:
+        conversation = Conversation().add_user(["How old?", Note("Answer with JSON.", "form")])
+        conversation.add_reply([Text("forty")])
+        conversation.add_user(Note("That does not fit.", "reminder")).add_reply([Text("40")])
+        id = store.save(conversation, model="m", command="ask")
+    (opened,) = got(journal, f"/api/conversations/{id}")
+    said = [(turn["number"], turn["who"], [part["text"] for part in turn["parts"]]) for turn in opened["said"]]
+    assert said == [(0, "user", ["How old?"]), (1, "assistant", ["forty"]), (3, "assistant", ["40"])]
 
 
 def test_a_long_conversation_is_opened_piece_by_piece(journal: Journal):

@@ -21,12 +21,15 @@ from antiphon.conversation import (
 )
 from antiphon.errors import BadReply, OptionError, RateLimited, ServerFailed, StreamCut
 from antiphon.wire import CallDelta, Options, Profile, ReasoningDelta, Target, TextDelta, Usage, anthropic, rules
+from antiphon.wire.body import NOTHING
 from tests.lazily import Lazily
 from tests.recordings import exchanges
 from tests.wire.referee import judge
 
 TARGET = Target("anthropic", "anthropic", "claude-sonnet-5", Profile(sampling=False))
 ORIGIN = TARGET.origin
+#: The last models that take a number of tokens to think.
+BUDGET = Target("anthropic", "anthropic", "claude-sonnet-4-5")
 SDK = Lazily("anthropic")
 THINKING = {"type": "thinking", "thinking": "Let me see.", "signature": "c2ln"}
 
@@ -36,8 +39,8 @@ def request_type() -> TypeAdapter[Any]:
     return TypeAdapter(SDK.types.message_create_params.MessageCreateParamsNonStreaming)
 
 
-def body(conversation: Conversation, **options: Any) -> dict[str, Any]:
-    data = json.loads(anthropic.encode(conversation, TARGET, Options(**{"cache": False, **options})))
+def body(conversation: Conversation, target: Target = TARGET, **options: Any) -> dict[str, Any]:
+    data = json.loads(anthropic.encode(conversation, target, Options(**{"cache": False, **options})).body)
     assert rules.check(data, "anthropic") == []
     judge(request_type(), data)
     return data
@@ -52,9 +55,11 @@ def test_the_referee_looks_into_every_block():
 def test_the_limit_lies_above_the_thinking_budget():
     conversation = Conversation()
     conversation.add_user("a")
-    sent = body(conversation, max_tokens=1000, reasoning=2000)
+    sent = body(conversation, BUDGET, max_tokens=1000, reasoning=2000)
     assert (sent["max_tokens"], sent["thinking"]["budget_tokens"]) == (3024, 2000)
-    assert body(conversation, max_tokens=9000, reasoning=2000)["max_tokens"] == 9000
+    assert body(conversation, BUDGET, max_tokens=9000, reasoning=2000)["max_tokens"] == 9000
+    with pytest.raises(OptionError, match="takes no number of tokens as `reasoning`"):
+        body(conversation, reasoning=2000)
 
 
 def test_no_tool_use_says_nothing_of_parallel_ones():
@@ -151,23 +156,23 @@ def test_a_conversation_may_begin_with_the_assistant():
     assert [m["role"] for m in body(conversation)["messages"]] == ["assistant", "user"]
 
 
-def test_thinking_goes_back_to_its_origin_alone_unchanged():
+def test_thinking_goes_back_to_its_own_model_alone_unchanged_on_any_platform():
     conversation = conversation_with_calls()
     conversation.undo()
-    other = {**THINKING, "signature": "other"}
+    other, same = {**THINKING, "signature": "other"}, {**THINKING, "signature": "same"}
     conversation.add_reply(
         [
             Reasoning("Let me see.", Native(ORIGIN, THINKING)),
             Reasoning("Let me see.", Native(Origin("anthropic", "anthropic", "claude-opus-5"), other)),
-            Reasoning("Let me see.", Native(Origin("bedrock", "anthropic", "claude-sonnet-5"), other)),
+            Reasoning("Let me see.", Native(Origin("openai", "openai-responses", "claude-sonnet-5"), other)),
+            Reasoning("Let me see.", Native(Origin("bedrock", "anthropic", "claude-sonnet-5"), same)),
             ToolCall("t", "list_files"),
         ]
     )
     conversation.add_tool_result("t", "x")
-    data = body(conversation, reasoning=2048)
-    assert data["messages"][1]["content"][0] == THINKING
+    data = body(conversation, reasoning="high")
+    assert data["messages"][1]["content"][:2] == [THINKING, same]
     assert "other" not in json.dumps(data)
-    assert data["thinking"] == {"type": "enabled", "budget_tokens": 2048}
 
 
 def test_calls_made_without_thinking_are_continued_without_it():
@@ -175,8 +180,10 @@ def test_calls_made_without_thinking_are_continued_without_it():
     conversation.add_tool_result("tool-1", "x")
     assert "thinking" not in thinking_on(conversation, "claude-sonnet-4-5")
     assert "thinking" in thinking_on(conversation, "claude-sonnet-4-6"), "newer models do not mind"
-    assert "thinking" not in body(conversation, reasoning=2048, tool_choice="required")
-    assert "thinking" in body(conversation, reasoning="high", tool_choice="required")
+    forced = Options(reasoning=2048, tool_choice="required")
+    fresh = Conversation(tools=[ToolSpec("f")]).add_user("go")
+    assert "thinking" not in json.loads(anthropic.encode(fresh, BUDGET, forced).body)
+    assert body(conversation, reasoning="high", tool_choice="required")["output_config"] == {"effort": "high"}
     conversation.add_assistant("There.")
     conversation.add_user("thanks")
     assert "thinking" in thinking_on(conversation, "claude-sonnet-4-5")
@@ -184,7 +191,7 @@ def test_calls_made_without_thinking_are_continued_without_it():
 
 def thinking_on(conversation: Conversation, model: str) -> dict[str, Any]:
     target = Target("anthropic", "anthropic", model)
-    data = json.loads(anthropic.encode(conversation, target, Options(reasoning=2048)))
+    data = json.loads(anthropic.encode(conversation, target, Options(reasoning=2048)).body)
     assert rules.check(data, "anthropic") == []
     return data
 
@@ -205,7 +212,7 @@ def test_a_system_message_within_is_shown_to_older_models_as_text():
     conversation = anthropic.read(told, ORIGIN).conversation
     assert body(conversation)["messages"][1] == told[1]
     older = Target("anthropic", "anthropic", "claude-sonnet-4-5")
-    assert json.loads(anthropic.encode(conversation, older, Options()))["messages"] == [
+    assert json.loads(anthropic.encode(conversation, older, Options()).body)["messages"] == [
         {"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "Be brief."}]}
     ]
 
@@ -217,7 +224,9 @@ def test_blocks_of_other_providers_are_shown_as_text_or_left_out():
     assert body(conversation)["messages"][0]["content"] == [{"type": "text", "text": "[a recording]"}]
     conversation = Conversation()
     conversation.add_user(Foreign(audio))
-    assert body(conversation)["messages"][0]["content"][0]["text"] == "(Content that only another provider can show.)"
+    assert body(conversation)["messages"][0]["content"][0]["text"] == NOTHING
+    conversation.add_assistant("What is it?").add_user("A song.")
+    assert [m["role"] for m in body(conversation)["messages"]] == ["user", "assistant", "user"]
 
 
 class TestOptions:
@@ -231,7 +240,8 @@ class TestOptions:
             ({"tool_choice": "required"}, {"tool_choice": {"type": "any"}}),
             ({"tool_choice": "list_files"}, {"tool_choice": {"type": "tool", "name": "list_files"}}),
             ({"parallel_tool_calls": False}, {"tool_choice": {"type": "auto", "disable_parallel_tool_use": True}}),
-            ({"reasoning": "high"}, {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}),
+            # This model thinks unless it is told not to.
+            ({"reasoning": "high"}, {"output_config": {"effort": "high"}}),
             ({"reasoning": "none"}, {"thinking": {"type": "disabled"}}),
             ({"cache": True}, {"cache_control": {"type": "ephemeral"}}),
             ({"extra": {"metadata": {"user_id": "u"}}}, {"metadata": {"user_id": "u"}}),
@@ -248,8 +258,8 @@ class TestOptions:
         conversation.add_user("hi")
         with pytest.raises(OptionError, match="anthropic takes no `temperature`"):
             anthropic.encode(conversation, TARGET, Options(temperature=0.0))
-        older = Target("anthropic", "anthropic", "claude-3-haiku")
-        assert json.loads(anthropic.encode(conversation, older, Options(temperature=0.0)))["temperature"] == 0.0
+        other = Target("custom", "anthropic", "some-model")
+        assert json.loads(anthropic.encode(conversation, other, Options(temperature=0.0)).body)["temperature"] == 0.0
 
     def test_at_most_two_cache_marks(self):
         conversation = conversation_with_calls()
@@ -337,9 +347,10 @@ class TestDecoding:
 
     def test_blank_text_does_not_go_back_whatever_it_carries(self):
         blank = {"type": "text", "text": " ", "citations": [{"type": "char_location"}]}
+        said = [blank, {"type": "text", "text": "x"}]
         conversation = Conversation()
         conversation.add_user("hi")
-        conversation.add_reply(anthropic.decode({"content": [blank, {"type": "text", "text": "x"}]}, ORIGIN).parts)
+        conversation.add_reply(anthropic.decode({"stop_reason": "end_turn", "content": said}, ORIGIN).parts)
         conversation.add_user("go on")
         assert body(conversation)["messages"][1]["content"] == [{"type": "text", "text": "x"}]
 
@@ -352,7 +363,6 @@ class TestDecoding:
             ("stop_sequence", "stop_sequence"),
             ("refusal", "refusal"),
             ("pause_turn", "pause"),
-            ("brand_new", "other"),
         ],
     )
     def test_stop_reasons(self, reason: str, stop: str):
@@ -365,7 +375,7 @@ class TestDecoding:
         assert second.problem == "cut off by the token limit before its arguments were complete"
 
     def test_unknown_usage_stays_unknown(self):
-        assert anthropic.decode({"content": []}, ORIGIN).usage == Usage()
+        assert anthropic.decode({"content": [], "stop_reason": "end_turn"}, ORIGIN).usage == Usage()
 
     @pytest.mark.parametrize("nonsense", [None, 3, [], "x"])
     def test_what_is_no_object_is_a_bad_reply(self, nonsense: object):
@@ -412,6 +422,7 @@ class TestStreams:
             {"type": "content_block_start", "index": 0, "content_block": use},
             {"type": "content_block_delta", "index": 0, "delta": {"type": "input_json_delta", "partial_json": ""}},
             {"type": "content_block_start", "index": 1, "content_block": fallback},
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
             {"type": "message_stop"},
         ]
         decoder = anthropic.Decoder(ORIGIN)
@@ -557,7 +568,7 @@ class TestRecordings:
             reading = anthropic.read(request, target.origin)
             if exchange["status"] == 200:
                 assert reading.changes == [], exchange["id"]
-            again = anthropic.encode(reading.conversation, target, Options(cache=False, extra=reading.rest))
+            again = anthropic.encode(reading.conversation, target, Options(cache=False, extra=reading.rest)).body
             assert normal(json.loads(again)) == normal(request), exchange["id"]
 
     def test_every_answer_decodes_and_goes_back_as_it_came(self):
@@ -573,7 +584,7 @@ class TestRecordings:
             conversation.add_reply(reply.parts)
             conversation.add_tool_results([ToolResult(call.id, "done") for call in conversation.open_calls])
             conversation.add_user("go on")
-            data = json.loads(anthropic.encode(conversation, target, Options()))
+            data = json.loads(anthropic.encode(conversation, target, Options()).body)
             assert rules.check(data, "anthropic") == [], exchange["id"]
             # Blank text, which models give now and then, is refused when it comes back.
             given = [] if exchange["stream"] else response["content"]

@@ -32,7 +32,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def body(api: str, *tools: ToolSpec, system: str = "s", **options: Any) -> dict[str, Any]:
     conversation = Conversation(system, tools)
     conversation.add_user("Hello")
-    return json.loads(wire(api).encode(conversation, TARGETS[api], Options(**options)), object_pairs_hook=once)
+    return json.loads(wire(api).encode(conversation, TARGETS[api], Options(**options)).body, object_pairs_hook=once)
 
 
 @pytest.mark.parametrize("api", TOOLS)
@@ -68,7 +68,7 @@ def test_a_conversation_may_begin_with_the_assistant_and_the_user_opens_it_only_
     conversation = Conversation("s")
     conversation.add_assistant("Hello!")
     conversation.add_user("Hi.")
-    sent = json.loads(wire(api).encode(conversation, TARGETS[api], Options()))
+    sent = json.loads(wire(api).encode(conversation, TARGETS[api], Options()).body)
     assert rules.check(sent, api, TARGETS[api].model) == []
     first = next(message for message in sent[MESSAGES[api]] if message["role"] != "system")
     assert first["role"] == ("user" if api == "gemini" else "assistant")

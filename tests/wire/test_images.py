@@ -11,8 +11,8 @@ import pytest
 from antiphon import Conversation, ToolCall, ToolSpec, connect
 from antiphon.conversation import Image
 from antiphon.errors import ContentError
+from antiphon.facts import Facts, register_model
 from antiphon.fakes import Fake
-from antiphon.providers import Capabilities, register_model
 
 MODELS = [
     "anthropic/claude-sonnet-5",
@@ -120,7 +120,7 @@ BLIND: list[tuple[str, dict[str, Any]]] = [("deepseek/deepseek-chat", {}), ("oll
 
 @pytest.mark.parametrize(("name", "settings"), BLIND)
 def test_a_model_that_cannot_see_is_not_asked_about_an_image(name: str, settings: dict[str, Any]) -> None:
-    register_model("ollama/blind-*", Capabilities(images=False))
+    register_model("ollama/blind-*", Facts(inputs={"images": None}))
     model = connect(name, key="any", **settings)
     for picture in (image(PNG, "png"), Image(url="https://example.com/a.png")):
         conversation = Conversation()

@@ -82,7 +82,9 @@ def test_illegal_names_are_the_same_everywhere_and_never_of_two_tools(
     assert len({tool.name for tool in conversation.tools}) == len(names)
     for tool in conversation.tools:
         body = json.loads(
-            wire(to).encode(conversation, Target(APIS[to], to, model), Options(tool_choice=tool.name, max_tokens=99))
+            wire(to)
+            .encode(conversation, Target(APIS[to], to, model), Options(tool_choice=tool.name, max_tokens=99))
+            .body
         )
         declared, called, chosen, answered = names_in(body, to)
         assert declared == called
@@ -96,5 +98,5 @@ def test_a_tool_of_chat_that_is_no_function_is_chosen_as_what_it_is() -> None:
     tool = {"type": "custom", "custom": {"name": "write"}}
     conversation = read({"model": "m", "tools": [tool], "messages": [{"role": "user", "content": "go"}]}).conversation
     target = Target("openai", "openai-chat", "m")
-    body = json.loads(wire("openai-chat").encode(conversation, target, Options(tool_choice="write")))
+    body = json.loads(wire("openai-chat").encode(conversation, target, Options(tool_choice="write")).body)
     assert body["tool_choice"] == {"type": "custom", "custom": {"name": "write"}}

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from antiphon.conversation import AssistantTurn, Conversation, Native, Reasoning, Text, ToolCall, ToolResult
-from antiphon.errors import AntiphonError
+from antiphon.errors import AntiphonError, OptionError
 from antiphon.wire import APIS, Options, Profile, Target, detect, rules, wire
 from antiphon.wire import read as read_history
 from tests.strategies import TARGETS, any_text, conversations, json_values, ready_conversations
@@ -18,7 +18,7 @@ apis = pytest.mark.parametrize("api", APIS)
 
 
 def violations(conversation: Conversation, target: Target, options: Options | None = None) -> list[rules.Violation]:
-    body = wire(target.api).encode(conversation, target, options or Options())
+    body = wire(target.api).encode(conversation, target, options or Options()).body
     return rules.check(json.loads(body), target.api, target.model)
 
 
@@ -48,16 +48,21 @@ def test_whatever_the_options(api: str, conversation: Conversation, stream, cach
         parallel_tool_calls=parallel,
         reasoning=reasoning,
     )
-    assert violations(conversation, TARGETS[api], options) == []
+    target = TARGETS[api]
+    if target.facts.thinking.default == "never" and reasoning in ("low", "high"):
+        with pytest.raises(OptionError, match="does not reason"):
+            violations(conversation, target, options)
+        return
+    assert violations(conversation, target, options) == []
 
 
 @given(conversation=ready_conversations(), budget=st.integers(1024, 4096))
 @settings(max_examples=100)
 def test_thinking_is_never_asked_for_where_it_is_refused(conversation: Conversation, budget: int):
-    for model in ("claude-sonnet-4-5", "claude-sonnet-5"):
+    for model, reasoning in (("claude-sonnet-4-5", budget), ("claude-sonnet-5", "high")):
         target = Target("anthropic", "anthropic", model)
         for choice in (None, "required"):
-            assert violations(conversation, target, Options(reasoning=budget, tool_choice=choice)) == []
+            assert violations(conversation, target, Options(reasoning=reasoning, tool_choice=choice)) == []
 
 
 @pytest.mark.parametrize(
@@ -72,7 +77,7 @@ def test_thinking_is_never_asked_for_where_it_is_refused(conversation: Conversat
 @settings(max_examples=60)
 def test_every_profile_of_compatible_servers(profile: Profile, conversation: Conversation):
     target = Target("custom", "openai-chat", "some-model", profile)
-    body = json.loads(wire("openai-chat").encode(conversation, target, Options()))
+    body = json.loads(wire("openai-chat").encode(conversation, target, Options()).body)
     assert rules.check(body, "openai-chat", "some-model") == []
     if profile.short_ids:
         sent = [call["id"] for message in body["messages"] for call in message.get("tool_calls", [])]
@@ -88,14 +93,16 @@ def test_every_profile_of_compatible_servers(profile: Profile, conversation: Con
 def test_the_bytes_of_what_is_settled_never_change(api: str, conversation: Conversation, data: st.DataObject):
     """A provider's prompt cache goes by the bytes: what was sent once is sent the same way again."""
     target, codec = TARGETS[api], wire(api)
-    before = messages_of(codec.encode(conversation, target, Options()))
+    before = messages_of(codec.encode(conversation, target, Options()).body)
     conversation.add_reply([Text("I will look."), ToolCall("fresh", "now")])
     for call in conversation.open_calls:
         conversation.add_tool_result(call.id, data.draw(any_text))
     conversation.add_user("and then?")
-    after = messages_of(codec.encode(conversation, target, Options()))
+    after = messages_of(codec.encode(conversation, target, Options()).body)
     assert after[: len(before)] == before
-    assert after == messages_of(codec.encode(conversation.fork(), target, Options())), "kept bytes are the right bytes"
+    assert after == messages_of(codec.encode(conversation.fork(), target, Options()).body), (
+        "kept bytes are the right bytes"
+    )
 
 
 def messages_of(body: bytes) -> list[str]:
@@ -187,7 +194,7 @@ def test_a_switch_of_provider_in_mid_conversation(first: str, second: str, text:
         conversation.add_user("go on")
         for target in TARGETS.values():
             assert violations(conversation, target) == []
-    body = wire(second).encode(conversation, TARGETS[second], Options()).decode()
+    body = wire(second).encode(conversation, TARGETS[second], Options()).body.decode()
     assert body.count("c2ln") == (0 if second == "openai-chat" else 3 if first == second else 1)
 
 

@@ -15,9 +15,9 @@ from antiphon.errors import OptionError
 from antiphon.wire.rules import APIS, RULES, Violation, check
 from antiphon.wire.rules.table import rules_page
 from tests.recordings import compatible_exchanges, exchanges
+from tests.wire.model_rule_cases import CASES
 from tests.wire.rule_cases import (
     ASK,
-    CASES,
     ENABLED,
     IMAGE,
     REASONING,
@@ -51,7 +51,7 @@ def by_name(case: Case) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_a_broken_rule_is_told_in_the_providers_words(case: Case) -> None:
-    found = check(case.broken, case.api, case.model, provider=case.provider)
+    found = check(case.broken, case.api, case.model, provider=case.provider, headers=case.headers)
     same = [violation for violation in found if (violation.code, violation.message) == (case.code, case.message)]
     assert len(same) == 1, found
     assert case.param in (None, same[0].param)
@@ -60,11 +60,12 @@ def test_a_broken_rule_is_told_in_the_providers_words(case: Case) -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_the_sound_twin_breaks_no_rule(case: Case) -> None:
-    assert check(case.sound, case.api, case.model, provider=case.provider) == []
+    headers = case.sound_headers or case.headers
+    assert check(case.sound, case.api, case.model, provider=case.provider, headers=headers) == []
 
 
 def test_every_code_in_the_rules_has_a_case() -> None:
-    checkers = [path for path in Path(rules.__file__).parent.glob("*.py") if path.name != "table.py"]
+    checkers = [path for path in Path(rules.__file__).parent.glob("*.py") if not path.name.endswith("table.py")]
     source = "".join(path.read_text() for path in checkers)
     reported = set(re.findall(r'"([AORG]\d+)"', source))
     assert reported == {case.code for case in CASES}
@@ -79,7 +80,7 @@ def test_every_code_that_is_cited_anywhere_is_in_the_table() -> None:
 
 @pytest.mark.parametrize("case", CASES, ids=by_name)
 def test_the_table_has_the_words_of_every_violation(case: Case) -> None:
-    for found in check(case.broken, case.api, case.model, provider=case.provider):
+    for found in check(case.broken, case.api, case.model, provider=case.provider, headers=case.headers):
         patterns = [re.escape(wording).replace("…", ".*") for wording in RULES[found.code].wordings]
         assert any(re.fullmatch(pattern, found.message, re.DOTALL) for pattern in patterns), found
 
@@ -221,6 +222,14 @@ def test_rules_of_some_models_are_silent_about_unknown_ones() -> None:
     unsigned = generate(said(WORDS), said(gemini_call(None), role="model"), said(gemini_response()))
     assert check(unsigned, "gemini") == []
     assert check(unsigned, "gemini", "gemini-2.5-pro") == []
+
+
+def test_nothing_is_guessed_about_an_unknown_model_of_a_known_family() -> None:
+    options = {"tool_choice": {"type": "any"}, "thinking": {"type": "disabled"}, "output_config": {"effort": "huge"}}
+    assert check(claude(user(text()), model="claude-aria-9", **options), "anthropic") == []
+    assert check(respond(ASK, model="gpt-9-sol", reasoning={"effort": "huge"}), "openai-responses") == []
+    level = {"thinkingConfig": {"thinkingLevel": "huge"}}
+    assert check(generate(said(WORDS), generationConfig=level), "gemini", "gemini-9-xenon") == []
 
 
 def test_with_a_stored_conversation_calls_in_the_body_still_need_their_outputs() -> None:
@@ -366,7 +375,8 @@ LONG = {
 @pytest.mark.parametrize("api", APIS)
 def test_the_work_grows_with_the_length_of_the_body(api: str) -> None:
     def calls(turns: int) -> int:
-        body = {"model": "gpt-5", "max_tokens": 1, LISTS[api]: LONG[api](turns)}
+        body = {"model": "gpt-5", "max_output_tokens": 1, LISTS[api]: LONG[api](turns)}
+        body |= {"max_tokens": 1} if api == "anthropic" else {}
         made = 0
 
         def count(_: object, event: str, __: object) -> None:

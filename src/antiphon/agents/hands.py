@@ -240,7 +240,9 @@ def _tools(team: Team, turn: facts.TurnBegun) -> list[Tool]:
         notes = Path(shop.work.path(_NOTES))
         known |= toolbox.writing(tree, notes)
         known["run_tests"] = toolbox.testing(lambda: shop.run_tests(task, state.settings))
-    wanted = next((job.wants for job in state.jobs.values() if job.thread == turn.thread and job.task == turn.task), "")
+    # This is another thread: jobs may be added meanwhile.
+    jobs = list(state.jobs.values())
+    wanted = next((job.wants for job in jobs if job.thread == turn.thread and job.task == turn.task), "")
     kept = [name for name in role.tools if name in known and (name not in _SUBMITTING or _fits(name, wanted, turn.why))]
     return [*(known[name] for name in kept), *role.more_tools]
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
+from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -31,6 +33,7 @@ _SECTIONS = {
         "run": "Run a program; `-` reads it from standard input.",
         "map": "Run a program for each of many rows or files.",
         "runs": "List runs, look at what they did, go on with those that were left.",
+        "why-cache": "Say what the provider's cache made of the requests of a run.",
         "work": "Execute runs of a journal in PostgreSQL, until stopped.",
         "check": "Check programs, and the modules they import, without running them.",
         "fmt": "Lay programs out in the one style of the language.",
@@ -40,7 +43,7 @@ _SECTIONS = {
     },
     "Models": {
         "setup": "Choose a model, store its key, and get a first answer.",
-        "models": "List models; fetch, remove or describe local ones; set the default.",
+        "models": "List models; fetch local ones; set the default; show and check facts.",
         "keys": "Store, list and remove keys of providers.",
         "trust": "Show what a project's files and programs would do, and let them.",
     },
@@ -70,7 +73,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        return dressed(getattr(import_module(f"antiphon.cli.{cmd_name}"), cmd_name))
+        module = cmd_name.replace("-", "_")
+        return dressed(getattr(import_module(f"antiphon.cli.{module}"), module))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -110,8 +114,26 @@ def cli(context: click.Context) -> None:
     context.obj = configured_here(asking=command in _ASKING)
 
 
+def _tell_warnings() -> None:
+    """Have the end of a model told in a line like every message."""
+    import warnings
+
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+        if category.__name__ == "ModelRetirement":
+            # Python itself gives up in silence where nobody can be told.
+            with suppress(OSError):
+                click.echo(f"antiphon: {printable(str(message))}", err=True)
+        else:
+            usual(message, category, *rest)
+
+    warnings.showwarning = show
+
+
 def main() -> None:
     """Run the command line; mistakes are told in a line, not in a traceback."""
+    _tell_warnings()
     try:
         cli()
     except AntiphonError as error:

@@ -127,7 +127,7 @@ def _instruct(opened: Opened, project: Project, instructed: bool, note: Callable
         conversation.system = own_part(conversation.system)
     elif opened.entry is None and (found := trusted_instructions(project)):
         system, model = with_instructions(conversation.system, found), opened.talk.session.model
-        room = getattr(getattr(model, "capabilities", None), "context_tokens", None)
+        room = getattr(getattr(model, "facts", None), "context", None)
         if room is not None and estimate_tokens(system) > room * _SHARE:
             names = ", ".join(each.name for each in found)
             note(f"without {names}: too long for {model.name}, which reads {room:,} tokens at once")
@@ -165,7 +165,10 @@ def _recall(chat: Chatting) -> None:
     from antiphon.render.show import Show
 
     turns = chat.talk.conversation.turns
-    last = max((place for place, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=len(turns))
+    last = max(
+        (place for place, turn in enumerate(turns) if isinstance(turn, UserTurn) and turn.visible_parts),
+        default=len(turns),
+    )
     tail = Conversation()
     for turn in turns[last:]:
         if isinstance(turn, UserTurn):

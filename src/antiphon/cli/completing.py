@@ -34,14 +34,14 @@ class _Name(click.ParamType[str]):
 
 
 def _models(incomplete: str) -> Iterable[str]:
-    from antiphon.config.choice import MODELS
+    from antiphon.config.choice import provider_defaults
     from antiphon.providers.catalog import known_models
     from antiphon.providers.local import weights
     from antiphon.providers.registry import PROVIDERS
 
     provider, slash, _ = incomplete.partition("/")
     if not slash:
-        yield from MODELS.values()
+        yield from provider_defaults().values()
         yield from (f"{name}/" for name in PROVIDERS if name != "local")
     yield from (f"local/{name}" for name in weights.known())
     yield from (f"{provider}/{name}" for name in known_models(provider) if slash)

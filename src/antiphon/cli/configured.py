@@ -30,6 +30,9 @@ def configured_here(*, asking: bool = True) -> Configuration:
 
         settle(find_project())
     loaded = load_configuration()
+    from antiphon.facts.statements import load_later
+
+    load_later(loaded.state_facts)
     for note in loaded.notes:
         click.echo(f"antiphon: {printable_line(note)}", err=True)
     return loaded

@@ -1,4 +1,4 @@
-"""`antiphon models`: which local models there are, their files, and which model is used by default."""
+"""`antiphon models`: local models and their files, the model that is used by default, and facts about models."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from antiphon._printable import printable_line
 from antiphon.cli.colours import accent, echo_json, faint
 from antiphon.cli.completing import MODEL
+from antiphon.cli.model_facts import check, learn, refresh, show
 from antiphon.errors import ConfigurationError, WeightsError
 
 # Other commands start sooner because the weights are imported by those that need them.
@@ -25,13 +26,17 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def models(context: click.Context, why: bool, as_json: bool) -> None:
-    """List models; fetch, remove or describe local ones; set the default."""
+    """List models; fetch local ones; set the default; show and check facts."""
     if context.invoked_subcommand is not None:
         return
     if why:
         _explain(as_json)
     else:
         _list(as_json)
+
+
+for _command in (show, learn, refresh, check):
+    models.add_command(_command)
 
 
 @models.command("list")

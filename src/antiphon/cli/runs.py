@@ -56,7 +56,7 @@ def runs(context: click.Context, db: str | None) -> None:
 @click.option("--of", metavar="ID", help="Those that are part of this one: the rows of `antiphon map`.")
 def list_(as_json: bool, limit: int, state: str | None, of: str | None) -> None:
     """List runs, the newest first."""
-    with _opened() as journal:
+    with open_journal() as journal:
         parent = None if of is None else journal.find(of).id
         found = journal.runs(parent=parent, state=state, limit=limit)
     if as_json:
@@ -74,7 +74,7 @@ def list_(as_json: bool, limit: int, state: str | None, of: str | None) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print all that is known of it as JSON.")
 def show(id: str, full: bool, source: bool, as_json: bool) -> None:
     """Show what a run has done, step by step."""
-    with _opened() as journal:
+    with open_journal() as journal:
         entry = journal.find(id)
         if source:
             from antiphon.runs.begun import begun_of
@@ -120,7 +120,7 @@ def resume(
     """
     if both := set(retry) & {path for path, _ in skip}:
         raise click.UsageError(f"`--retry` does a step again, `--skip` does not; give one of them for {min(both)}")
-    with _opened() as journal:
+    with open_journal() as journal:
         entry = journal.find(id)
         decided = {**dict.fromkeys(retry), **dict(skip)}
         anew = decided if decided or edited else None
@@ -137,7 +137,7 @@ def answer(id: str, words: tuple[str, ...], wait: bool) -> None:
     """Answer a question of a run; PATH may be left out where only one is open."""
     from antiphon.effects import Said
 
-    with _opened() as journal:
+    with open_journal() as journal:
         entry = journal.find(id)
         first, *rest = words
         is_path = bool(rest) and bool(journal.questions(entry.id, path=first))
@@ -154,7 +154,7 @@ def allow(id: str, path: str | None, always: bool, wait: bool) -> None:
     """Allow a call that a run waits with."""
     from antiphon.effects import Said
 
-    with _opened() as journal:
+    with open_journal() as journal:
         _settle(journal, journal.find(id), path, "approval", Said(allowed=True, always=always), wait)
 
 
@@ -167,7 +167,7 @@ def deny(id: str, path: str | None, why: str, wait: bool) -> None:
     """Do not allow a call that a run waits with."""
     from antiphon.effects import Said
 
-    with _opened() as journal:
+    with open_journal() as journal:
         _settle(journal, journal.find(id), path, "approval", Said(why, allowed=False), wait)
 
 
@@ -175,7 +175,7 @@ def deny(id: str, path: str | None, why: str, wait: bool) -> None:
 @click.argument("id", type=RUN)
 def cancel(id: str) -> None:
     """End a run: whoever is at it does nothing more from its next step on."""
-    with _opened() as journal:
+    with open_journal() as journal:
         entry = journal.find(id)
         journal.cancel(entry.id)
         click.echo(f"run {printable(entry.id)} is cancelled", err=True)
@@ -198,7 +198,7 @@ def fork(
     from antiphon.runs.forking import Change, forked
 
     change = Change(value if value is not None else answer, model)
-    with _opened() as journal:
+    with open_journal() as journal:
         entry = journal.find(id)
         name = forked(journal, entry, at_, change)
         click.echo(f"antiphon: run {name} is a fork of {printable(entry.id)} at {printable(at_)}", err=True)
@@ -214,7 +214,7 @@ def diff(first: str, second: str, as_json: bool) -> None:
     from antiphon.cli.differing import difference_json, print_differences
     from antiphon.journal.differing import differences
 
-    with _opened() as journal:
+    with open_journal() as journal:
         entries = journal.find(first), journal.find(second)
         found = list(differences(*(journal.effects(each.id) for each in entries)))
     if as_json:
@@ -233,7 +233,7 @@ def export(id: str, file: str, redact: bool) -> None:
     from antiphon.cli.exporting import exported
     from antiphon.conversation.storage import write_atomically
 
-    with _opened() as journal:
+    with open_journal() as journal:
         entry = journal.find(id)
         lines = exported(
             journal.effects(entry.id), redact, lambda said: click.echo(f"antiphon: {printable(said)}", err=True)
@@ -251,7 +251,7 @@ def export(id: str, file: str, redact: bool) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def prune(older: datetime, whole: bool, yes: bool) -> None:
     """Remove old runs that are over, for good."""
-    with _opened() as journal:
+    with open_journal() as journal:
         old = [each for each in journal.runs() if each.updated < older.timestamp() and (whole or each.state in _OVER)]
         if not old:
             _nothing("no run that is over is that old")
@@ -303,8 +303,8 @@ def _question(journal: Journal, entry: RunEntry, path: str | None, sort: str) ->
 
 
 @contextmanager
-def _opened() -> Generator[Journal]:
-    """The journal; to name a run that is not there is no error but an empty result."""
+def open_journal() -> Generator[Journal]:
+    """Open the journal; to name a run that is not there is no error but an empty result."""
     from antiphon.journal import Journal
 
     journal = Journal(click.get_current_context().find_object(str))

@@ -13,7 +13,7 @@ from antiphon.fakes import Answer, Call, Fail, Fake, Received, Step
 from antiphon.fakes.exchange import SPEAKERS
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.values import json_text
-from antiphon.session.returns import OBJECT, PREFIX, VALUE
+from antiphon.session.returns import ANSWER_TOOL
 
 if TYPE_CHECKING:
     from antiphon.effects import Said
@@ -185,14 +185,7 @@ def _failure(step: Any) -> Fail:
 
 
 def _returned(value: Any, tools: list[str]) -> Step:
-    """A value, given back through the return tools that are offered; as JSON text where there are none."""
-    ways = [name for name in tools if name.startswith(PREFIX)]
-    if isinstance(value, dict):
-        fields = cast(dict[str, Any], value)
-        if ways == [OBJECT]:
-            return Call(OBJECT, fields)
-        if ways and (ways != [VALUE] or fields.keys() == {"value"}):
-            return Answer(calls=[Call(PREFIX + name, {"value": each}) for name, each in fields.items()])
-    if VALUE in ways:
-        return Call(VALUE, {"value": value})
-    return Answer(json.dumps(value, ensure_ascii=False))
+    """Return a value as the model gives it: by the return tool where one is declared, else as JSON text."""
+    if ANSWER_TOOL not in tools:
+        return Answer(json.dumps(value, ensure_ascii=False))
+    return Call(ANSWER_TOOL, cast(dict[str, Any], value) if isinstance(value, dict) else {"value": value})

@@ -110,14 +110,16 @@ def _local() -> str:
 def _of_provider(provider: Provider) -> str:
     from antiphon.cli.configured import configuration
     from antiphon.config import keys
-    from antiphon.config.choice import MODELS
+    from antiphon.config.choice import provider_defaults
     from antiphon.providers.catalog import known_models
     from antiphon.providers.registry import needs_key
 
     if needs_key(provider) and not configuration().environment.key_place(provider):
         key = click.prompt(f"The key of {provider.name} (not shown)", hide_input=True)
         click.echo(f"Stored in {printable(keys.set_key(provider.name, key))}.")
-    return _model(MODELS.get(provider.name, ""), [f"{provider.name}/{name}" for name in known_models(provider.name)])
+    return _model(
+        provider_defaults().get(provider.name, ""), [f"{provider.name}/{name}" for name in known_models(provider.name)]
+    )
 
 
 def _model(first: str, known: tuple[str, ...] | list[str]) -> str:

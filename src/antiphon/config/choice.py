@@ -10,16 +10,8 @@ from antiphon.config.environment import Environment
 from antiphon.config.files import ConfigFile
 from antiphon.config.trust import Project
 
-#: What is used of a provider whose key is there, in this order.
-MODELS = {
-    "anthropic": "anthropic/claude-sonnet-5-5",
-    "openai": "openai/gpt-5.5",
-    "google": "google/gemini-3.8-flash",
-    "mistral": "mistral/mistral-medium-latest",
-    "deepseek": "deepseek/deepseek-v4-flash",
-    "groq": "groq/openai/gpt-oss-120b",
-    "openrouter": "openrouter/anthropic/claude-sonnet-5.5",
-}
+#: The providers of which a default model is used if their key is there, in this order.
+PROVIDERS_BY_PREFERENCE = ("anthropic", "openai", "google", "mistral", "deepseek", "groq", "openrouter")
 LOCAL = "local/0.5b"
 #: The smallest that does well with the built-in tools: see docs/local.md.
 LOCAL_WITH_TOOLS = "local/1.5b"
@@ -63,6 +55,14 @@ def destination(configuration: Configuration, model: str) -> Destination:
     variable = next((name for name in provider.url_env if environment.get(name, "").strip()), "")
     source = f"{variable} in {environment.place(variable)}" if variable else "the provider's own"
     return Destination(provider.address(environment), source, environment.key_place(provider))
+
+
+def provider_defaults() -> dict[str, str]:
+    """Return the default model of each provider that has one, in the order of preference."""
+    from antiphon.facts.resolution import default_model
+
+    found = {provider: default_model(provider) for provider in PROVIDERS_BY_PREFERENCE}
+    return {provider: model for provider, model in found.items() if model}
 
 
 def default_model(configuration: Configuration, flag: str | None = None, program: str | None = None) -> Choice:
@@ -116,7 +116,7 @@ def _variable(environment: Environment) -> tuple[str, str]:
 def _key(environment: Environment) -> tuple[str, str]:
     from antiphon.providers.registry import PROVIDERS
 
-    for name, model in MODELS.items():
-        if place := environment.key_place(PROVIDERS[name]):
+    for name in PROVIDERS_BY_PREFERENCE:
+        if (place := environment.key_place(PROVIDERS[name])) and (model := provider_defaults().get(name)):
             return model, place
-    return "", f"no key for {', '.join(MODELS)}"
+    return "", f"no key for {', '.join(PROVIDERS_BY_PREFERENCE)}"

@@ -48,6 +48,16 @@ class Configuration:
         """The user's own `config.toml`."""
         return user_settings(self.user_file)
 
+    def state_facts(self) -> None:
+        """State the facts about models that files hold: refreshed ones, and those of the user and of the project."""
+        from antiphon.config.model_files import state_files
+        from antiphon.facts.statements import state_facts
+
+        state_files(self.user_file.parent)
+        for settings in _there(self.user_settings(), self.project_settings()):
+            for name, facts in settings.models.items():
+                state_facts(name, facts, str(settings.path))
+
     def renderers(self) -> list[tuple[Path, Path]]:
         """Directories of modules that draw results on the page, the user's before the project's; each after its file.
 

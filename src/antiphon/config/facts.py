@@ -36,6 +36,8 @@ def facts(path: Path, text: str, dotenv: Mapping[str, str] | None = None) -> lis
     lines = list(_model(settings.model, dotenv)) if settings.model else []
     if settings.renderers is not None:
         lines.append(f"modules in {settings.renderers} run in the page, and may do there what you may")
+    for name, stated in settings.models.items():
+        lines.append(f"facts about the model {name}: {', '.join(stated)}")
     for name, each in settings.templates.items():
         lines += _template(name, each, dotenv)
     return lines + [line for name, entry in settings.mcp.items() for line in _server(name, entry, dotenv)]

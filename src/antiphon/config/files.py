@@ -18,7 +18,7 @@ from antiphon.errors import ConfigurationError
 if TYPE_CHECKING:
     from antiphon.tools.mcp.config import McpServer
 
-_KEYS = ("model", "mcp", "page")
+_KEYS = ("model", "models", "mcp", "page")
 #: What a project's file may have besides; the user's own templates are files of their own.
 _PROJECT_KEYS = (*_KEYS, "templates")
 _PAGE_KEYS = ("renderers",)
@@ -39,6 +39,8 @@ class ConfigFile:
     renderers: Path | None = None
     #: Questions of a project, by name.
     templates: Mapping[str, Template] = field(default_factory=dict[str, Template])
+    #: Facts about models by `provider/name` and dotted field.
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
 
 
 def mcp_servers(
@@ -124,7 +126,14 @@ def _settings(path: Path, table: dict[str, Any], keys: tuple[str, ...] = _KEYS) 
     for name, entry in mcp.items():
         _check_keys(path, _table(path, entry, f"`mcp.{name}`"), _SERVER_KEYS, f"mcp.{name}.")
     renderers = _renderers(path, _table(path, table.get("page", {}), "`page`"))
-    return ConfigFile(path, model.strip(), mcp, renderers, _templates(path, table.get("templates", {})))
+    models = _models(path, table["models"]) if "models" in table else {}
+    return ConfigFile(path, model.strip(), mcp, renderers, _templates(path, table.get("templates", {})), models)
+
+
+def _models(path: Path, given: object) -> dict[str, dict[str, Any]]:
+    from antiphon.facts.own import read_statements
+
+    return read_statements(_table(path, given, "`models`"), str(path))
 
 
 def _templates(path: Path, given: object) -> dict[str, Template]:

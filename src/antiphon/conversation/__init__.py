@@ -7,23 +7,31 @@ values that never change.
 from antiphon._public import publish
 from antiphon.conversation.assembly import Item, assemble
 from antiphon.conversation.compact import Compaction, estimate_tokens
-from antiphon.conversation.conversation import Conversation, Ready
+from antiphon.conversation.conversation import Conversation, Head, Ready
 from antiphon.conversation.parts import (
     AssistantPart,
     Chat,
+    Citation,
     Foreign,
+    HostedTool,
     Image,
     Native,
+    Note,
+    NoteKind,
     Origin,
     Reasoning,
+    ServerCall,
+    ServerResult,
     Text,
     ToolCall,
     ToolResult,
     ToolSpec,
+    Update,
     UserPart,
     legal_id,
     short_id,
 )
+from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.questions import OpenQuestion
 from antiphon.conversation.repair import Change
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
@@ -33,21 +41,30 @@ __all__ = [
     "AssistantTurn",
     "Change",
     "Chat",
+    "Citation",
     "Compaction",
     "Conversation",
     "Foreign",
+    "Head",
+    "HostedTool",
     "Image",
     "Item",
     "Native",
+    "Note",
+    "NoteKind",
     "OpenQuestion",
     "Origin",
+    "ProviderState",
     "Ready",
     "Reasoning",
+    "ServerCall",
+    "ServerResult",
     "Text",
     "ToolCall",
     "ToolResult",
     "ToolSpec",
     "Turn",
+    "Update",
     "UserPart",
     "UserTurn",
     "assemble",

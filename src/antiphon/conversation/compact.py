@@ -8,7 +8,20 @@ from typing import cast
 
 from antiphon._json import clean, dumps
 from antiphon.conversation.attribution import unattributed
-from antiphon.conversation.parts import Foreign, Image, Reasoning, Text, ToolCall, ToolResult, UserPart
+from antiphon.conversation.parts import (
+    AssistantPart,
+    Foreign,
+    Image,
+    Note,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Text,
+    ToolCall,
+    ToolResult,
+    Update,
+    UserPart,
+)
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn
 from antiphon.errors import CompactionError
 
@@ -149,12 +162,14 @@ def turn_tokens(turn: Turn, count: Callable[[str], int]) -> int:
     return memo
 
 
-def _part_tokens(part: Text | Image | Foreign | Reasoning | ToolCall | ToolResult, count: Callable[[str], int]) -> int:
+def _part_tokens(part: Image | Note | Update | AssistantPart | ToolResult, count: Callable[[str], int]) -> int:
     match part:
-        case Text() | Reasoning():
+        case Text() | Reasoning() | Note():
             return count(part.text)
-        case Foreign():
-            return count(dumps(part.native.data))
+        case Update():
+            return count(part.system or "") + sum(count(dumps(tool.parameters)) + 8 for tool in part.added)
+        case Foreign() | ServerCall() | ServerResult():
+            return count(dumps(part.native.data)) if part.native else 0
         case Image():
             return IMAGE_TOKENS
         case ToolCall():

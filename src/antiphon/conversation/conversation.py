@@ -10,7 +10,8 @@ from typing import Any, Self, TypeVar, cast
 
 from antiphon._json import clean
 from antiphon.conversation.compact import Compaction, Summary, estimate_tokens, plan
-from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, UserPart
+from antiphon.conversation.parts import AssistantPart, Image, Text, ToolCall, ToolResult, ToolSpec, Update, UserPart
+from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.questions import OpenQuestion
 from antiphon.conversation.repair import Change, interrupted, unanswered
 from antiphon.conversation.turns import AssistantTurn, Turn, UserTurn, assistant_parts, user_parts
@@ -30,6 +31,39 @@ class Ready:
         return not self.reason
 
 
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The part of a request before its turns. Later changes of it are `Update` parts of user turns."""
+
+    system: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    effort: str | None = None
+    form: dict[str, Any] | None = None
+
+    def updated(self, update: Update) -> Head:
+        """Return the head with a change applied."""
+        tools = tuple(tool for tool in self.tools if tool.name not in update.removed) + update.added
+        return Head(
+            self.system if update.system is None else update.system,
+            tools,
+            self.effort if update.effort is None else update.effort,
+            self.form if update.form is None else update.form,
+        )
+
+    def change_to(self, other: Head) -> Update | None:
+        """Return the update that leads to another head, or nothing where both are the same to a model."""
+        # As a rule the tools are the very same: then there is nothing to compare.
+        is_same = self.tools is other.tools
+        update = Update(
+            () if is_same else tuple(tool for tool in other.tools if tool not in self.tools),
+            () if is_same else tuple(tool.name for tool in self.tools if tool not in other.tools),
+            other.system if other.system != self.system else None,
+            other.effort if other.effort is not None and other.effort != self.effort else None,
+            other.form if other.form is not None and other.form != (self.form or {}) else None,
+        )
+        return None if update == Update() else update
+
+
 class Conversation:
     """A system text, the tools in force and a list of turns.
 
@@ -40,7 +74,10 @@ class Conversation:
     Not for use by several threads at once.
     """
 
-    __slots__ = ("_auto", "_ids", "_kept", "_questions", "_system", "_tools", "_turns", "memo")
+    __slots__ = (
+        *("_announced", "_auto", "_head", "_ids", "_kept", "_questions", "_system", "_tools", "_turns", "_updates"),
+        *("memo", "state"),
+    )
 
     def __init__(
         self, system: str = "", tools: Iterable[ToolSpec] = (), *, auto_assistant_tool_calls: bool = False
@@ -53,6 +90,12 @@ class Conversation:
         self._kept: dict[str, str] = {}
         self._questions: dict[str, OpenQuestion] = {}
         self._auto = auto_assistant_tool_calls
+        #: The head of the first request; and what the updates since have made of it, where that is known.
+        self._head: Head | None = None
+        self._announced: Head | None = None
+        self._updates: tuple[Update, ...] | None = ()
+        #: What providers hold for this conversation, and are sent back.
+        self.state = ProviderState()
         #: What rooms further out keep with this conversation, by their own keys.
         self.memo: dict[Any, Any] = {}
 
@@ -74,7 +117,7 @@ class Conversation:
     @tools.setter
     def tools(self, tools: Iterable[ToolSpec]) -> None:
         specs = _all(tools, ToolSpec)
-        if specs == self._tools:
+        if specs == self._tools and _secrets(specs) == _secrets(self._tools):
             # The same tuple as before: what was made of it need not be made again.
             return
         names = [spec.name for spec in specs]
@@ -129,6 +172,8 @@ class Conversation:
             self._turns = (*self._turns[:-1], UserTurn(last.parts + parts))
         else:
             self._turns = (*self._turns, UserTurn(parts))
+        if any(isinstance(part, Update) for part in parts):
+            self._announced = self._updates = None
         return self
 
     def add_assistant(self, content: str | AssistantPart | Sequence[str | AssistantPart]) -> Self:
@@ -245,19 +290,87 @@ class Conversation:
         """The whole texts of the results that were cut, by handle."""
         return dict(self._kept)
 
+    @property
+    def head(self) -> Head:
+        """Return the head of the first request; the present values where none was sent."""
+        return self._head or Head(self._system, self._tools)
+
+    @property
+    def announced(self) -> Head:
+        """Return the head with all updates since, as models have been told."""
+        if self._announced is None:
+            self._announced = self.head
+            for update in self.updates:
+                self._announced = self._announced.updated(update)
+        return self._announced
+
+    @property
+    def updates(self) -> tuple[Update, ...]:
+        """The changes of the head since the first request, oldest first."""
+        if self._updates is None:
+            told = (turn.parts for turn in self._turns if isinstance(turn, UserTurn))
+            self._updates = tuple(part for parts in told for part in parts if isinstance(part, Update))
+        return self._updates
+
+    @property
+    def declared_tools(self) -> tuple[ToolSpec, ...]:
+        """The tools that a request declares where the model cannot be told of changes.
+
+        A tool that is taken away stays declared, and calls of it are refused, until others join: then the head changes.
+        """
+        head, updates = self.head, self.updates
+        last = max((place for place, update in enumerate(updates) if update.added), default=-1)
+        if last < 0:
+            return head.tools
+        known: tuple[Update, tuple[ToolSpec, ...]] | None = self.memo.get("declared_tools")
+        if known is None or known[0] is not updates[last]:
+            for update in updates[: last + 1]:
+                head = head.updated(update)
+            known = self.memo["declared_tools"] = (updates[last], head.tools)
+        return known[1]
+
+    def announce(self, effort: str | None = None, form: dict[str, Any] | None = None) -> Update | None:
+        """Record what has changed since the last request, as an update at this place; return it.
+
+        Call it before each request. `effort` and `form` are for providers that take changes of them this way.
+        """
+        now = Head(self._system, self._tools, effort, form)
+        if self._head is None or not any(isinstance(turn, AssistantTurn) for turn in self._turns[:2]):
+            self._head = self._announced = now
+            return None
+        update = self.announced.change_to(now)
+        if update is not None:
+            last = self._turns[-1] if self._turns else None
+            parts = last.parts if isinstance(last, UserTurn) else ()
+            before = self._turns[:-1] if parts else self._turns
+            self._announced, self._updates = self.announced.updated(update), (*self.updates, update)
+            self._turns = (*before, UserTurn((*parts, update)))
+        return update
+
+    def restore_head(self, head: Head) -> None:
+        """Set the head of the first request, as it was saved."""
+        self._head, self._announced, self._updates = head, None, None
+
     # Changing
 
     def fork(self, turns: int | None = None) -> Conversation:
         """A conversation of its own that starts with the first `turns` turns of this one (default: all)."""
         if turns is not None and not 0 <= turns <= len(self._turns):
             raise ContentError(f"there are {len(self._turns)} turns, so a fork cannot start with {turns}")
-        return self._with_turns(self._turns[:turns])
+        other = self._with_turns(self._turns[:turns])
+        if turns is None:
+            # What models have read of it they have read of the copy too.
+            other.memo.update((key, kept) for key, kept in self.memo.items() if key[:1] == ("prompt",))
+        return other
 
     def to_be_asked(self) -> Conversation:
         """A fork for one request, which costs next to nothing: the reply that is added to it is not added here."""
         other = Conversation.__new__(Conversation)
         other._system, other._tools, other._turns, other._auto = self._system, self._tools, self._turns, self._auto
         other._ids, other._kept, other._questions = self._ids.copy(), self._kept, self._questions
+        other._head, other._announced, other._updates = self._head, self._announced, self._updates
+        # What a provider holds for the conversation is learned by asking.
+        other.state = self.state
         # What was encoded for it is known to belong to its turns.
         other.memo = self.memo
         return other
@@ -269,6 +382,7 @@ class Conversation:
         keep = len(self._turns) - turns
         removed = self._turns[keep:]
         self._turns = self._turns[:keep]
+        self._announced = self._updates = None
         for turn in removed:
             if isinstance(turn, AssistantTurn):
                 for call in turn.calls:
@@ -319,7 +433,9 @@ class Conversation:
                 f"the newest turns, the first one, the system text and the summary alone need about {compaction.after}"
                 f" tokens, more than the budget of {budget}; nothing was changed"
             )
-        compacted = self._with_turns(compaction.turns)
+        # A new beginning: what changed on the way stands at its head.
+        compacted = self._with_turns(map(_without_updates, compaction.turns))
+        compacted._head = compacted._announced = None
         compacted._kept.update(compaction.kept)
         return compacted
 
@@ -327,13 +443,17 @@ class Conversation:
         """Become what another one is: its turns and its kept results, with this one's system text and tools."""
         self._turns, self._ids = other._turns, dict(other._ids)
         self._kept, self._questions = dict(other._kept), dict(other._questions)
+        self._head, self._announced, self._updates = other._head, None, None
+        self.state = other.state.copy()
 
     def _with_turns(self, turns: Iterable[Turn]) -> Conversation:
         """A conversation with this one's system text, tools and kept results, and these turns."""
         other = Conversation(self._system, self._tools, auto_assistant_tool_calls=self._auto)
         other._kept = dict(self._kept)
         other._questions = dict(self._questions)
+        other.state = self.state.copy()
         other._turns = tuple(turns)
+        other._head, other._updates = self._head, None
         for turn in other._turns:
             if isinstance(turn, AssistantTurn):
                 other._ids.update((call.id, None) for call in turn.calls)
@@ -361,12 +481,13 @@ class Conversation:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Conversation):
             return NotImplemented
-        return (self._system, self._tools, self._turns, self._kept, self.questions) == (
+        return (self._system, self._tools, self._turns, self._kept, self.questions, self.state) == (
             other._system,
             other._tools,
             other._turns,
             other._kept,
             other.questions,
+            other.state,
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -441,6 +562,12 @@ class Conversation:
             raise
 
 
+def _without_updates(turn: Turn) -> Turn:
+    if isinstance(turn, AssistantTurn) or not any(isinstance(part, Update) for part in turn.parts):
+        return turn
+    return UserTurn(tuple(part for part in turn.parts if not isinstance(part, Update)))
+
+
 def _all(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
     """The values, each of which must be of this kind."""
     if isinstance(values, str) or not hasattr(type(values), "__iter__"):
@@ -450,3 +577,7 @@ def _all(values: Iterable[T], kind: type[T]) -> tuple[T, ...]:
         if not isinstance(value, kind):
             raise ContentError(f"a {kind.__name__} is wanted, not {type(value).__name__}")
     return given
+
+
+def _secrets(specs: Iterable[ToolSpec]) -> list[Any]:
+    return [spec.hosted.secrets for spec in specs if spec.hosted and spec.hosted.secrets]

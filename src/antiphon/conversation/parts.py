@@ -1,4 +1,4 @@
-"""What turns are made of: text, images, chat, reasoning, tool calls, tool results, and what only one provider knows."""
+"""What turns are made of: text, images, chat, reasoning, tool calls and results, and what only one provider knows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, Literal, cast, get_args
 
 from antiphon._json import clean, dumps, loads, well_formed
 from antiphon.conversation.attribution import HUMAN, attributed
@@ -54,11 +54,38 @@ class Native:
 
 
 @dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that a provider names: a web page, or a file that has a title alone.
+
+    On a `Text`, `start` and `end` are the characters that it supports; without them it supports the whole text.
+    `quote` is what the source says.
+    """
+
+    url: str = ""
+    title: str = ""
+    quote: str = ""
+    start: int | None = None
+    end: int | None = None
+
+    def __post_init__(self) -> None:
+        _clean(self, "url", "title", "quote")
+
+    @property
+    def name(self) -> str:
+        """Return the title with the address, or the one that there is."""
+        return f"{self.title} ({self.url})" if self.title and self.url else self.title or self.url
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
-    """Plain text of a user, a model or a tool. Never empty where a person or program adds it."""
+    """Plain text of a user, a model or a tool. Never empty where a person or program adds it.
+
+    `citations` are the sources that a provider names for a model's text.
+    """
 
     text: str
     native: Native | None = None
+    citations: tuple[Citation, ...] = ()
 
     def __post_init__(self) -> None:
         _clean(self, "text")
@@ -119,26 +146,92 @@ class Chat:
         return attributed(self.author, self.text)
 
 
+#: Why a note is there: the form of an answer, a reminder of it, variables of a program, or an instruction.
+NoteKind = Literal["form", "reminder", "variables", "instruction"]
+
+
 @dataclass(frozen=True, slots=True)
-class Reasoning:
-    """A model's thinking. `native` holds its signed or encrypted form; without one it is never sent back."""
+class Note:
+    """Text that the program itself says to the model, not a person.
+
+    It stays where it was said, so that later requests begin with earlier ones. Views and transcripts leave it out.
+    """
 
     text: str
-    native: Native | None = None
+    kind: NoteKind
 
     def __post_init__(self) -> None:
         _clean(self, "text")
+        if self.kind not in get_args(NoteKind):
+            raise ContentError(f"the kind of a note is one of {', '.join(get_args(NoteKind))}, not {self.kind!r}")
+        if not self.text.strip():
+            raise ContentError("a note is empty: no provider takes empty text")
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A model's thinking. `native` holds its signed or encrypted form; without one it is never sent back.
+
+    `bound` is the hash of everything that stood before it when it was made: some models refuse it behind anything else.
+    """
+
+    text: str
+    native: Native | None = None
+    bound: str = ""
+
+    def __post_init__(self) -> None:
+        _clean(self, "text", "bound")
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A block only its own API understands; other providers are shown `text` instead, if there is any."""
+    """A block only its own API understands; other providers are shown `text` instead, if there is any.
+
+    A model's own block has no `text` but what the model said in it: words in its place would be taken for the model's.
+    """
 
     native: Native
     text: str = ""
 
     def __post_init__(self) -> None:
         _clean(self, "text")
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """A call that the provider runs itself, such as a web search. It needs no result from here.
+
+    `tool` is our name for the tool (`web_search`, `web_fetch`, `code_execution`, `file_search`, `mcp`, `tool_search`),
+    else the provider's. `native` goes back to the provider that made it; other models are told of what was found.
+    """
+
+    id: str
+    tool: str
+    input: dict[str, Any] = field(default_factory=dict[str, Any])
+    status: str = ""
+    native: Native | None = None
+
+    def __post_init__(self) -> None:
+        _clean(self, "id", "tool", "status")
+        object.__setattr__(self, "input", well_formed(self.input, f"the input of server call {self.id!r}"))
+
+
+@dataclass(frozen=True, slots=True)
+class ServerResult:
+    """The result of a provider's own call: its sources, the beginning of its text, and the names of its files.
+
+    `native` is `None` where the provider keeps call and result in one block, which the call then holds.
+    """
+
+    call_id: str
+    sources: tuple[Citation, ...] = ()
+    text: str = ""
+    files: tuple[str, ...] = ()
+    native: Native | None = None
+
+    def __post_init__(self) -> None:
+        _clean(self, "call_id", "text")
+        object.__setattr__(self, "files", tuple([clean(name) for name in self.files]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,16 +365,36 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class HostedTool:
+    """A tool that providers run themselves, in words that hold for all of them; each API writes it in its own.
+
+    `extra` holds further fields of the declaration by provider. `secrets` are sent, and never shown or saved.
+    """
+
+    kind: str
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("options", "extra"):
+            given = well_formed(getattr(self, name), f"the `{name}` of tool `{self.kind}`")
+            object.__setattr__(self, name, given)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as a model is told of it: name, description and the JSON Schema of its arguments.
 
-    `native` is a provider's own declaration of it, for that provider alone.
+    `native` is a provider's own declaration of it, for that provider alone. `hosted` is one that each provider which
+    has such a tool runs itself.
     """
 
     name: str
     description: str = ""
     parameters: dict[str, Any] = field(default_factory=dict[str, Any])
     native: Native | None = None
+    hosted: HostedTool | None = None
 
     def __post_init__(self) -> None:
         if not _NAME.match(clean(self.name)):
@@ -299,18 +412,56 @@ class ToolSpec:
             )
 
     @property
+    def secret_texts(self) -> tuple[str, ...]:
+        """The texts of its declaration that nobody is shown."""
+        return tuple(self.hosted.secrets.values()) if self.hosted else ()
+
+    @property
     def is_provider_defined(self) -> bool:
         """Whether this is no function but something a provider runs itself, such as a web search."""
-        return self.native is not None and not self.parameters
+        return self.hosted is not None or (self.native is not None and not self.parameters)
 
 
-UserPart = Text | Image | Chat | Foreign
-AssistantPart = Text | Reasoning | ToolCall | Foreign
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A change of what stands at the head of a request, at the place from which it holds.
+
+    Providers that can be told of a change in the middle of a conversation are told here; for the others the head of
+    the next request changes. `form` is the JSON Schema of answers, `{}` for plain text.
+    """
+
+    added: tuple[ToolSpec, ...] = ()
+    removed: tuple[str, ...] = ()
+    system: str | None = None
+    effort: str | None = None
+    form: dict[str, Any] | None = None
+
+
+UserPart = Text | Image | Chat | Foreign | Note | Update
+AssistantPart = Text | Reasoning | ToolCall | ServerCall | ServerResult | Foreign
 
 
 def text_of(parts: Iterable[AssistantPart]) -> str:
-    """The text of an answer, without reasoning and calls."""
-    return "".join([part.text for part in parts if isinstance(part, Text)])
+    """Return the text of an answer, without reasoning and calls.
+
+    Where a provider marks texts with a `phase`, only the last final answer counts; the others are commentary.
+    """
+    texts = [part for part in parts if isinstance(part, Text)]
+    final = [part.text for part in texts if part.native and part.native.data.get("phase") == "final_answer"]
+    return final[-1] if final else "".join([part.text for part in texts])
+
+
+def citations_of(parts: Iterable[AssistantPart]) -> tuple[Citation, ...]:
+    """Return the sources that the texts of an answer name, each once."""
+    return tuple(dict.fromkeys(each for part in parts if isinstance(part, Text) for each in part.citations))
+
+
+def sources_of(parts: Iterable[AssistantPart]) -> tuple[Citation, ...]:
+    """Return the sources of an answer, each once and without places: those that it cites, else all that were found."""
+    parts = tuple(parts)
+    found = [each for part in parts if isinstance(part, ServerResult) for each in part.sources]
+    cited = citations_of(parts) or found
+    return tuple(dict.fromkeys(Citation(each.url, each.title) for each in cited if each.name))
 
 
 def reasoning_of(parts: Iterable[AssistantPart]) -> str:

@@ -12,19 +12,26 @@ from typing import Any, cast
 
 from antiphon._json import dumps, loads
 from antiphon.conversation.assembly import Item, assemble
-from antiphon.conversation.conversation import Conversation
+from antiphon.conversation.conversation import Conversation, Head
 from antiphon.conversation.parts import (
     Chat,
+    Citation,
     Foreign,
+    HostedTool,
     Image,
     Native,
+    Note,
     Origin,
     Reasoning,
+    ServerCall,
+    ServerResult,
     Text,
     ToolCall,
     ToolResult,
     ToolSpec,
+    Update,
 )
+from antiphon.conversation.provider_state import ProviderState
 from antiphon.conversation.questions import OpenQuestion
 from antiphon.conversation.repair import Change
 from antiphon.conversation.turns import Turn, UserTurn
@@ -32,24 +39,47 @@ from antiphon.errors import ContentError, FormatError, VersionError
 from antiphon.results import Result
 
 FORMAT = "antiphon/conversation"
-VERSION = 1
+#: Version 2 has notes, updates, bound reasoning, a head, citations and what a provider's own tools did. A file that
+#: needs none of them is written as version 1.
+VERSIONS = (1, 2)
 
-Part = Text | Image | Chat | Reasoning | Foreign | ToolCall
+Part = Text | Image | Chat | Note | Update | Reasoning | ServerCall | ServerResult | Foreign | ToolCall
 
 
 def to_json(conversation: Conversation) -> dict[str, Any]:
     """The conversation as JSON data."""
     questions = conversation.questions
+    head = _head_json(conversation)
+    is_new = bool(head) or any(_is_new(part) for turn in conversation.turns for part in turn.parts)
+    is_new = is_new or any(tool.hosted for tool in conversation.tools)
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSIONS[is_new],
         "system": conversation.system,
         "tools": [tool_json(tool) for tool in conversation.tools],
         "turns": [turn_json(turn) for turn in conversation.turns],
         "kept": conversation.kept,
+        **({"head": head} if head else {}),
         **({"questions": {id: asdict(each) for id, each in questions.items()}} if questions else {}),
+        **({"state": conversation.state.to_json()} if conversation.state else {}),
         **({"auto_assistant_tool_calls": True} if conversation.auto_assistant_tool_calls else {}),
     }
+
+
+def _is_new(part: Part) -> bool:
+    if isinstance(part, Text):
+        return bool(part.citations)
+    is_bound = isinstance(part, Reasoning) and bool(part.bound)
+    return is_bound or isinstance(part, Note | Update | ServerCall | ServerResult)
+
+
+def _head_json(conversation: Conversation) -> dict[str, Any]:
+    """Return the head of the first request, where it is not what the conversation has now."""
+    head = conversation.head
+    if head == Head(conversation.system, conversation.tools):
+        return {}
+    tools = [tool_json(tool) for tool in head.tools]
+    return {"system": head.system, "tools": tools, **_fields(head, "effort", "form")}
 
 
 def save(conversation: Conversation, path: str | PathLike[str]) -> None:
@@ -77,8 +107,12 @@ def from_json(data: object) -> tuple[Conversation, list[Change]]:
     top = _object(data, "the file")
     if top.get("format") != FORMAT:
         raise FormatError(f"this is not a saved conversation: `format` is {top.get('format')!r}, not {FORMAT!r}")
-    if top.get("version") != VERSION:
-        raise VersionError(f"this file has version {top.get('version')!r}; this release reads version {VERSION}")
+    if top.get("version") not in VERSIONS:
+        known = " and ".join(map(str, VERSIONS))
+        raise VersionError(
+            f"this file has version {top.get('version')!r}, and this release reads versions {known}; a newer release"
+            " wrote it: read it there"
+        )
     tools = [tool_from_json(item, f"tool {n}") for n, item in enumerate(_list(top, "tools", "the file"), 1)]
     turns = enumerate(_list(top, "turns", "the file"), 1)
     items = [item for number, turn in turns for item in _items(turn, f"turn {number}")]
@@ -87,6 +121,8 @@ def from_json(data: object) -> tuple[Conversation, list[Change]]:
         conversation, changes = assemble(items, _text(top, "system", "the file"), tools, auto=auto)
     except ContentError as error:
         raise FormatError(str(error)) from None
+    if "head" in top:
+        conversation.restore_head(_head(_object(top["head"], "`head`")))
     kept = _object(top.get("kept", {}), "`kept`")
     for handle in kept:
         conversation.keep(handle, _text(kept, handle, "`kept`"))
@@ -94,6 +130,7 @@ def from_json(data: object) -> tuple[Conversation, list[Change]]:
         # Of a file that was repaired, the call may be gone.
         if any(call.id == id for call in conversation.open_calls):
             conversation.ask(id, _question(question, f"question {id!r}"))
+    conversation.state = ProviderState.from_json(top.get("state", []))
     return conversation, changes
 
 
@@ -137,7 +174,11 @@ _TAGS: dict[type, tuple[str, tuple[str, ...]]] = {
     Text: ("text", ("text", "native")),
     Image: ("image", ("data", "media_type", "url", "native")),
     Chat: ("chat", ("author", "text")),
-    Reasoning: ("reasoning", ("text", "native")),
+    Note: ("note", ("text", "kind")),
+    Update: ("update", ("removed", "system", "effort", "form")),
+    Reasoning: ("reasoning", ("text", "native", "bound")),
+    ServerCall: ("server_call", ("id", "tool", "input", "status", "native")),
+    ServerResult: ("server_result", ("call_id", "text", "files", "native")),
     Foreign: ("foreign", ("text", "native")),
     ToolCall: ("call", ("id", "name", "arguments", "problem", "native")),
 }
@@ -153,7 +194,8 @@ def turn_json(turn: Turn) -> dict[str, Any]:
 
 def tool_json(tool: ToolSpec) -> dict[str, Any]:
     """One tool as JSON data."""
-    return _fields(tool, "name", "description", "parameters", "native")
+    data = _fields(tool, "name", "description", "parameters", "native")
+    return data | ({"hosted": _fields(tool.hosted, "kind", "options", "extra")} if tool.hosted else {})
 
 
 def parts_json(parts: Iterable[Part]) -> list[dict[str, Any]]:
@@ -175,10 +217,20 @@ def turns_from_json(data: Iterable[object]) -> tuple[Turn, ...]:
 def _part_json(part: Part) -> dict[str, Any]:
     tag, names = _TAGS[type(part)]
     data = {"type": tag, **_fields(part, *names)}
+    if isinstance(part, Update):
+        data |= {"added": [tool_json(tool) for tool in part.added]} if part.added else {}
+        # An empty text or form says something here.
+        data |= {name: value for name in ("system", "form") if (value := getattr(part, name)) is not None}
+    if cited := part.citations if isinstance(part, Text) else part.sources if isinstance(part, ServerResult) else ():
+        data["citations" if isinstance(part, Text) else "sources"] = [_citation_json(each) for each in cited]
     if isinstance(part, ToolCall) and part.arguments_json != dumps(part.arguments):
         # The model's own spelling, which providers' prompt caches go by.
         data["arguments_json"] = part.arguments_json
     return data
+
+
+def _citation_json(citation: Citation) -> dict[str, Any]:
+    return {name: value for name, value in asdict(citation).items() if value not in (None, "")}
 
 
 def result_json(result: ToolResult) -> dict[str, Any]:
@@ -195,7 +247,7 @@ def _fields(value: object, *names: str) -> dict[str, Any]:
         if isinstance(field, Native):
             origin = field.origin
             field = {"origin": [origin.provider, origin.api, origin.model], "data": field.data}
-        if field not in (None, "", False, {}):
+        if field not in (None, "", False, {}, ()):
             out[name] = field
     return out
 
@@ -270,16 +322,74 @@ def _call(data: dict[str, Any], where: str) -> ToolCall:
     return ToolCall(id, name, arguments, problem, _native(data, where), spelling)
 
 
+def _server_call(data: dict[str, Any], where: str) -> ServerCall:
+    given = _object(data.get("input", {}), f"{where}: `input`")
+    id, tool, status = (_text(data, name, where) for name in ("id", "tool", "status"))
+    return ServerCall(id, tool, given, status, _native(data, where))
+
+
+def _server_result(data: dict[str, Any], where: str) -> ServerResult:
+    files = tuple(map(str, _list(data, "files", where)))
+    id, text = _text(data, "call_id", where), _text(data, "text", where)
+    return ServerResult(id, _citations(data, "sources", where), text, files, _native(data, where))
+
+
+def _citations(data: dict[str, Any], key: str, where: str) -> tuple[Citation, ...]:
+    return tuple(_citation(_object(each, f"{where}: `{key}`"), where) for each in _list(data, key, where))
+
+
+def _citation(data: dict[str, Any], where: str) -> Citation:
+    url, title, quote = (_text(data, name, where) for name in ("url", "title", "quote"))
+    places = [data.get(name) for name in ("start", "end")]
+    if any(place is not None and (not isinstance(place, int) or isinstance(place, bool)) for place in places):
+        raise FormatError(f"{where}: `start` and `end` of a citation are numbers")
+    return Citation(url, title, quote, *places)
+
+
+def _note(data: dict[str, Any], where: str) -> Note:
+    return Note(_text(data, "text", where), cast(Any, _text(data, "kind", where)))
+
+
+def _update(data: dict[str, Any], where: str) -> Update:
+    added = [tool_from_json(item, f"{where}, tool {n}") for n, item in enumerate(_list(data, "added", where), 1)]
+    removed = tuple(map(str, _list(data, "removed", where)))
+    system = _text(data, "system", where) if "system" in data else None
+    form = _object(data["form"], f"{where}: `form`") if "form" in data else None
+    return Update(tuple(added), removed, system, _text(data, "effort", where) or None, form)
+
+
+def _head(data: dict[str, Any]) -> Head:
+    tools = [tool_from_json(item, f"`head`, tool {n}") for n, item in enumerate(_list(data, "tools", "`head`"), 1)]
+    form = _object(data["form"], "`head`: `form`") if data.get("form") else None
+    return Head(_text(data, "system", "`head`"), tuple(tools), _text(data, "effort", "`head`") or None, form)
+
+
 _READERS: dict[str, Callable[[dict[str, Any], str], Part]] = {
-    "text": lambda data, where: Text(_text(data, "text", where), _native(data, where)),
+    "text": lambda data, where: Text(
+        _text(data, "text", where), _native(data, where), _citations(data, "citations", where)
+    ),
     "image": lambda data, where: Image(
         _text(data, "data", where), _text(data, "media_type", where), _text(data, "url", where), _native(data, where)
     ),
     "chat": lambda data, where: Chat(_text(data, "author", where), _text(data, "text", where)),
-    "reasoning": lambda data, where: Reasoning(_text(data, "text", where), _native(data, where)),
+    "note": _note,
+    "update": _update,
+    "reasoning": lambda data, where: Reasoning(
+        _text(data, "text", where), _native(data, where), _text(data, "bound", where)
+    ),
+    "server_call": _server_call,
+    "server_result": _server_result,
     "foreign": _foreign,
     "call": _call,
 }
+
+
+def _hosted(data: dict[str, Any], where: str) -> HostedTool | None:
+    if data.get("hosted") is None:
+        return None
+    given = _object(data["hosted"], f"{where}: `hosted`")
+    options, extra = (_object(given.get(name, {}), f"{where}: `{name}`") for name in ("options", "extra"))
+    return HostedTool(_text(given, "kind", where), options, extra)
 
 
 def tool_from_json(value: object, where: str = "the tool") -> ToolSpec:
@@ -287,7 +397,8 @@ def tool_from_json(value: object, where: str = "the tool") -> ToolSpec:
     data = _object(value, where)
     parameters = _object(data.get("parameters", {}), f"{where}: `parameters`")
     try:
-        return ToolSpec(_text(data, "name", where), _text(data, "description", where), parameters, _native(data, where))
+        name, description = _text(data, "name", where), _text(data, "description", where)
+        return ToolSpec(name, description, parameters, _native(data, where), _hosted(data, where))
     except ContentError as error:
         raise FormatError(f"{where}: {error}") from None
 
@@ -330,7 +441,9 @@ def _items(value: object, where: str) -> list[Item]:
     answers = enumerate(_list(data, "results", where), 1)
     results = tuple(result_from_json(part, f"{where}, result {n}") for n, part in answers)
     role = data.get("role")
-    allowed: tuple[type, ...] = (Text, Image, Chat, Foreign) if role == "user" else (Text, Reasoning, ToolCall, Foreign)
+    said = (Text, Image, Chat, Note, Update, Foreign)
+    given = (Text, Reasoning, ToolCall, ServerCall, ServerResult, Foreign)
+    allowed: tuple[type, ...] = said if role == "user" else given
     if role not in ("user", "assistant"):
         raise FormatError(f"{where}: `role` is 'user' or 'assistant', not {role!r}")
     for number, part in enumerate(parts, 1):

@@ -15,7 +15,8 @@ def transcript(turns: Iterable[Turn]) -> str:
     lines: list[str] = []
     for turn in turns:
         if isinstance(turn, UserTurn):
-            lines.append(f"User: {turn.text}")
+            # A turn of notes alone is the program's, and nobody said it.
+            lines += [f"User: {turn.text}"] if turn.visible_parts else []
             continue
         if turn.text.strip():
             lines.append(f"Assistant: {turn.text}")

@@ -13,9 +13,11 @@ from antiphon.conversation.parts import (
     Chat,
     Foreign,
     Image,
+    Note,
     Text,
     ToolCall,
     ToolResult,
+    Update,
     UserPart,
     reasoning_of,
     text_of,
@@ -35,13 +37,18 @@ class UserTurn:
     memo: dict[Any, Any] = field(default_factory=_memo, init=False, compare=False, repr=False)
 
     @property
-    def said(self) -> tuple[Text | Image | Foreign, ...]:
+    def said(self) -> tuple[Text | Image | Foreign | Note | Update, ...]:
         """The parts as models are to see them: nobody can be taken for somebody else."""
         return tuple([_said(part) for part in self.parts])
 
     @property
+    def visible_parts(self) -> tuple[Text | Image | Chat | Foreign, ...]:
+        """The parts that people and other agents said, without the program's own notes and updates."""
+        return tuple([part for part in self.parts if not isinstance(part, Note | Update)])
+
+    @property
     def text(self) -> str:
-        """All text of the turn as models see it, chat with its attribution."""
+        """All text that people and other agents said, as models see it, chat with its attribution."""
         return "\n\n".join([part.text for part in self.said if isinstance(part, Text)])
 
 
@@ -88,9 +95,9 @@ class AssistantTurn:
 Turn = UserTurn | AssistantTurn
 
 
-def _said(part: UserPart) -> Text | Image | Foreign:
+def _said(part: UserPart) -> Text | Image | Foreign | Note | Update:
     match part:
-        case Image():
+        case Image() | Note() | Update():
             return part
         case Chat():
             return Text(part.attributed)

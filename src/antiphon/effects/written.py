@@ -31,7 +31,7 @@ from antiphon.effects.failures import error_from_json, error_json
 from antiphon.effects.values import KINDS, Answered, AskModel, Effect, Outcome, Returned, RunPython, Said, Unwritten
 from antiphon.errors import ContentError, FormatError
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import Reply, Usage
+from antiphon.wire import CacheReport, PrefixChange, Reply, ReplyState, Usage
 
 #: What reading data raises that is not made as it should be.
 _MISMADE = (TypeError, KeyError, ValueError, AttributeError, IndexError)
@@ -204,13 +204,21 @@ def decoded(data: Any) -> Any:
 def _reply_json(answered: Answered) -> dict[str, Any]:
     reply = answered.reply
     words = {name: getattr(reply, name) for name in ("stop", "stop_reason", "model", "id", "request_id")}
-    return {"parts": parts_json(reply.parts), "usage": asdict(reply.usage), "cost": answered.cost, **words}
+    state = reply.state.to_json()
+    told = {"hops": reply.hops, "window": reply.window, **({"state": state} if state else {})}
+    told |= {"cache": asdict(reply.cache)} if reply.cache else {}
+    return {"parts": parts_json(reply.parts), "usage": asdict(reply.usage), "cost": answered.cost, **words, **told}
 
 
 def _reply(data: Mapping[str, Any]) -> Answered:
     words = {name: data[name] for name in ("stop", "stop_reason", "model", "id", "request_id")}
     parts: Any = parts_from_json(data["parts"])
-    return Answered(Reply(parts, usage=Usage(**data["usage"]), **words), data["cost"])
+    told: dict[str, Any] = {"hops": data.get("hops", 1), "window": data.get("window")}
+    if cache := data.get("cache"):
+        change = cache.get("change")
+        told["cache"] = CacheReport(**cache | {"change": PrefixChange(**change) if change else None})
+    state = ReplyState.from_json(data.get("state", {}))
+    return Answered(Reply(parts, usage=Usage(**data["usage"]), state=state, **words, **told), data["cost"])
 
 
 def _returned_json(returned: Returned) -> dict[str, Any]:

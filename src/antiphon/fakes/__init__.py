@@ -15,14 +15,14 @@ from antiphon._public import lazy
 
 if TYPE_CHECKING:
     from antiphon.fakes.fake import Fake
-    from antiphon.fakes.script import Answer, Call, Fail, Received, Step, call
+    from antiphon.fakes.script import Answer, Call, Cite, Fail, Received, ServerCall, Step, call
     from antiphon.fakes.script_file import load_script
 
-__all__ = ["Answer", "Call", "Fail", "Fake", "Received", "Step", "call", "load_script"]
+__all__ = ["Answer", "Call", "Cite", "Fail", "Fake", "Received", "ServerCall", "Step", "call", "load_script"]
 
 # pytest imports the room wherever antiphon is installed, for the fixture; most of its runs need nothing else of it.
 _HOMES = {
-    **dict.fromkeys(("Answer", "Call", "Fail", "Received", "Step", "call"), "script"),
+    **dict.fromkeys(("Answer", "Call", "Cite", "Fail", "Received", "ServerCall", "Step", "call"), "script"),
     "Fake": "fake",
     "load_script": "script_file",
 }

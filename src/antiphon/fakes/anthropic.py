@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from antiphon._json import dumps
 from antiphon._shape import arr, obj
+from antiphon.fakes.anthropic_thinking import Finding, examine_thinking, is_shown, is_thinking, sign_thinking
+from antiphon.fakes.cache import Counted
 from antiphon.fakes.errors import Refusal
-from antiphon.fakes.script import Answer, Received
-from antiphon.fakes.signing import digest, opened, seal
+from antiphon.fakes.prompts import Prompt, render_messages
+from antiphon.fakes.script import Answer, Cite, Received, ServerCall
 from antiphon.fakes.speaker import (
+    THOUGHT,
     Memory,
     Speaker,
     arguments,
     event,
     is_broken,
+    known_facts,
     pieces,
     reasoning_tokens,
     text_of,
@@ -31,105 +36,110 @@ _STOPS = {
     "refusal": "refusal",
     "pause": "pause_turn",
 }
-_BOUND = (
-    "Invalid `signature` in `thinking` block. The block is bound to a different conversation. Remove the block, or set "
-    '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block". That setting requires the '
-    "`thinking-binding-controls-2026-08-01` value in the `anthropic-beta` header."
-)
-_MODIFIED = (
-    "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must "
-    "remain as they were in the original response."
-)
 
 
 def refusal(received: Received, memory: Memory) -> Refusal | None:
-    """The first broken rule, or the first thinking block that is not as it was issued."""
+    """Return the first broken rule, or the first thinking block that is not as it was issued."""
     if not received.headers.get("anthropic-version"):
         return Refusal("anthropic-version: header is required")
-    for violation in check(received.body, "anthropic"):
+    for violation in check(received.body, "anthropic", headers=received.headers):
         return Refusal.of(violation)
-    for message in _thinking_faults(received.body, memory):
-        return Refusal(message)
+    # A16, A17 and A18.
+    for finding in _findings(received, memory, render_messages(received.body)):
+        if finding.fault:
+            return Refusal(f"{finding.path}: {finding.fault}")
     return None
 
 
-def _thinking_faults(body: dict[str, Any], memory: Memory) -> Iterator[str]:
-    """A16, A17 and A18."""
-    messages = [obj(message) for message in arr(body.get("messages"))]
-    latest = max((n for n, message in enumerate(messages) if message.get("role") == "assistant"), default=-1)
-    for number, message in enumerate(messages):
-        for place, block in enumerate(map(obj, arr(message.get("content")))):
-            where = f"messages.{number}.content.{place}"
-            if block.get("type") == "redacted_thinking":
-                # No fake ever redacts, so whatever comes is foreign.
-                yield f"{where}: Invalid `data` in `redacted_thinking` block"
-            elif block.get("type") == "thinking":
-                yield from _block_faults(block, where, body, number == latest, memory)
-
-
-def _block_faults(
-    block: dict[str, Any], where: str, body: dict[str, Any], is_latest: bool, memory: Memory
-) -> Iterator[str]:
-    digests = opened("thinking", block.get("signature"))
-    altered = digests is not None and digests[0] != digest(block.get("thinking"))
-    if digests is None or (altered and not is_latest):
-        yield f"{where}: Invalid `signature` in `thinking` block"
-        return
-    if altered:
-        yield f"{where}: {_MODIFIED}"
-    binding = obj(obj(body.get("thinking")).get("block_binding"))
-    if memory.bind_thinking and binding.get("prefix_mismatch_behavior") != "drop_block":
-        system, tools = _prefix(body)
-        if digests[1] != digest(system):
-            yield f"{where}: {_BOUND} The `system` prompt differs from the one this block was created with."
-        if digests[2] != digest(tools):
-            yield f"{where}: {_BOUND}"
-
-
-def _prefix(body: dict[str, Any]) -> tuple[object, object]:
-    """System text and tools; where the cache is marked, and how the text is wrapped, does not matter."""
-    tools = [{k: v for k, v in obj(tool).items() if k != "cache_control"} for tool in arr(body.get("tools"))]
-    return text_of(body.get("system"), "text"), tools
+def _findings(received: Received, memory: Memory, prompt: Prompt) -> Iterator[Finding]:
+    facts = known_facts("anthropic", received.model)
+    yield from examine_thinking(received.body, prompt, facts, memory.account)
 
 
 def last_text(body: dict[str, Any]) -> str:
-    """The text of the last message in which the user said something."""
+    """Return the text of the last message in which the user said something."""
     messages = [obj(message) for message in arr(body.get("messages"))]
     texts = [text_of(message.get("content"), "text") for message in messages if message.get("role") == "user"]
     return next((text for text in reversed(texts) if text), "")
 
 
-def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:  # noqa: ARG001
-    """The message."""
-    count_in, count_out = usage(answer, received)
-    return {
+def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
+    """Return the message."""
+    prompt = render_messages(received.body)
+    findings = [finding for finding in _findings(received, memory, prompt) if finding.action]
+    message_id = f"msg_01{token(22)}"
+    stop = answer.stop_word or _STOPS[answer.ending]
+    body: dict[str, Any] = {
         "model": received.model,
-        "id": f"msg_01{token(22)}",
+        "id": message_id,
         "type": "message",
         "role": "assistant",
-        "content": list(_content(answer, received)),
-        "stop_reason": _STOPS[answer.ending],
+        "content": list(_content(answer, received, prompt, findings)),
+        "stop_reason": stop,
         "stop_sequence": None,
-        "stop_details": None,
-        "usage": {
-            "input_tokens": count_in,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": 0,
-            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0},
-            "output_tokens": count_out,
-            "output_tokens_details": {"thinking_tokens": reasoning_tokens(answer, count_out)},
-            "service_tier": "standard",
-            "inference_geo": "global",
+        "stop_details": _details(answer) if stop == "refusal" else None,
+        "usage": _usage(answer, received, memory, prompt),
+    }
+    if answer.container:
+        body["container"] = {"id": answer.container, "expires_at": "2099-01-01T00:00:00Z"}
+    if findings:
+        body["input_transformations"] = [
+            {"type": finding.action, "path": finding.path, "reason": finding.reason} for finding in findings
+        ]
+    if received.body.get("diagnostics") is not None:
+        previous = obj(received.body["diagnostics"]).get("previous_message_id")
+        body["diagnostics"] = _diagnosis(previous, prompt, memory)
+    memory.cache.prompts[message_id] = prompt
+    return body
+
+
+def _details(answer: Answer) -> dict[str, Any]:
+    return {"type": "refusal", "category": None, "explanation": answer.refusal or None} | dict(answer.stop_details)
+
+
+def _diagnosis(previous: object, prompt: Prompt, memory: Memory) -> dict[str, Any]:
+    if previous is None:
+        return {"cache_miss_reason": None}
+    if str(previous) not in memory.cache.prompts:
+        return {"cache_miss_reason": {"type": "previous_message_not_found"}}
+    found = memory.cache.find_difference(str(previous), prompt)
+    if found is None:
+        return {"cache_miss_reason": None}
+    return {"cache_miss_reason": {"type": f"{found[0]}_changed", "cache_missed_input_tokens": found[1]}}
+
+
+def _usage(answer: Answer, received: Received, memory: Memory, prompt: Prompt) -> dict[str, Any]:
+    count_in, count_out = usage(answer, received)
+    moving = obj(received.body.get("cache_control"))
+    ttl = str(moving.get("ttl") or "5m") if moving else ""
+    counted = memory.cache.count_marked(prompt, known_facts("anthropic", received.model).cache, moving=ttl)
+    if answer.usage is not None:
+        counted = Counted()
+    written = sum(counted.written.values())
+    return {
+        "input_tokens": max(count_in - counted.read - written, 0),
+        "cache_creation_input_tokens": written,
+        "cache_read_input_tokens": counted.read,
+        "cache_creation": {
+            "ephemeral_5m_input_tokens": counted.written.get("5m", 0),
+            "ephemeral_1h_input_tokens": counted.written.get("1h", 0),
         },
+        "output_tokens": count_out,
+        "output_tokens_details": {"thinking_tokens": reasoning_tokens(answer, count_out)},
+        "service_tier": "standard",
+        "inference_geo": "global",
     }
 
 
-def _content(answer: Answer, received: Received) -> Iterator[dict[str, Any]]:
-    if answer.reasoning:
-        signature = seal("thinking", answer.reasoning, *_prefix(received.body))
-        yield {"type": "thinking", "thinking": answer.reasoning, "signature": signature}
+def _content(answer: Answer, received: Received, prompt: Prompt, findings: list[Finding]) -> Iterator[dict[str, Any]]:
+    dropped = frozenset(finding.path for finding in findings if finding.action == "thinking_dropped")
+    yield from _thinking(answer, received, prompt, dropped)
+    yield from (dict(block) for block in answer.blocks)
+    for used in answer.server_calls:
+        yield from _server_blocks(used)
     if answer.text:
-        yield {"type": "text", "text": answer.text}
+        cited = {"citations": [_citation(each) for each in answer.citations]} if answer.citations else {}
+        yield {"type": "text", "text": answer.text} | cited
     for call in answer.calls:
         given = list(call.arguments.items())
         # A whole body is JSON already: of arguments that broke off, only those that were complete are in it.
@@ -138,10 +148,44 @@ def _content(answer: Answer, received: Received) -> Iterator[dict[str, Any]]:
         yield {"type": "tool_use", "id": call.id or f"toolu_01{token(22)}", "name": call.name, "input": dict(given)}
 
 
+def _thinking(answer: Answer, received: Received, prompt: Prompt, dropped: frozenset[str]) -> Iterator[dict[str, Any]]:
+    facts = known_facts("anthropic", received.model)
+    thinks = is_thinking(received.body, facts)
+    compacted = any(block.get("type") == "compaction" for block in answer.blocks)
+    if thinks is False or compacted or not (thinks or answer.reasoning):
+        return
+    text = answer.reasoning or (THOUGHT if is_shown(received.body, facts) else "")
+    signature = sign_thinking(text, prompt, received.model, facts, dropped)
+    yield {"type": "thinking", "thinking": text, "signature": signature}
+
+
+def _server_blocks(used: ServerCall) -> Iterator[dict[str, Any]]:
+    call_id = used.id or f"srvtoolu_01{token(22)}"
+    yield {"type": "server_tool_use", "id": call_id, "name": used.tool, "input": dict(used.input)}
+    if used.is_done:
+        found = [_search_result(each) for each in used.sources] or used.result
+        yield {"type": f"{used.tool}_tool_result", "tool_use_id": call_id, "content": found}
+
+
+def _search_result(source: Cite) -> dict[str, Any]:
+    found = {"type": "web_search_result", "url": source.url, "title": source.title}
+    return found | {"encrypted_content": token(16), "page_age": None}
+
+
+def _citation(cite: Cite) -> dict[str, Any]:
+    return {
+        "type": "web_search_result_location",
+        "url": cite.url,
+        "title": cite.title or None,
+        "cited_text": cite.quote,
+        "encrypted_index": token(16),
+    }
+
+
 def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[bytes]:  # noqa: ARG001
-    """The stream of the same message."""
+    """Return the stream of the same message."""
     start = body | {"content": list[Any](), "stop_reason": None, "usage": body["usage"] | {"output_tokens": 1}}
-    stream: list[dict[str, Any]] = [{"type": "message_start", "message": start}]
+    stream: list[dict[str, Any]] = [{"type": "message_start", "message": start | {"stop_details": None}}]
     texts = iter(arguments(answer))
     for index, block in enumerate(body["content"]):
         empty, deltas = _pieces_of(block, texts)
@@ -150,7 +194,8 @@ def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[byt
             stream.append({"type": "ping"})
         stream += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
         stream.append({"type": "content_block_stop", "index": index})
-    end = {"stop_reason": body["stop_reason"], "stop_sequence": None, "stop_details": None}
+    end = {name: body[name] for name in ("stop_reason", "stop_sequence", "stop_details")}
+    end |= {"container": body["container"]} if "container" in body else {}
     counts = {k: v for k, v in body["usage"].items() if k.endswith(("_tokens", "_details"))}
     stream.append({"type": "message_delta", "delta": end, "usage": counts})
     stream.append({"type": "message_stop"})
@@ -158,17 +203,23 @@ def events(answer: Answer, received: Received, body: dict[str, Any]) -> list[byt
 
 
 def _pieces_of(block: dict[str, Any], texts: Iterator[str]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """A block as it starts, and what is added to it."""
+    """Return a block as it starts, and what is added to it."""
     match block["type"]:
         case "thinking":
             deltas = [{"type": "thinking_delta", "thinking": piece} for piece in pieces(block["thinking"])]
             sign = {"type": "signature_delta", "signature": block["signature"]}
             return {"type": "thinking", "thinking": "", "signature": ""}, [*deltas, sign]
         case "text":
-            return {"type": "text", "text": ""}, [{"type": "text_delta", "text": t} for t in pieces(block["text"])]
-        case _:
-            parts = ["", *pieces(next(texts))]
+            cited = [{"type": "citations_delta", "citation": each} for each in block.get("citations", ())]
+            empty: dict[str, Any] = {"type": "text", "text": ""}
+            empty |= {"citations": list[Any]()} if cited else {}
+            return empty, [*({"type": "text_delta", "text": t} for t in pieces(block["text"])), *cited]
+        case "tool_use" | "server_tool_use":
+            text = next(texts) if block["type"] == "tool_use" else dumps(block["input"])
+            parts = ["", *pieces(text)]
             return block | {"input": {}}, [{"type": "input_json_delta", "partial_json": part} for part in parts]
+        case _:
+            return block, []
 
 
 SPEAKER = Speaker(refusal, last_text, reply, events)

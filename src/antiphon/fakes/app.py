@@ -11,16 +11,18 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from antiphon.facts import default_model
+from antiphon.fakes.continuation import resume_answer
 from antiphon.fakes.errors import Refusal
 from antiphon.fakes.exchange import Sending, answered, echo, judge, listing, receive, refused
+from antiphon.fakes.openai_responses import cancel_response, poll_response
 from antiphon.fakes.script import Answer, Fail, Received, Script, resolve
 from antiphon.fakes.speaker import Memory
 
-_MODELS = {
-    "anthropic": "claude-opus-4-8",
-    "openai-chat": "gpt-5.4",
-    "gemini": "gemini-3-pro-preview",
-}
+_OWNERS = {"anthropic": "anthropic", "openai-chat": "openai", "gemini": "google"}
+
+
+_Find = Callable[[str, Memory], dict[str, Any] | None]
 
 
 class Desk:
@@ -37,6 +39,8 @@ class Desk:
             Route("/v1/messages", self._post("anthropic"), methods=["POST"]),
             Route("/v1/chat/completions", self._post("openai-chat"), methods=["POST"]),
             Route("/v1/responses", self._post("openai-responses"), methods=["POST"]),
+            Route("/v1/responses/{id}", self._stored(poll_response), methods=["GET"]),
+            Route("/v1/responses/{id}/cancel", self._stored(cancel_response), methods=["POST"]),
         ]
         for version in ("v1", "v1beta"):
             address = f"/{version}/models/{{model}}"
@@ -48,6 +52,17 @@ class Desk:
     def _post(self, api: str, stream: bool = False) -> Callable[[Request], Awaitable[Any]]:
         async def endpoint(request: Request) -> _Response:
             return _Response(await self._exchange(api, stream, request))
+
+        return endpoint
+
+    def _stored(self, find: _Find) -> Callable[[Request], Awaitable[Any]]:
+        async def endpoint(request: Request) -> _Response:
+            response_id = request.path_params["id"]
+            found = find(response_id, self._memory)
+            if found is not None:
+                return _Response(listing("openai-responses", found))
+            text = f"Response with id '{response_id}' not found."
+            return _Response(refused(Refusal(text, 404, code="response_not_found"), "openai-responses"))
 
         return endpoint
 
@@ -72,6 +87,8 @@ class Desk:
         return sending
 
     async def _step(self, received: Received) -> Answer | Fail:
+        if (rest := resume_answer(received, self._memory)) is not None:
+            return rest
         step = self._script.take(received.body)
         if step is None:
             return echo(received)
@@ -125,7 +142,7 @@ def _meant(request: Request) -> str:
 
 async def _models(request: Request) -> Any:
     api = _meant(request)
-    name = _MODELS[api]
+    name = (default_model(_OWNERS[api]) or "").partition("/")[2]
     match api:
         case "anthropic":
             model = {"type": "model", "id": name, "display_name": name, "created_at": "2026-01-01T00:00:00Z"}

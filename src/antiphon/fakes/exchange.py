@@ -12,6 +12,7 @@ from antiphon._shape import obj
 from antiphon.errors import MalformedJSONError
 from antiphon.fakes import anthropic, gemini, openai_chat, openai_responses
 from antiphon.fakes.errors import Refusal, envelope, retry_headers, scripted
+from antiphon.fakes.forms import asked_schema, fill_form
 from antiphon.fakes.script import Answer, Fail, Received
 from antiphon.fakes.speaker import Memory, token
 
@@ -98,7 +99,7 @@ def _bare(key: str) -> str:
 
 def echo(received: Received) -> Answer:
     """What is said when the script is over."""
-    return Answer(f"You said: {SPEAKERS[received.api].last_text(received.body)}")
+    return Answer(f"You said: {SPEAKERS[received.api].last_text(received.body)}", as_form=True)
 
 
 def refused(refusal: Refusal, api: str) -> Sending:
@@ -121,6 +122,9 @@ def answered(step: Answer | Fail, received: Received, memory: Memory, *, as_arra
     if isinstance(step, Fail):
         return refused(scripted(step, api, received.model), api)
     speaker = SPEAKERS[api]
+    schema = asked_schema(received.body, api) if step.as_form and step.text else {}
+    if schema:
+        step = dataclasses.replace(step, text=fill_form(step.text, schema), as_form=False)
     body = speaker.reply(step, received, memory)
     headers = _headers(api, _request_id(api))
     if not received.stream:

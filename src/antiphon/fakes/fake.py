@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from antiphon._extras import lacking
 from antiphon.errors import ConfigurationError, NotReadyError, OptionError
-from antiphon.fakes.script import Received, Script, Step, Steps
+from antiphon.fakes.script import Account, Received, Script, Step, Steps
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -28,16 +28,20 @@ class Fake:
 
     Steps are used up in the order in which acceptable requests come; a request that is rejected uses none. A mapping is
     a script for several who ask at once: each request is answered from the first text that occurs in it and has steps
-    left. When the script is over, the fake echoes: "You said: …". With `bind_thinking`, Anthropic's thinking blocks are
-    valid only with the system text and the tools they were made with, as on its newest models.
+    left. When the script is over, the fake echoes: "You said: …".
+
+    It is as strict as the real servers. With models whose thinking is bound, thinking that stands behind a changed
+    prompt is refused; `account="old"` is an account that some of these models still let it pass.
 
     As a context manager it serves on a free loopback port; `app` needs no port.
     """
 
-    def __init__(self, script: Steps | Mapping[str, Steps] = (), *, bind_thinking: bool = False) -> None:
+    def __init__(self, script: Steps | Mapping[str, Steps] = (), *, account: Account = "new") -> None:
+        if account not in get_args(Account):
+            raise OptionError(f'the account of a fake is "new" or "old", not {account!r}')
         self.requests: list[Received] = []
         self._script = Script(script)
-        self._bind_thinking = bind_thinking
+        self._account: Account = account
         self._service: Service | None = None
 
     def play(self, *steps: Step) -> None:
@@ -58,7 +62,7 @@ class Fake:
             raise missing(error) from None
         from antiphon.fakes.speaker import Memory
 
-        return Desk(self._script, self.requests, Memory(self._bind_thinking)).app()
+        return Desk(self._script, self.requests, Memory(self._account)).app()
 
     @property
     def url(self) -> str:

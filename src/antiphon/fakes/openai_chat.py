@@ -8,14 +8,17 @@ from typing import Any
 
 from antiphon._shape import arr, obj
 from antiphon.fakes.errors import Refusal
-from antiphon.fakes.script import Answer, Received
+from antiphon.fakes.prompts import render_completion
+from antiphon.fakes.script import Answer, Cite, Received
 from antiphon.fakes.speaker import (
     Memory,
     Speaker,
     arguments,
     event,
+    known_facts,
     pieces,
     reasoning_tokens,
+    span,
     text_of,
     token,
     usage,
@@ -34,7 +37,7 @@ _STOPS = {
 
 def refusal(received: Received, memory: Memory) -> Refusal | None:  # noqa: ARG001
     """The first broken rule."""
-    for violation in check(received.body, "openai-chat"):
+    for violation in check(received.body, "openai-chat", headers=received.headers):
         return Refusal.of(violation)
     return None
 
@@ -46,8 +49,8 @@ def last_text(body: dict[str, Any]) -> str:
     return next((text for text in reversed(texts) if text), "")
 
 
-def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:  # noqa: ARG001
-    """The completion."""
+def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
+    """Return the completion."""
     calls = [
         {
             "id": call.id or f"call_{token(24)}",
@@ -58,34 +61,49 @@ def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
     ]
     message: dict[str, Any] = {
         "role": "assistant",
-        "content": answer.text if answer.text or not calls else None,
-        "refusal": None,
-        "annotations": [],
+        "content": answer.text if answer.text or not (calls or answer.refusal) else None,
+        "refusal": answer.refusal or None,
+        "annotations": [_citation(each, answer.text) for each in answer.citations],
     }
-    if answer.reasoning:
+    if answer.reasoning and received.body.get("reasoning_effort") != "none":
         message["reasoning_content"] = answer.reasoning
     if calls:
         message["tool_calls"] = calls
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _STOPS[answer.ending]}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _stop(answer)}
     return {
         "id": f"chatcmpl-{token(29)}",
         "object": "chat.completion",
         "created": int(time.time()),
         "model": received.model,
         "choices": [choice],
-        "usage": _usage(answer, received),
+        "usage": _usage(answer, received, memory),
         "service_tier": "default",
         "system_fingerprint": "fp_antiphon",
     }
 
 
-def _usage(answer: Answer, received: Received) -> dict[str, Any]:
+def _stop(answer: Answer) -> str:
+    # A refusal in words ends like any other answer.
+    refuses_in_words = answer.refusal and answer.stop is None
+    return answer.stop_word or ("stop" if refuses_in_words else _STOPS[answer.ending])
+
+
+def _citation(cite: Cite, text: str) -> dict[str, Any]:
+    start, end = span(cite, text)
+    place = {"start_index": start, "end_index": end, "title": cite.title, "url": cite.url}
+    return {"type": "url_citation", "url_citation": place}
+
+
+def _usage(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
     count_in, count_out = usage(answer, received)
+    facts = known_facts("openai-chat", received.model)
+    counted = memory.cache.count_automatic(render_completion(received.body), facts.cache)
+    cached = 0 if answer.usage is not None else min(counted.read, count_in)
     return {
         "prompt_tokens": count_in,
         "completion_tokens": count_out,
         "total_tokens": count_in + count_out,
-        "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+        "prompt_tokens_details": {"cached_tokens": cached, "audio_tokens": 0},
         "completion_tokens_details": {
             "reasoning_tokens": reasoning_tokens(answer, count_out),
             "audio_tokens": 0,
@@ -119,6 +137,10 @@ def _deltas(message: dict[str, Any], same_index: bool) -> Iterator[dict[str, Any
         yield {"reasoning_content": piece}
     for piece in pieces(message["content"] or ""):
         yield {"content": piece}
+    for piece in pieces(message["refusal"] or ""):
+        yield {"refusal": piece}
+    if message["annotations"]:
+        yield {"annotations": message["annotations"]}
     for number, call in enumerate(message.get("tool_calls", [])):
         index = 0 if same_index else number
         text = call["function"]["arguments"]

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from antiphon._shape import arr, obj
+from antiphon.facts import Facts
 from antiphon.fakes.errors import Refusal
+from antiphon.fakes.prompts import Prompt, render_response
 from antiphon.fakes.responses_events import events
+from antiphon.fakes.responses_items import Made, find_removed, is_issued, make_output
 from antiphon.fakes.script import Answer, Received
-from antiphon.fakes.signing import digest, opened, seal
-from antiphon.fakes.speaker import Memory, Speaker, arguments, reasoning_tokens, text_of, token, usage
+from antiphon.fakes.speaker import Memory, Speaker, known_facts, reasoning_tokens, text_of, token, usage
 from antiphon.wire.rules import check
 
 _HEX = "0123456789abcdef"
-_FERNET = "gAAAAAB"
+#: Words of a status; any other is the reason why a response is not complete.
+_STATES = ("failed", "cancelled", "queued", "in_progress")
 
 
 def refusal(received: Received, memory: Memory) -> Refusal | None:
@@ -25,7 +29,8 @@ def refusal(received: Received, memory: Memory) -> Refusal | None:
     if previous is not None and str(previous) not in memory.responses:
         text = f"Previous response with id '{previous}' not found."
         return Refusal(text, param="previous_response_id", code="previous_response_not_found")
-    for violation in check(_unfolded(body, memory) if body else received.body, "openai-responses"):
+    unfolded = _unfolded(body, memory) if body else received.body
+    for violation in check(unfolded, "openai-responses", headers=received.headers):
         return Refusal.of(violation)
     given = [obj(item) for item in arr(body.get("input"))]
     for fault in (*_encryption_faults(given), *_storage_faults(given, body, memory)):
@@ -58,8 +63,7 @@ def _encryption_faults(items: list[dict[str, Any]]) -> Iterator[Refusal]:
         content = item.get("encrypted_content")
         if item.get("type") != "reasoning" or not isinstance(content, str):
             continue
-        digests = opened("reasoning", content.removeprefix(_FERNET)) if content.startswith(_FERNET) else None
-        if digests is None or (item.get("id") and digests[0] != digest(item["id"])):
+        if not is_issued(item):
             text = f"The encrypted content {content[:4]}...{content[-4:]} could not be verified."
             yield Refusal(text, code="invalid_encrypted_content")
 
@@ -89,60 +93,94 @@ def last_text(body: dict[str, Any]) -> str:
 
 
 def reply(answer: Answer, received: Received, memory: Memory) -> dict[str, Any]:
-    """The response. It is stored, unless the request says no, and can then be continued by its id."""
+    """Return the response. It is stored, unless the request says no, and can then be continued by its id."""
     body = obj(received.body)
+    prompt = render_response(body, _items(_unfolded(body, memory)))
+    facts = known_facts("openai-responses", received.model)
     # The ids of one response begin alike, as the real ones do.
     family = token(32, _HEX)
-    output = list(_output(answer, body, family))
-    incomplete = {"length": "max_output_tokens", "refusal": "content_filter"}.get(answer.ending)
-    if incomplete and output:
+    removed = list(find_removed(prompt, received.model, facts))
+    output = list(make_output(Made(answer, body, family, prompt, received.model, facts)))
+    status, reason = _state(answer)
+    if reason and output and "status" in output[-1]:
         output[-1] |= {"status": "incomplete"}
-    response = _frame(body, received.model) | {
-        "id": f"resp_{family}{token(18, _HEX)}",
-        "status": "incomplete" if incomplete else "completed",
-        "incomplete_details": {"reason": incomplete} if incomplete else None,
-        "output": output,
-        "usage": _usage(answer, received),
+    response_id = f"resp_{family}{token(18, _HEX)}"
+    response: dict[str, Any] = _frame(body, received.model) | {
+        "id": response_id,
+        "status": status,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "error": {"code": "server_error", "message": answer.text} | dict(answer.stop_details)
+        if status == "failed"
+        else None,
+        "output": output if status != "failed" else [],
+        "usage": _usage(answer, received, memory, prompt, facts),
     }
+    if removed:
+        response["input_transformations"] = removed
+    compared = obj(body.get("prompt_cache_options")).get("comparison_response_id")
+    if compared is not None:
+        response["prompt_cache_diagnostics"] = _diagnosis(str(compared), prompt, memory)
+    memory.cache.prompts[response_id] = prompt
     if body.get("store") is not False:
         _remember(response, body, memory)
-    return response
+    return _begin_in_background(response, memory) if body.get("background") is True else response
+
+
+def _state(answer: Answer) -> tuple[str, str]:
+    """Return the status of a response, and why it is not complete."""
+    word = answer.stop_word
+    if word in _STATES:
+        return word, ""
+    if answer.refusal and answer.stop is None and not word:
+        return "completed", ""
+    reason = word or {"length": "max_output_tokens", "refusal": "content_filter"}.get(answer.ending, "")
+    return ("incomplete", reason) if reason else ("completed", "")
+
+
+def _begin_in_background(response: dict[str, Any], memory: Memory) -> dict[str, Any]:
+    """Return a response as it is when it is taken on; it is asked for until it is there."""
+    empty: dict[str, Any] = {"background": True, "output": [], "usage": None, "completed_at": None}
+    empty |= {"incomplete_details": None, "error": None}
+    begun = response | empty
+    done = response | {"background": True}
+    memory.background[response["id"]] = [begun | {"status": "in_progress"}, done]
+    return begun | {"status": "queued"}
+
+
+def poll_response(response_id: str, memory: Memory) -> dict[str, Any] | None:
+    """Return a response that was taken on, one step further than the last time; nothing where there is none."""
+    states = memory.background.get(response_id)
+    if not states:
+        return None
+    return states.pop(0) if len(states) > 1 else states[0]
+
+
+def cancel_response(response_id: str, memory: Memory) -> dict[str, Any] | None:
+    """Stop a response that was taken on, and return it."""
+    states = memory.background.get(response_id)
+    if not states:
+        return None
+    if len(states) > 1:
+        memory.background[response_id] = states = [states[0] | {"status": "cancelled"}]
+    return states[0]
+
+
+def _diagnosis(compared: str, prompt: Prompt, memory: Memory) -> dict[str, Any]:
+    if compared not in memory.cache.prompts:
+        return {"type": "comparison_response_not_found"}
+    found = memory.cache.find_difference(compared, prompt)
+    if found is None:
+        return {"type": "cache_hit"}
+    name = "input" if found[0] in ("messages", "instructions") else found[0]
+    return {"type": "cache_miss", "reason": f"{name}_changed", "cache_missed_tokens": found[1]}
 
 
 def _remember(response: dict[str, Any], body: dict[str, Any], memory: Memory) -> None:
     memory.responses[response["id"]] = [*_items(_unfolded(body, memory)), *response["output"]]
-    memory.items |= {item["id"]: item for item in response["output"]}
-    for first, second in zip(response["output"], response["output"][1:], strict=False):
-        if first["type"] == "reasoning":
+    memory.items |= {item["id"]: item for item in response["output"] if "id" in item}
+    for first, second in pairwise(response["output"]):
+        if first["type"] == "reasoning" and "id" in second:
             memory.reasoning_of[second["id"]] = first["id"]
-
-
-def _output(answer: Answer, body: dict[str, Any], family: str) -> Iterator[dict[str, Any]]:
-    if answer.reasoning:
-        item_id = f"rs_{family}{token(18, _HEX)}"
-        summary = [{"type": "summary_text", "text": answer.reasoning}]
-        item: dict[str, Any] = {"id": item_id, "type": "reasoning", "content": [], "summary": summary}
-        if "reasoning.encrypted_content" in arr(body.get("include")):
-            item["encrypted_content"] = _FERNET + seal("reasoning", item_id, answer.reasoning)
-        yield item
-    if answer.text:
-        part: dict[str, Any] = {"type": "output_text", "annotations": [], "logprobs": [], "text": answer.text}
-        yield {
-            "id": f"msg_{family}{token(18, _HEX)}",
-            "type": "message",
-            "status": "completed",
-            "content": [part],
-            "role": "assistant",
-        }
-    for call, text in zip(answer.calls, arguments(answer), strict=True):
-        yield {
-            "id": f"fc_{family}{token(18, _HEX)}",
-            "type": "function_call",
-            "status": "completed",
-            "arguments": text,
-            "call_id": call.id or f"call_{token(24)}",
-            "name": call.name,
-        }
 
 
 def _frame(body: dict[str, Any], model: str) -> dict[str, Any]:
@@ -177,11 +215,13 @@ def _frame(body: dict[str, Any], model: str) -> dict[str, Any]:
     }
 
 
-def _usage(answer: Answer, received: Received) -> dict[str, Any]:
+def _usage(answer: Answer, received: Received, memory: Memory, prompt: Prompt, facts: Facts) -> dict[str, Any]:
     count_in, count_out = usage(answer, received)
+    counted = memory.cache.count_automatic(prompt, facts.cache)
+    cached = 0 if answer.usage is not None else min(counted.read, count_in)
     return {
         "input_tokens": count_in,
-        "input_tokens_details": {"cached_tokens": 0},
+        "input_tokens_details": {"cached_tokens": cached},
         "output_tokens": count_out,
         "output_tokens_details": {"reasoning_tokens": reasoning_tokens(answer, count_out)},
         "total_tokens": count_in + count_out,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,10 @@ from typing import Any, Literal, cast, get_args
 from antiphon._json import dumps
 from antiphon.errors import OptionError
 
+#: Since when the account exists that asks: some models hold only newer ones to bound thinking.
+Account = Literal["new", "old"]
 Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause"]
+_WORD = re.compile(r"[A-Za-z][A-Za-z_]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,16 +36,54 @@ def call(name: str, /, **arguments: Any) -> Call:
 
 
 @dataclass(frozen=True, slots=True)
+class Cite:
+    """A source of the answer's text."""
+
+    url: str
+    title: str = ""
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCall:
+    """A call of a tool that the provider runs, such as `web_search` or `code_execution`.
+
+    `sources` are what a search found; `result` is what any other tool gave, in the API's own form. Without either, the
+    call has no result, as in a pause.
+    """
+
+    tool: str
+    input: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    result: Any = None
+    sources: Sequence[Cite] = ()
+    id: str = ""
+
+    def __post_init__(self) -> None:
+        dumps([dict(self.input), self.result], f"the scripted call of the server's tool `{self.tool}`")
+        object.__setattr__(self, "sources", tuple(self.sources))
+
+    @property
+    def is_done(self) -> bool:
+        """Return whether the call has its result."""
+        return self.result is not None or bool(self.sources)
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One scripted reply.
 
-    `reasoning` is always shown, also where the real API shows it only to those who ask; OpenAI's chat has no place for
-    it, so there it is the `reasoning_content` of compatible servers. `usage` is (input, output) tokens; without it they
-    are estimated. The faults: `cut_after` breaks the connection
-    after so many stream events, or in the middle of a body that is not streamed; `malformed` leaves the last call's
-    arguments unclosed; `same_index` streams all calls of a chat completion at index 0; `stop="length"` cuts the last
-    call off. Where an API has no text to break, it does what the real one does: Anthropic's whole bodies lack the last
-    argument, Gemini leaves the call out and gives its own finish reason.
+    Models that think by default do so without being told; `reasoning` sets the words. It is shown also where the real
+    API shows it only to those who ask; OpenAI's chat has no place for it, so there it is the `reasoning_content` of
+    compatible servers. A request that turns thinking off gets none. `usage` is (input, output) tokens; without it they
+    are estimated, and the cache is counted. `stop_word` is the API's own word for why it stopped, known or not;
+    `stop_details` goes with a refusal. `refusal` is a refusal in words. `blocks` are content blocks, items or parts in
+    the API's own form, before the text. `hops` splits the text over so many replies of a model that continues.
+    `as_form` puts the text into the schema that the request asks for; the echo behind the script does so by itself.
+
+    The faults: `cut_after` breaks the connection after so many stream events, or in the middle of a body that is not
+    streamed; `malformed` leaves the last call's arguments unclosed; `same_index` streams all calls of a chat completion
+    at index 0; `stop="length"` cuts the last call off. Where an API has no text to break, it does what the real one
+    does: Anthropic's whole bodies lack the last argument, Gemini leaves the call out and gives its own finish reason.
     """
 
     text: str = ""
@@ -53,19 +95,37 @@ class Answer:
     cut_after: int | None = None
     malformed: bool = False
     same_index: bool = False
+    stop_word: str = ""
+    stop_details: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    refusal: str = ""
+    server_calls: Sequence[ServerCall] = ()
+    citations: Sequence[Cite] = ()
+    blocks: Sequence[Mapping[str, Any]] = ()
+    container: str = ""
+    hops: int = 1
+    as_form: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "calls", tuple(self.calls))
+        for name in ("calls", "server_calls", "citations", "blocks"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         for given in self.calls:
             if not isinstance(given, Call):
                 raise OptionError(f"the calls of an answer are made by `call(...)`, not {given!r}")
         if self.stop is not None and self.stop not in get_args(Stop):
             words = ", ".join(f"`{word}`" for word in get_args(Stop))
-            raise OptionError(f"an answer stops with one of {words}, not {self.stop!r}")
+            raise OptionError(
+                f"an answer stops with one of {words}, not {self.stop!r}; `stop_word` takes any word of an API"
+            )
+        if self.stop_word and not _WORD.fullmatch(self.stop_word):
+            raise OptionError(f"the `stop_word` of an answer is one word of letters and `_`, not {self.stop_word!r}")
+        if self.hops < 1:
+            raise OptionError(f"an answer takes at least one of `hops`, not {self.hops}")
 
     @property
     def ending(self) -> Stop:
-        """Why it stopped: as given, or as its content says."""
+        """Return why it stopped: as given, or as its content says."""
+        if self.stop is None and self.refusal:
+            return "refusal"
         return self.stop or ("tool_calls" if self.calls else "end")
 
 

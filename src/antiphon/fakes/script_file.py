@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any, cast
 
 from antiphon._json import loads
 from antiphon.conversation.storage import read_bytes
 from antiphon.errors import AntiphonError, FormatError
-from antiphon.fakes.script import Answer, Call, Fail, Step
+from antiphon.fakes.script import Answer, Call, Cite, Fail, ServerCall, Step
 
 _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "text": (str, "a text"),
     "reasoning": (str, "a text"),
     "stop": (str, "a text"),
+    "stop_word": (str, "a text"),
+    "stop_details": (dict, "an object"),
+    "refusal": (str, "a text"),
+    "server_calls": (list, 'a list of objects such as {"tool": "web_search", "input": {}}'),
+    "citations": (list, 'a list of objects such as {"url": "https://example.org"}'),
+    "sources": (list, 'a list of objects such as {"url": "https://example.org"}'),
+    "blocks": (list, "a list of objects"),
+    "container": (str, "a text"),
+    "hops": (int, "a number of replies"),
+    "as_form": (bool, "true or false"),
+    "tool": (str, "a text"),
+    "input": (dict, "an object"),
+    "result": (object, "anything"),
+    "url": (str, "a text"),
+    "title": (str, "a text"),
+    "quote": (str, "a text"),
     "delay": ((int, float), "a number of seconds"),
     "cut_after": (int, "a number of events"),
     "malformed": (bool, "true or false"),
@@ -27,7 +44,9 @@ _KINDS: dict[str, tuple[type | tuple[type, ...], str]] = {
     "calls": (list, 'a list of objects such as {"name": "weather", "arguments": {}}'),
     "usage": (list, "two numbers, [input, output]"),
 }
-_ANSWER = ("text", "calls", "reasoning", "stop", "delay", "usage", "cut_after", "malformed", "same_index")
+_ANSWER = tuple(each.name for each in dataclasses.fields(Answer))
+_SERVER_CALL = tuple(each.name for each in dataclasses.fields(ServerCall))
+_CITE = tuple(each.name for each in dataclasses.fields(Cite))
 _FAIL = ("fail", "message", "retry_after")
 _CALL = ("name", "arguments", "id")
 
@@ -64,6 +83,11 @@ def _step(step: object, where: str) -> Step:
             return Fail(given.pop("fail"), **given)
         given = _fields(given, _ANSWER, where)
         given["calls"] = [_call(one, f"call {n} of {where}") for n, one in enumerate(given.get("calls", []), 1)]
+        given["server_calls"] = [
+            _server_call(one, f"server call {n} of {where}") for n, one in enumerate(given.get("server_calls", []), 1)
+        ]
+        given["citations"] = _cites(given.get("citations", []), f"citations of {where}")
+        given["blocks"] = [_object(one, f"block {n} of {where}") for n, one in enumerate(given.get("blocks", []), 1)]
         if "usage" in given:
             given["usage"] = _usage(given["usage"], where)
         return Answer(**given)
@@ -78,6 +102,21 @@ def _call(value: object, where: str) -> Call:
     if not given.get("name"):
         raise FormatError(f"{where} has no `name`")
     return Call(**given)
+
+
+def _server_call(value: object, where: str) -> ServerCall:
+    given = _fields(_object(value, where), _SERVER_CALL, where)
+    if not given.get("tool"):
+        raise FormatError(f"{where} has no `tool`")
+    sources = _cites(given.pop("sources", []), where)
+    return ServerCall(**given, sources=sources)
+
+
+def _cites(values: list[Any], where: str) -> list[Cite]:
+    given = [_fields(_object(value, where), _CITE, where) for value in values]
+    if not all(each.get("url") for each in given):
+        raise FormatError(f"{where}: a source has no `url`")
+    return [Cite(**each) for each in given]
 
 
 def _usage(value: list[Any], where: str) -> tuple[int, int]:
@@ -97,7 +136,7 @@ def _fields(given: dict[str, Any], known: tuple[str, ...], where: str) -> dict[s
         if name not in known:
             raise FormatError(f"{where} has an unknown field {name!r}; it may have {', '.join(known)}")
         kind, words = _KINDS[name]
-        if not isinstance(content, kind) or (isinstance(content, bool) and kind is not bool):
+        if not isinstance(content, kind) or (isinstance(content, bool) and kind not in (bool, object)):
             raise FormatError(f"{where}: `{name}` is {words}, not {_described(content)}")
     return dict(given)
 

@@ -10,20 +10,41 @@ from typing import Any
 
 from antiphon._json import dumps
 from antiphon._shape import arr, obj
+from antiphon.facts import Facts
+from antiphon.fakes.cache import PromptCache
 from antiphon.fakes.errors import Refusal
-from antiphon.fakes.script import Answer, Received
+from antiphon.fakes.script import Account, Answer, Cite, Received
+from antiphon.wire.rules.subject import identify_subject
 
 _ALPHANUMERIC = string.ascii_letters + string.digits
 
 
+#: The words of a model that thinks, and shows it, where the script has none.
+THOUGHT = "Let me think."
+
+
 @dataclass(slots=True)
 class Memory:
-    """What a fake knows beyond the request: how strict it is, and what the Responses API has stored."""
+    """Holds what a fake knows beyond the request: who asks, the cache, and what was stored or not yet said."""
 
-    bind_thinking: bool = False
+    account: Account = "new"
+    cache: PromptCache = field(default_factory=PromptCache)
+    #: What is left to say, by the token that continues it.
+    continued: dict[str, Continuation] = field(default_factory=dict[str, "Continuation"])
+    #: Responses that are made in the background, with the states that are told before the last.
+    background: dict[str, list[dict[str, Any]]] = field(default_factory=dict[str, list[dict[str, Any]]])
     responses: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
     items: dict[str, Any] = field(default_factory=dict[str, Any])
     reasoning_of: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """An answer that goes on: the request that it belongs to, and its rest, or nothing where the script knows it."""
+
+    request: bytes
+    most: int | None
+    rest: Answer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +55,11 @@ class Speaker:
     last_text: Callable[[Any], str]
     reply: Callable[[Answer, Received, Memory], dict[str, Any]]
     events: Callable[[Answer, Received, dict[str, Any]], list[bytes]]
+
+
+def known_facts(api: str, model: str) -> Facts:
+    """Return the facts about a model of the owner of an API; none of them where it is not known."""
+    return identify_subject(api, model, provider=None, platform="", headers=None).facts
 
 
 def token(length: int, alphabet: str = _ALPHANUMERIC) -> str:
@@ -55,6 +81,12 @@ def arguments(answer: Answer) -> list[str]:
     elif texts and answer.stop == "length":
         texts[-1] = texts[-1][: max(len(texts[-1]) * 2 // 3, 1)]
     return texts
+
+
+def span(cite: Cite, text: str) -> tuple[int, int]:
+    """Return where the words that a source is cited for begin and end in a text; all of it where they are not in it."""
+    start = text.find(cite.quote) if cite.quote else 0
+    return (start, start + len(cite.quote)) if cite.quote and start >= 0 else (0, len(text))
 
 
 def is_broken(answer: Answer) -> bool:

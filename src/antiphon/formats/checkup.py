@@ -137,7 +137,7 @@ def _rewritten(body: dict[str, Any], reading: Reading, api: str) -> dict[str, An
     """The body with the messages the conversation makes; the request's other fields say on what terms."""
     target = Target(APIS[api], api, string(body.get("model")))
     try:
-        data = obj(loads(wire(api).encode(reading.conversation, target, Options(cache=False, extra=reading.rest))))
+        data = obj(loads(wire(api).encode(reading.conversation, target, Options(cache=False, extra=reading.rest)).body))
     except AntiphonError:
         data = wire(api).history(reading.conversation, target)
     new = body | {LISTS[api]: data[LISTS[api]]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from antiphon.conversation import AssistantTurn, Conversation, Foreign, Native, Reasoning, ToolCall
+from antiphon.conversation import AssistantTurn, Conversation, Foreign, Native, Reasoning, ServerCall, ToolCall
 from antiphon.wire import Target
 
 
@@ -39,6 +39,8 @@ def _loss(part: object, target: Target) -> str:
                 if (part.text)
                 else f"a block that only {native.origin.provider or 'its API'} knows; left out"
             )
+        case ServerCall(native=Native() as native) if not _is_same_api(native, target):
+            return f"a call of `{part.tool}`, which only {native.origin.provider or 'its provider'} runs; left out"
         case ToolCall(problem=str() as problem):
             return f"call {part.id!r} was never good: {problem}; its arguments stay as they are"
         case _:

@@ -6,10 +6,22 @@ import re
 from typing import Any, cast
 
 from antiphon._json import dumps
-from antiphon._shape import string
-from antiphon.conversation import AssistantPart, Foreign, Image, Native, Origin, Reasoning, Text, ToolCall
+from antiphon._shape import obj, string
+from antiphon.conversation import (
+    AssistantPart,
+    Foreign,
+    Image,
+    Native,
+    Origin,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Text,
+    ToolCall,
+)
 from antiphon.errors import ContentError
 from antiphon.wire.reading import Reader
+from antiphon.wire.server_tools import shorten
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)(?:;[^,;]*)*;base64,(.+)", re.DOTALL)
 _URL_END = re.compile(r"\.(png|jpe?g|gif|webp|heic|heif|bmp)(?:[?#]|$)", re.IGNORECASE)
@@ -97,6 +109,19 @@ def told(foreign: dict[str, Any], format: str, text: str) -> Foreign:
     """Something a provider did by itself, as the framework keeps it: told in words to everybody, also to the provider,
     who does not know the framework's form."""
     return Foreign(Native(Origin("", format, ""), foreign), text)
+
+
+def server_part(part: dict[str, Any], format: str, *, is_call: bool) -> ServerCall | ServerResult:
+    """Return the call of a provider's own tool, or its result, as the framework keeps it."""
+    native, id = Native(Origin("", format, ""), part), string(part.get("tool_call_id"))
+    if is_call:
+        given = part.get("args")
+        return ServerCall(id, string(part.get("tool_name")), obj(given) or _input(given), native=native)
+    return ServerResult(id, text=shorten(text_of(part.get("content"))), native=native)
+
+
+def _input(given: object) -> dict[str, Any]:
+    return {"input": given} if given else {}
 
 
 def signed(name: str, arguments: object, signature: str, origin: Origin) -> Native | None:

@@ -128,8 +128,7 @@ def _said(reader: Reader, where: str, part: dict[str, Any], origin: Origin) -> I
             native = pieces.signed(name, arguments, signature, origin)
             yield pieces.call(reader, where, id, name, arguments, native)
         case "builtin-tool-call" | "builtin-tool-return" as kind:
-            value = part.get("args") if kind.endswith("call") else part.get("content")
-            yield pieces.told(part, "pydantic-ai", f"[{part.get('tool_name')}: {pieces.text_of(value)}]")
+            yield pieces.server_part(part, "pydantic-ai", is_call=kind.endswith("call"))
         case "compaction":
             if content:
                 yield pieces.told(part, "pydantic-ai", content)
@@ -138,9 +137,7 @@ def _said(reader: Reader, where: str, part: dict[str, Any], origin: Origin) -> I
         case "file":
             made = _snake(part.get("content"))
             shown = pieces.media(reader, where, string(made.get("data")), string(made.get("media_type")))
-            yield pieces.told(
-                part, "pydantic-ai", shown.text if isinstance(shown, Text) else "[an image the model made]"
-            )
+            yield pieces.told(part, "pydantic-ai", shown.text if isinstance(shown, Text) else "")
         case kind:
             pieces.dropped(reader, where, kind, part)
 

@@ -141,7 +141,7 @@ def _pieces(reader: Reader, where: str, part: dict[str, Any]) -> Iterator[Assist
         yield from _reasoning(part)
     elif kind in ("file", "image"):
         shown = _media(reader, where, part)
-        text = shown.text if isinstance(shown, Text) else "[an image the model made]"
+        text = shown.text if isinstance(shown, Text) else ""
         yield pieces.told(part, "vercel", text)
     elif kind == "tool-call":
         yield _call(reader, where, part)

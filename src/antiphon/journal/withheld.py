@@ -37,8 +37,9 @@ _WORDS = re.compile(
     "model|result|record|kept|asks|finish|requests|content|call_id|is_error|native|handle|semantic|data|"
     "media_type|image|chat|author|reasoning|foreign|arguments|arguments_json|problem|origin|user|assistant|role|"
     "results|source|is_harmless|seconds|about|again|system|tools|options|turns|length|refusal|pause|other|"
-    "tool_calls|stop_sequence|stop_reason|allowed|always|outcome|code|message|line|[a-z_]+_tokens|request_id|"
-    "duration",
+    "tool_calls|stop_sequence|stop_reason|allowed|always|outcome|code|message|line|[a-z0-9_]+_tokens|request_id|"
+    "duration|hops|window|state|cache|change|bound|note|update|citations|server_call|server_result|malformed|not_done|"
+    "failed|expected|written|idle|server|left_out|turn|sources|files|status",
     re.IGNORECASE,
 )
 _SIGN = "\x1a"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from antiphon._public import lazy
 
 if TYPE_CHECKING:
-    from antiphon.providers.catalog import Capabilities, capabilities, register_model
     from antiphon.providers.model import AsyncStream, Model, Stream, connect
     from antiphon.providers.recording import ReplayMismatch
     from antiphon.providers.registry import PROVIDERS, Provider, register_provider, resolve
@@ -21,15 +20,12 @@ _HOMES = {
     "NO_RETRY": "retry",
     "PROVIDERS": "registry",
     "AsyncStream": "model",
-    "Capabilities": "catalog",
     "Model": "model",
     "Provider": "registry",
     "ReplayMismatch": "recording",
     "Retry": "retry",
     "Stream": "model",
-    "capabilities": "catalog",
     "connect": "model",
-    "register_model": "catalog",
     "register_provider": "registry",
     "resolve": "registry",
 }
@@ -38,15 +34,12 @@ __all__ = [
     "NO_RETRY",
     "PROVIDERS",
     "AsyncStream",
-    "Capabilities",
     "Model",
     "Provider",
     "ReplayMismatch",
     "Retry",
     "Stream",
-    "capabilities",
     "connect",
-    "register_model",
     "register_provider",
     "resolve",
 ]

@@ -1,59 +1,23 @@
-"""What is known of models: sizes, abilities and prices. What is not known is `None`, never a guess."""
+"""Prices and names of models from the price data, and sizes of models that the facts do not know."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from antiphon._suggestions import nearest
-from antiphon.errors import ConfigurationError
-from antiphon.wire import Usage
+from antiphon.facts.model_facts import Facts
+from antiphon.wire import Target, Usage
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
-    """What a model can do, and how much fits into it."""
-
-    context_tokens: int | None = None
-    max_output_tokens: int | None = None
-    images: bool | None = None
-    reasoning: bool | None = None
-    parallel_calls: bool | None = None
-    structured_output: bool | None = None
-
-
-_overrides: dict[str, Capabilities] = {}
-
-
-def register_model(pattern: str, capabilities: Capabilities) -> None:
-    """Say what models are like whose `provider/name` matches a pattern such as `ollama/qwen3*`.
-
-    It comes before what this package knows and what was registered earlier; fields that are `None` leave that as it is.
-    """
-    if "/" not in pattern:
-        raise ConfigurationError(f"a pattern looks like 'ollama/qwen3*', not {pattern!r}")
-    # A pattern that is registered again is the latest.
-    _overrides.pop(pattern, None)
-    _overrides[pattern] = capabilities
-
-
-def capabilities(provider: str, model: str) -> Capabilities:
-    """What is known of a model."""
-    known = Capabilities()
-    for statement in _statements(provider, model):
-        missing = {
-            field.name: getattr(statement, field.name)
-            for field in fields(Capabilities)
-            if getattr(known, field.name) is None
-        }
-        known = replace(known, **missing)
-    return known
+def known_facts(target: Target) -> Facts:
+    """Return the facts about a model; where they leave its size open, that comes from the price data."""
+    facts = target.facts
+    if facts.context is not None or not find_spec("genai_prices"):
+        return facts
+    return facts._replace(context=_context_size(target.provider, target.model))
 
 
 def cost(provider: str, model: str, usage: Usage) -> float | None:
@@ -97,28 +61,6 @@ def _is_priced(provider: str, model: str) -> bool:
     except LookupError:
         return False
     return True
-
-
-def _statements(provider: str, model: str) -> Iterator[Capabilities]:
-    name = f"{_family(provider)}/{model}".lower()
-    for pattern, statement in reversed(_overrides.items()):
-        if fnmatchcase(f"{provider}/{model}".lower(), pattern.lower()):
-            yield statement
-    for pattern, statement in _shipped().items():
-        if fnmatchcase(name, pattern):
-            yield statement
-    if find_spec("genai_prices"):
-        yield Capabilities(context_tokens=_context_size(provider, model))
-
-
-@cache
-def _shipped() -> dict[str, Capabilities]:
-    import tomllib
-
-    # importlib.resources would take longer to import than all the rest of this room.
-    text = Path(__file__).with_name("models.toml").read_text(encoding="utf-8")
-    data: dict[str, dict[str, Any]] = tomllib.loads(text)
-    return {pattern: Capabilities(**statement) for pattern, statement in data.items()}
 
 
 @cache

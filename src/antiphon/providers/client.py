@@ -17,6 +17,7 @@ from antiphon.providers.decompression import ACCEPTED, unpacking
 from antiphon.providers.exchange import Answer, Arrival, Emit, Exchange, Read, Send, Sleep
 from antiphon.providers.failures import transport_error
 from antiphon.wire import Delta
+from antiphon.wire.request import merge_headers
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -137,6 +138,13 @@ class Client:
         if client is not None:
             await client.aclose()
 
+    def parameters(self, step: Send, path: str) -> dict[str, Any]:
+        """Return what the HTTP client needs to build the request of a step."""
+        headers = merge_headers(self.headers, step.headers) if step.headers else self.headers
+        if step.get:
+            return {"method": "GET", "url": self.url + step.get, "headers": headers}
+        return {"method": "POST", "url": self.url + path, "headers": headers, "content": step.body}
+
     def failed(self, error: Exception) -> ProviderError:
         """The error in our own words."""
         return error if isinstance(error, ProviderError) else transport_error(self.provider, self.url, error)
@@ -160,7 +168,7 @@ class _Channel:
 
     def __init__(self, client: Client, path: str) -> None:
         self._client = client
-        self._address = client.url + path
+        self._path = path
         self._response: httpx2.Response | None = None
         self._chunks: Iterator[bytes] = iter(())
 
@@ -168,7 +176,7 @@ class _Channel:
         self.close()
         client = self._client.http()
         try:
-            request = client.build_request("POST", self._address, content=step.body, headers=self._client.headers)
+            request = client.build_request(**self._client.parameters(step, self._path))
             response = self._response = client.send(request, stream=True)
             self._chunks = self._unpacked(response)
             return Answer(response.status_code, response.headers)
@@ -204,7 +212,7 @@ class _AsyncChannel:
 
     def __init__(self, client: Client, path: str) -> None:
         self._client = client
-        self._address = client.url + path
+        self._path = path
         self._response: httpx2.Response | None = None
         self._chunks: AsyncIterator[bytes] | None = None
 
@@ -212,7 +220,7 @@ class _AsyncChannel:
         await self.close()
         client = self._client.ahttp()
         try:
-            request = client.build_request("POST", self._address, content=step.body, headers=self._client.headers)
+            request = client.build_request(**self._client.parameters(step, self._path))
             response = self._response = await client.send(request, stream=True)
             self._chunks = self._unpacked(response)
             return Answer(response.status_code, response.headers)

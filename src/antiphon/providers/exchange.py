@@ -8,25 +8,53 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Generator, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from antiphon._json import loads
-from antiphon.conversation import Conversation, Reasoning, Text, Turn
+from antiphon.conversation import Conversation, Reasoning, Text
 from antiphon.errors import (
     BadReply,
     ConnectionFailed,
     MalformedJSONError,
     NotReadyError,
+    OptionError,
+    OptionRefused,
     ProviderError,
     StatusError,
     StreamCut,
 )
 from antiphon.providers.bounds import ERROR_BYTES, ERROR_SECONDS, Bounds, Meter
+from antiphon.providers.continuation import (
+    Hop,
+    broken_off,
+    is_background,
+    join_replies,
+    not_fetched,
+    plan_hop,
+    too_late,
+    too_many,
+)
 from antiphon.providers.failures import refused_reply, request_id, status_error
-from antiphon.providers.retry import Retry
+from antiphon.providers.retry import Retry, retry_after
 from antiphon.providers.secrets import Secrets
-from antiphon.wire import CallDelta, Decoder, Delta, ReasoningDelta, Reply, Target, TextDelta, Wire
+from antiphon.wire import (
+    CallDelta,
+    Decoder,
+    Delta,
+    Healed,
+    Options,
+    ReasoningDelta,
+    Reply,
+    Request,
+    Target,
+    TextDelta,
+    Usage,
+    Wire,
+)
+from antiphon.wire.cache import SentPrompt, last_sent, remember_sent, report_cache
+from antiphon.wire.prompt import Prompt, is_costly
 from antiphon.wire.wording import is_page, page_text
 
 log = logging.getLogger("antiphon.providers")
@@ -34,6 +62,8 @@ log = logging.getLogger("antiphon.providers")
 #: How a stream of events may begin, and how many bytes tell.
 _EVENTS = re.compile(rb"(?:data|event|id|retry)\b|:")
 _TELLING = 6
+#: How often an answer is asked for that the server itself cannot read.
+_UNREADABLE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +76,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Send the request. The driver answers with an Answer, or with the error that came instead."""
+    """Send a request. The driver answers with an Answer, or with the error that came instead.
+
+    `headers` join those of the connection. `get` is the path of something to fetch in place of the request.
+    """
 
     body: bytes = field(repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    get: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +110,17 @@ Arrival = Answer | ProviderError | bytes | None
 Steps = Generator[Step, Arrival, None]
 
 
+#: Encodes a conversation with some of the options changed.
+Encode = Callable[[Conversation, Mapping[str, Any]], Request]
+
+
 @dataclass(slots=True)
 class Exchange:
-    """A request under way. When its steps are done, the reply is in the conversation and in `reply`."""
+    """A request under way, with the requests that continue its answer.
+
+    When its steps are done, the reply is in the conversation and in `reply`. `asked` is the conversation as it was when
+    the exchange began; `healed` names the facts that were changed on the way.
+    """
 
     wire: Wire
     target: Target
@@ -85,9 +128,16 @@ class Exchange:
     bounds: Bounds
     secrets: Secrets
     conversation: Conversation = field(repr=False)
-    seen: tuple[Turn, ...] = field(repr=False)
-    body: bytes = field(repr=False)
-    stream: bool
+    asked: Conversation = field(repr=False)
+    encode: Encode = field(repr=False)
+    options: Options
+    request: Request
+    continuations: int
+    healed: list[Healed] = field(default_factory=list[Healed])
+    _is_cured: bool = False
+    _retry_after: float | None = None
+    #: The prompt that was answered last.
+    _prompt: Prompt | None = field(default=None, repr=False)
     _reply: Reply | None = field(default=None, repr=False)
 
     @property
@@ -98,53 +148,153 @@ class Exchange:
         return self._reply
 
     def steps(self) -> Steps:
-        """Try until there is a reply or no more try is left."""
+        """Ask, and continue the answer until it has ended or no more steps are allowed."""
+        whole = yield from self._ask(lambda: self.encode(self.asked, {}), self.request)
+        while (hop := plan_hop(whole, self.target, self.options)) is not None:
+            if whole.hops > self.continuations:
+                raise too_many(whole, self.target.provider, self.continuations)
+            log.info("%s: step %d of the answer (%s)", self.target.model, whole.hops + 1, whole.stop_reason)
+            try:
+                step = yield from self._continue(whole, hop)
+            except ProviderError as error:
+                raise broken_off(whole, error, self.target.provider, hop.kind) from error
+            whole = join_replies(whole, step, hop.kind)
+        self._finish(whole)
+
+    def _continue(self, whole: Reply, hop: Hop) -> Generator[Step, Arrival, Reply]:
+        """Ask for the next step of an answer."""
+        asked = self.asked
+        if hop.kind == "resend":
+            asked = asked.to_be_asked()
+            asked.add_reply(whole.parts)
+        whole.state.keep_in(asked.state, self.target.origin)
+        return (yield from self._ask(lambda: self.encode(asked, hop.changes), calls=len(whole.tool_calls)))
+
+    def _wait_for(self, reply: Reply, calls: int) -> Generator[Step, Arrival, Reply]:
+        """Fetch a response that is made in the background until it is finished."""
+        from urllib.parse import quote
+
+        began, wait, most = time.monotonic(), self.retry.first_wait, self.bounds.seconds
+        send = Send(b"", get=f"{self.wire.path(self.target, False)}/{quote(reply.id, safe='')}")
+        while is_background(reply, self.target):
+            if most is not None and time.monotonic() - began + wait > most:
+                raise too_late(reply, self.target.provider, most)
+            yield Sleep(wait if self._retry_after is None else self._retry_after)
+            try:
+                reply, _ = yield from self._persist(send, calls)
+            except ProviderError as error:
+                raise not_fetched(reply, error, self.target.provider) from error
+            wait = min(wait * 1.5, self.retry.longest_wait)
+        return reply
+
+    def _ask(
+        self, encode: Callable[[], Request], request: Request | None = None, *, calls: int = 0
+    ) -> Generator[Step, Arrival, Reply]:
+        """Ask for one step of an answer. A refusal that names its cure is answered by one more request.
+
+        `calls` counts those of earlier steps. An answer that cannot be read is asked for again, at most twice.
+        """
+        request = request or encode()
+        spent = Usage()
+        tries = 0
+        while True:
+            try:
+                reply, is_seen = yield from self._persist(Send(request.body, request.headers), calls)
+            except ProviderError as error:
+                request = self._cure(error, request, encode)
+                continue
+            if is_background(reply, self.target):
+                reply = yield from self._wait_for(reply, calls)
+                reply.parts, self._prompt = request.bind(reply.parts), request.prompt
+                return reply
+            reply.parts, self._prompt = request.bind(reply.parts), request.prompt
+            reply.usage = spent.plus(reply.usage)
+            tries += 1
+            if reply.stop != "malformed" or is_seen or tries >= min(_UNREADABLE, self.retry.attempts):
+                return reply
+            spent = reply.usage
+
+    def _persist(self, send: Send, calls: int) -> Generator[Step, Arrival, tuple[Reply, bool]]:
+        """Send until there is a reply or no more try is left; say as well whether anything of it was handed on."""
         began = time.monotonic()
         attempt = 0
         while True:
             attempt += 1
-            self._log("sent", self.body)
+            self._log("sent", send.body)
             meter = Meter(self.bounds, self.target.provider)
             try:
-                answer = yield Send(self.body)
-                yield from self._receive(answer, meter)
-                return
+                answer = yield send
+                return (yield from self._receive(answer, meter, calls))
             except _Failed as failure:
                 error, emitted = self._without_secrets(failure.error), failure.emitted
             # What somebody has seen is not said again.
+            error.is_seen = emitted
             wait = None if emitted else self.retry.wait(attempt, error, time.monotonic() - began)
             if wait is None:
                 raise error
             log.info("%s: try %d failed (%s); the next in %.1f s", self.target.model, attempt, error, wait)
             yield Sleep(wait)
 
-    def _receive(self, answer: Arrival, meter: Meter) -> Steps:
+    def _cure(self, error: ProviderError, request: Request, encode: Callable[[], Request]) -> Request:
+        """Return the request to send once more after a refusal; raise the refusal where there is no cure."""
+        if error.is_seen or not isinstance(error, StatusError):
+            raise error
+        # Few programs see a refusal.
+        from antiphon.providers.healing import find_option, learn_lesson, read_refusal, refuse_option, warn_of
+
+        lesson = read_refusal(error, self.target, request)
+        if self._is_cured:
+            changed = ", ".join(f"`{each.fact}` = {each.now!r}" for each in self.healed)
+            error.args = (f"{error}; it was sent once more with {changed}, which did not help",)
+        if lesson is None or self._is_cured:
+            raise error
+        option = find_option(lesson, self.options, request)
+        healed = learn_lesson(lesson, self.target, self.asked)
+        if option:
+            raise refuse_option(option, lesson, self.target.provider) from error
+        try:
+            again = encode()
+        except OptionError as refused:
+            message = f"{refused} ({self.target.provider} says: {lesson.said})"
+            raise OptionRefused(message, fact=lesson.fact, now=lesson.value, said=lesson.said) from error
+        if healed is None or again == request:
+            raise error
+        self._is_cured = True
+        self.healed.append(healed)
+        warn_of(healed)
+        return again
+
+    def _receive(self, answer: Arrival, meter: Meter, calls: int) -> Generator[Step, Arrival, tuple[Reply, bool]]:
         if isinstance(answer, ProviderError):
             raise _Failed(meter.silence(answer))
         assert isinstance(answer, Answer)
+        self._retry_after = retry_after(answer.headers)
         if answer.status >= 300:
-            if (refused := (yield from self._refusal(answer))) is not None:
-                raise _Failed(refused)
-            return
+            reply = yield from self._refusal(answer)
+            reply.request_id = request_id(answer.headers)
+            return reply, False
         emitted = False
+        stream = self.options.stream
         try:
-            chunk = (yield from self._head(meter)) if self.stream else b""
-            if self.stream and self._is_stream(chunk, answer.headers):
+            chunk = (yield from self._head(meter)) if stream else b""
+            if stream and self._is_stream(chunk, answer.headers):
                 decoder = self.wire.Decoder(self.target.origin)
                 while chunk is not None:
                     for delta in decoder.feed(chunk):
                         emitted = True
-                        yield Emit(delta)
+                        yield Emit(_shifted(delta, calls))
                     chunk = yield from self._read(meter)
                 reply = self._whole(decoder, meter.broken)
             else:
                 reply = self._decoded((yield from self._rest(chunk, meter)))
-                for delta in _deltas(reply) if self.stream else ():
+                is_told = stream and not is_background(reply, self.target)
+                for delta in _deltas(reply) if is_told else ():
                     emitted = True
-                    yield Emit(delta)
-            self._finish(reply, answer.headers)
+                    yield Emit(_shifted(delta, calls))
         except ProviderError as error:
             raise _Failed(error, emitted) from None
+        reply.request_id = request_id(answer.headers)
+        return reply, emitted
 
     def _read(self, meter: Meter) -> Generator[Step, Arrival, bytes | None]:
         """The next bytes, or nothing at the end; where that came too early, `meter.broken` says why."""
@@ -171,16 +321,15 @@ class Exchange:
             raise meter.broken
         return bytes(content)
 
-    def _refusal(self, answer: Answer) -> Generator[Step, Arrival, ProviderError | None]:
-        """The error that a status means, in the server's words as far as they came; none, where they hold a reply."""
+    def _refusal(self, answer: Answer) -> Generator[Step, Arrival, Reply]:
+        """Raise what a status means, in the server's words as far as they came; return the reply that they hold."""
         meter = Meter(Bounds(ERROR_BYTES, ERROR_SECONDS), self.target.provider)
         content = bytearray()
         while (chunk := (yield from self._read(meter))) is not None:
             content += chunk
         if reply := refused_reply(self.wire, bytes(content)):
-            self._finish(reply, answer.headers)
-            return None
-        return status_error(self.wire, self.target, answer.status, answer.headers, bytes(content), self.secrets)
+            return reply
+        raise _Failed(status_error(self.wire, self.target, answer.status, answer.headers, bytes(content), self.secrets))
 
     def _is_stream(self, head: bytes, headers: Mapping[str, str]) -> bool:
         """Whether an answer is the stream that was asked for. Gateways and simple servers answer with something else,
@@ -223,17 +372,33 @@ class Exchange:
             error.text = self.secrets.hide(error.text)
         return error
 
-    def _finish(self, reply: Reply, headers: Mapping[str, str]) -> None:
-        reply.request_id = request_id(headers)
+    def _finish(self, reply: Reply) -> None:
+        reply.healed = tuple(self.healed)
+        reply.state.keep_in(self.conversation.state, self.target.origin)
         try:
-            turn = self.conversation.add_reply(reply.parts, seen=self.seen)
+            turn = self.conversation.add_reply(reply.parts, seen=self.asked.turns)
         except NotReadyError as error:
             error.reply = reply
             raise
+        if self._prompt is not None:
+            self._compare_prompts(reply, self._prompt)
         # The conversation may have given calls other ids.
         reply.parts = turn.parts
         reply.conversation = self.conversation
         self._reply = reply
+
+    def _compare_prompts(self, reply: Reply, answered: Prompt) -> None:
+        """Note where the prompt differs from the last one, and what the provider's cache made of it."""
+        before, first = last_sent(self.conversation, self.target), self.request.prompt or answered
+        change = first.change_since(before.prompt) if before is not None else None
+        if change is not None and is_costly(change, self.target):
+            reply.prefix_change = change
+        ttl = self.options.cache if isinstance(self.options.cache, str) else ""
+        now, known = time.time(), self.target.facts.cache
+        reply.cache = report_cache(before, change, reply.usage, reply.state, known, now, ttl)
+        is_missed = reply.cache is not None and reply.cache.outcome == "missed"
+        sent = SentPrompt(answered, now, reply.usage.input_tokens, reply.id, is_missed)
+        remember_sent(self.conversation, self.target, sent)
 
     def _log(self, direction: str, content: bytes) -> None:
         if log.isEnabledFor(logging.DEBUG):
@@ -250,6 +415,11 @@ def _deltas(reply: Reply) -> Iterator[Delta]:
             yield TextDelta(part.text)
     for index, call in enumerate(reply.tool_calls):
         yield CallDelta(index, call.name, call.arguments_json)
+
+
+def _shifted(delta: Delta, calls: int) -> Delta:
+    """Return a piece of a later step of an answer, whose calls are counted behind those of the steps before it."""
+    return replace(delta, index=delta.index + calls) if calls and isinstance(delta, CallDelta) else delta
 
 
 class _Failed(Exception):

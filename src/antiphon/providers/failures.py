@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from antiphon._json import loads
 from antiphon.errors import (
     AuthenticationFailed,
     ConnectionFailed,
+    ContainerGone,
     MalformedJSONError,
     NotFound,
     ProviderError,
@@ -18,15 +21,19 @@ from antiphon.errors import (
     StatusError,
     TimedOut,
 )
+from antiphon.facts.lifetimes import describe_end
 from antiphon.providers.catalog import unknown_name
 from antiphon.providers.retry import retry_after
 from antiphon.providers.secrets import Secrets
 from antiphon.wire import ErrorText, Reply, Target, Wire
 from antiphon.wire.overflow import overflow
+from antiphon.wire.quota import quota_error
 from antiphon.wire.wording import page_text, short
 
 #: The statuses with which servers say that a conversation is too long, besides those that have a code for it.
 _TOO_LONG = (400, 413, 422, 500)
+#: How a provider says that the container of its tools is gone.
+_CONTAINER = re.compile(r"container\b[^.]*\b(?:not found|expired)", re.IGNORECASE)
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
 
 
@@ -46,10 +53,12 @@ def status_error(
     if id:
         message += f" (request {id})"
     about: dict[str, Any] = {"provider": provider, "status": status, "request_id": id, "text": text}
+    if error := quota_error(said or ErrorText(text), message, **about):
+        return error
     if status in _TOO_LONG and (error := overflow(said or ErrorText(text), message, **about)):
         return error
     wait = retry_after(headers, said.retry_after if said else None)
-    return _kind(status)(message + _advice(status, target), **about, retry_after=wait)
+    return _kind(status, text)(message + _advice(status, target, text), **about, retry_after=wait)
 
 
 def refused_reply(wire: Wire, content: bytes) -> Reply | None:
@@ -65,18 +74,22 @@ def request_id(headers: Mapping[str, str]) -> str:
     return next((headers[name] for name in _REQUEST_IDS if name in headers), "")
 
 
-def _kind(status: int) -> type[StatusError]:
+def _kind(status: int, text: str) -> type[StatusError]:
     if status in (401, 403):
         return AuthenticationFailed
     if status == 404:
-        return NotFound
+        return ContainerGone if _CONTAINER.search(text) else NotFound
     if status == 429:
         return RateLimited
     # 408 and 409 are a server's way to say "not now".
     return ServerFailed if status >= 500 or status in (408, 409) else RequestRejected
 
 
-def _advice(status: int, target: Target) -> str:
+def _advice(status: int, target: Target, text: str) -> str:
+    if status == 404 and _CONTAINER.search(text):
+        return "; the files in it are lost"
+    if status == 404 and (ended := describe_end(target.provider, target.model, notice=timedelta())):
+        return f"; {ended}"
     if status == 404:
         return f"; check the model's name and the base URL{unknown_name(target.provider, target.model)}"
     advice = {

@@ -4,30 +4,36 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import fields, replace
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from antiphon._shape import arr
 from antiphon._suggestions import nearest
 from antiphon.conversation import Conversation, Image, UserTurn
-from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError
+from antiphon.errors import ConfigurationError, ContentError, NotReadyError, OptionError, PrefixBroken
+from antiphon.facts.lifetimes import warn_of_end
+from antiphon.facts.model_facts import Facts
+from antiphon.facts.resolution import default_model, lookup
 from antiphon.providers import catalog
 from antiphon.providers.bounds import MAX_BYTES, MAX_SECONDS, Bounds
 from antiphon.providers.client import Client
+from antiphon.providers.continuation import CONTINUATIONS
 from antiphon.providers.exchange import Exchange
 from antiphon.providers.registry import LOCAL, Provider, needs_key, resolve
 from antiphon.providers.retry import Retry
 from antiphon.providers.secrets import secrets_in, user_secrets, without_user
-from antiphon.wire import Delta, Options, Reply, Target, Usage, wire
+from antiphon.wire import Delta, Options, Reply, Request, Target, Usage, wire
+from antiphon.wire.cache import cache_key, last_sent
 from antiphon.wire.images import refusal
+from antiphon.wire.options import fit_options
+from antiphon.wire.prompt import announce, is_costly
 
 if TYPE_CHECKING:
     import httpx2
 
-_OPTIONS = tuple(field.name for field in fields(Options) if field.name != "stream")
-#: Models that can see images, for whoever does not know one.
-_SEEING = "anthropic/claude-sonnet-5-5 or google/gemini-3.8-flash"
+#: What the library sets itself.
+_INTERNAL = ("stream", "continues", "cache_key", "compare_with")
+_OPTIONS = tuple(field.name for field in fields(Options) if field.name not in _INTERNAL)
 _KEY_HEADERS = {"anthropic": "x-api-key", "gemini": "x-goog-api-key"}
 
 
@@ -53,14 +59,16 @@ class Model:
         proxy: str | None,
         transport: Any,
         bounds: Bounds,
+        continuations: int,
     ) -> None:
         profile = provider.profile
         self.provider = provider
-        self.target = Target(provider.name, provider.api, name, profile, lambda: self.capabilities.images)
+        self.target = Target(provider.name, provider.api, name, profile)
         self.options = options
         self.retry = retry
         self._wire = wire(provider.api)
         self._bounds = bounds
+        self._continuations = continuations
         url, user = without_user(url)
         header = _KEY_HEADERS.get(provider.api, "authorization")
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
@@ -72,10 +80,10 @@ class Model:
         silence = min((each for each in (timeout, bounds.seconds) if each is not None), default=None)
         self._client = Client(provider.name, url.rstrip("/"), sent, silence, proxy, transport)
 
-    @cached_property
-    def capabilities(self) -> catalog.Capabilities:
-        """What is known of the model; looked up when first asked for, because the data takes time to load."""
-        return catalog.capabilities(self.target.provider, self.target.model)
+    @property
+    def facts(self) -> Facts:
+        """Return what is known about the model now; refusals may have taught more since `connect`."""
+        return catalog.known_facts(self.target)
 
     @property
     def name(self) -> str:
@@ -116,7 +124,11 @@ class Model:
 
     def request(self, conversation: Conversation, *, stream: bool = False, **options: Any) -> bytes:
         """The body that `chat` would send, or `stream`, without sending it."""
-        return self._begin(conversation, options, stream=stream).body
+        return self._begin(conversation, options, stream=stream).request.body
+
+    def announce(self, conversation: Conversation, **options: Any) -> None:
+        """Record what has changed since the last request, where the model can be told of it in the conversation."""
+        announce(conversation, self.target, fit_options(self.target, changed(self.options, options)))
 
     def cost(self, usage: Usage) -> float | None:
         """What an exchange cost in US dollars, or nothing where that is not known."""
@@ -149,12 +161,44 @@ class Model:
         if not ready:
             raise NotReadyError(f"the conversation cannot be sent: {ready.reason}")
         options = replace(changed(self.options, changes), stream=stream) if changes or stream else self.options
+        options = fit_options(self.target, options)
         _check_tool_choice(options, conversation)
         _check_images(conversation, self.target)
-        body = self._wire.encode(conversation, self.target, options)
-        seen = conversation.turns
+        announce(conversation, self.target, options)
+        sent = last_sent(conversation, self.target)
+        if sent is not None and sent.is_missed and self.target.facts.cache.diagnostics:
+            options = replace(options, compare_with=sent.reply_id)
+        if options.cache and (key := cache_key(conversation, self.target)):
+            options = replace(options, cache_key=key)
+        expired = None
+        if conversation.state:
+            from antiphon.providers.healing import forget_expired
+
+            expired = forget_expired(conversation, self.target)
+
+        def encode(asked: Conversation, changes: Mapping[str, Any]) -> Request:
+            return self._wire.encode(asked, self.target, replace(options, **changes) if changes else options)
+
+        # What is added to the conversation meanwhile is no part of the requests that continue this one.
+        asked = conversation.to_be_asked()
+        request = encode(asked, {})
+        if options.prefix == "error" and sent is not None and request.prompt is not None:
+            change = request.prompt.change_since(sent.prompt)
+            if change is not None and is_costly(change, self.target):
+                raise PrefixBroken(f"{change}; nothing was sent, because `prefix` is 'error'")
         return Exchange(
-            self._wire, self.target, self.retry, self._bounds, self._secrets, conversation, seen, body, stream
+            self._wire,
+            self.target,
+            self.retry,
+            self._bounds,
+            self._secrets.with_more(each for tool in conversation.tools for each in tool.secret_texts),
+            conversation,
+            asked,
+            encode,
+            options,
+            request,
+            self._continuations,
+            [expired] if expired else [],
         )
 
 
@@ -221,6 +265,7 @@ def connect(
     timeout: float | None = 600.0,
     max_seconds: float | None = MAX_SECONDS,
     max_bytes: int | None = MAX_BYTES,
+    continuations: int = CONTINUATIONS,
     proxy: str | None = None,
     transport: httpx2.BaseTransport | httpx2.AsyncBaseTransport | None = None,
     record: str | PathLike[str] | None = None,
@@ -233,10 +278,14 @@ def connect(
     The key comes from `key` or from the provider's usual variable in the process's environment, or in the one that is
     given (`environment` of a `Configuration` has stored keys too); proxies come from `proxy` or the process's.
     `timeout` is how long the server may be silent, in seconds; `max_seconds` and `max_bytes` bound a whole answer, for
-    which `None` is no bound. `options` are those of `Options` and hold for every request unless it says otherwise.
+    which `None` is no bound. An answer that a provider gives in several steps is continued at most `continuations`
+    times. `options` are those of `Options` and hold for every request unless it says otherwise.
     `record` names a file for all exchanges, which `replay` answers from later, with no key and no network.
     """
     place, name = resolve(model, provider, url)
+    if place.name == "azure" and lookup("openai", name).tools_api in ("responses_only", "effort_none_only"):
+        # The same address serves both APIs, and only one of them takes tools.
+        place = replace(place, api="openai-responses")
     address = url or place.address(environment)
     found = key if key is not None else place.key(environment)
     if replay is not None or record is not None:
@@ -250,8 +299,11 @@ def connect(
             f" {' or '.join(place.key_env)}, or pass `key`; without a key there is `local/0.5b`, on this machine"
             f"{catalog.unknown_name(place.name, name)}"
         )
+    warn_of_end(place.name, name)
     _check_settings(found, address, headers or {}, retry or Retry(), proxy)
     _check_bounds(timeout=timeout, max_seconds=max_seconds, max_bytes=max_bytes)
+    if not isinstance(continuations, int) or isinstance(continuations, bool) or continuations < 0:
+        raise OptionError(f"`continuations` is a whole number from 0, not {continuations!r:.60}")
     kind = Model
     if place.name == LOCAL and url is None:
         from antiphon.providers.local.model import LocalModel as kind
@@ -267,6 +319,7 @@ def connect(
         proxy=proxy,
         transport=transport,
         bounds=Bounds(max_bytes, max_seconds),
+        continuations=continuations,
     )
 
 
@@ -299,11 +352,16 @@ def _check_images(conversation: Conversation, target: Target) -> None:
             return
         for part in turn.parts:
             if isinstance(part, Image) and (reason := refusal(part, target)):
-                others = "" if target.sees_images() else f", such as {_SEEING}"
+                others = "" if target.sees_images() else f", such as {_seeing_models()}"
                 raise ContentError(
                     f"an image cannot be sent to {target.provider}/{target.model}: {reason}{others}"
                     " (`conversation.undo()` takes it back)"
                 )
+
+
+def _seeing_models() -> str:
+    """Return the names of models that can see images, for a message."""
+    return " or ".join(filter(None, map(default_model, ("anthropic", "google"))))
 
 
 def _check_settings(key: str, url: str, headers: object, retry: object, proxy: str | None) -> None:

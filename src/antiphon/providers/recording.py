@@ -21,7 +21,8 @@ import httpx2
 from antiphon._json import dumps, loads
 from antiphon.errors import AntiphonError, FormatError, MalformedJSONError
 from antiphon.providers.decompression import unpacking
-from antiphon.providers.secrets import secrets_in
+from antiphon.providers.secrets import Secrets, secrets_in
+from antiphon.wire.hosted_tools import tokens_in
 from antiphon.wire.wording import short
 
 
@@ -83,10 +84,11 @@ class Recorder(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         )
 
     def _write(self, request: httpx2.Request, status: int, text: str) -> None:
-        hide = secrets_in(request.headers).hide
+        body = loads(request.content, "the request") if request.content else None
+        hide = secrets_in(request.headers, *tokens_in(body)).hide
         entry = {
             "path": request.url.path,
-            "request": loads(hide(request.content.decode()), "the request"),
+            "request": loads(hide(request.content.decode()), "the request") if request.content else None,
             "status": status,
             "response": hide(text),
         }
@@ -171,7 +173,10 @@ class Replayer(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         return self.handle_request(request)
 
     def _take(self, request: httpx2.Request) -> dict[str, Any]:
-        asked = {"path": request.url.path, "request": loads(request.content, "the request")}
+        body = loads(request.content, "the request") if request.content else None
+        if tokens := tokens_in(body):
+            body = loads(Secrets(tokens).hide(request.content.decode()), "the request")
+        asked = {"path": request.url.path, "request": body}
         with self._lock:
             for place, entry in enumerate(self._left):
                 # Requests made side by side may come in another order than when they were recorded.

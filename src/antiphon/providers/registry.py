@@ -82,7 +82,7 @@ PROVIDERS: dict[str, Provider] = {
             ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
             ("GOOGLE_GEMINI_BASE_URL",),
         ),
-        Provider("xai", "openai-responses", "https://api.x.ai/v1", ("XAI_API_KEY",)),
+        Provider("xai", "openai-responses", "https://api.x.ai/v1", ("XAI_API_KEY",), ("XAI_BASE_URL",)),
         _chat("ollama", "http://localhost:11434/v1", "OLLAMA_API_KEY", _REASONING),
         _chat("lmstudio", "http://localhost:1234/v1", "LM_API_TOKEN", _REASONING),
         _chat("vllm", "http://localhost:8000/v1", "VLLM_API_KEY", _VLLM),

@@ -29,6 +29,11 @@ class Secrets:
     def __repr__(self) -> str:
         return f"<{len(self._texts)} hidden>"
 
+    def with_more(self, texts: Iterable[str]) -> Secrets:
+        """Return these secrets together with others."""
+        more = list(texts)
+        return Secrets([*self._texts, *more]) if more else self
+
     def hide(self, text: str) -> str:
         """The text without these secrets and without anything that looks like a key."""
         if self._texts:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console
 
+from antiphon.conversation import Citation
 from antiphon.render import lines
 from antiphon.render.blocks import Blocks
 from antiphon.render.context import console as make_console
@@ -20,6 +21,7 @@ from antiphon.results import plain, structured
 from antiphon.session import AIResult, Asked, CallFinished, Event, NoAnswer, RequestEnded, RunEnded
 from antiphon.session.returns import parsed
 from antiphon.views.run import RunningCall, RunView, RunViews
+from antiphon.views.server_tools import list_plain_sources
 from antiphon.wire import ReasoningDelta, TextDelta
 
 #: How many characters of a question are shown.
@@ -98,6 +100,9 @@ class LiveView:
                 # It came in one piece.
                 self._speak(speech, text, depth)
                 self._end_speech(speech, depth)
+                self._list_sources(body.sources, depth)
+            case RequestEnded():
+                self._list_sources(body.sources, depth)
             case CallFinished():
                 self._page.call(body.call, body.result, body.record.duration / 1000, depth)
             case Asked(question):
@@ -155,6 +160,11 @@ class LiveView:
         if speech.speaking:
             self._print_speech(speech, speech.blocks.finish(), depth)
             speech.speaking = False
+
+    def _list_sources(self, sources: Sequence[Citation], depth: int) -> None:
+        if listed := list_plain_sources(sources):
+            self._page.stand_apart("text")
+            self._page.put(self._page.text(listed, "dim"), depth)
 
     def _end_thoughts(self, speech: _Speech, depth: int) -> None:
         thought = "".join(speech.thoughts)

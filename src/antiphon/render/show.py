@@ -15,17 +15,21 @@ from antiphon.conversation import (
     Foreign,
     Image,
     Reasoning,
+    ServerCall,
+    ServerResult,
     Text,
     ToolCall,
     ToolResult,
     UserTurn,
 )
+from antiphon.conversation.parts import sources_of
 from antiphon.render.context import console as make_console
 from antiphon.render.lines import StateLine, call_head, has_failed, one_line, summary
 from antiphon.render.scroll import Scroll, markdown, opened
 from antiphon.render.style import ACCENT
 from antiphon.results import Result, image
 from antiphon.views import results_of
+from antiphon.views.server_tools import list_plain_sources, results_of_call, title_of_call
 
 
 class Show:
@@ -82,7 +86,7 @@ class Show:
         self._scroll.follow()
 
     def _user(self, turn: UserTurn) -> None:
-        for part in turn.parts:
+        for part in turn.visible_parts:
             self._heading(part.author if isinstance(part, Chat) else "user")
             match part:
                 case Text(text) | Chat(_, text):
@@ -103,8 +107,15 @@ class Show:
                     self._thought(text)
                 case ToolCall():
                     self._call(part, results.get(part.id), conversation)
+                case ServerCall():
+                    self._server_call(part, turn)
+                case ServerResult():
+                    pass
                 case Foreign():
                     self._foreign(part)
+        if listed := list_plain_sources(sources_of(turn.parts)):
+            self._scroll.stand_apart("text")
+            self._scroll.put(self._scroll.text(listed, "dim"), 1)
 
     def _said(self, text: str) -> None:
         if text.strip():
@@ -137,6 +148,13 @@ class Show:
         self._scroll.line(StateLine("thought", f"{what} {part.text}", indent=2))
 
     # Calls
+
+    def _server_call(self, call: ServerCall, turn: AssistantTurn) -> None:
+        found = results_of_call(call, turn)
+        told = found[0].summary if found else ""
+        self._scroll.line(StateLine("done", title_of_call(call), told, indent=2))
+        for each in found if self._full else ():
+            self._scroll.put(opened(each, full=True), 2)
 
     def _call(self, call: ToolCall, result: ToolResult | None, conversation: Conversation) -> None:
         head = call_head(call)

@@ -7,17 +7,27 @@ from inspect import isawaitable
 from typing import Any
 
 from antiphon.conversation import Conversation, ToolCall, Turn
+from antiphon.conversation.parts import sources_of
 from antiphon.effects import Place
 from antiphon.effects.budget import OverBudget
 from antiphon.effects.values import Answered, AskModel
-from antiphon.errors import AntiphonError, CompactionError, ContextOverflow, OptionError, Unsettled
+from antiphon.errors import (
+    AntiphonError,
+    CompactionError,
+    ContextOverflow,
+    ContinuationFailed,
+    OptionError,
+    OptionRefused,
+    UnknownStop,
+    Unsettled,
+)
 from antiphon.session.context import Counted, Room, room, room_for, size_of, summary_request
 from antiphon.session.endings import End
-from antiphon.session.events import Compacted, RequestEnded, RequestStarted
+from antiphon.session.events import Compacted, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
 from antiphon.session.goal import Goal
 from antiphon.session.run import Run
 from antiphon.session.settings import Asks, Settings
-from antiphon.wire import Reply, TextDelta, Usage
+from antiphon.wire import Reply, Target, TextDelta, Usage
 
 
 class Asking:
@@ -39,21 +49,32 @@ class Asking:
     async def ask(self) -> tuple[Reply, tuple[ToolCall, ...]]:
         """One request, and its reply in the conversation; one that is too long is made shorter once."""
         await self._prepare()
-        conversation, is_shortened = self._conversation, False
+        conversation, is_shortened, is_relearned = self._conversation, False, False
         while True:
             conversation.tools = self._goal.specs()
+            options = self._goal.options()
+            announce_changes(self._settings.model, conversation, options)
             seen = conversation.turns
             try:
-                reply = await self._requested(conversation, self._goal.options(), self._stream)
+                reply = await self._requested(conversation, options, self._stream)
                 break
             except ContextOverflow as error:
                 if is_shortened or not await self._shortened_after(error):
                     raise
                 is_shortened = True
+            except OptionRefused:
+                # What the session itself had chosen: the fact is learned, and another way is found.
+                if is_relearned or not self._goal.choose_again():
+                    raise
+                is_relearned = True
         turn = conversation.add_reply(reply.parts, seen)
         self.said = turn.text or self.said
-        if tokens := (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0):
+        used = (reply.usage.input_tokens or 0) + (reply.usage.output_tokens or 0)
+        if tokens := reply.window or used:
             self._counted = conversation.turns, tokens
+        if (target := getattr(self._settings.model, "target", None)) is not None:
+            # A reply of a journal brings its state along.
+            reply.state.keep_in(conversation.state, target.origin)
         return reply, turn.calls
 
     # One request
@@ -73,6 +94,8 @@ class Asking:
                 preview=lambda: preview(model, conversation, stream, options),
             )
         except BaseException as error:
+            kept = error.reply if isinstance(error, UnknownStop | ContinuationFailed) else None
+            self.said = kept.text if isinstance(kept, Reply) else self.said
             run.tell(RequestEnded(number, "", Usage(), None, str(error) or type(error).__name__))
             if isinstance(error, OverBudget):
                 raise End("limit", str(error)) from error
@@ -80,9 +103,22 @@ class Asking:
                 raise End("waiting", str(error)) from error
             raise
         reply = answered.reply
-        run.tell(RequestEnded(number, reply.text, reply.usage, answered.cost))
+        self._tell_notices(reply)
+        run.tell(RequestEnded(number, reply.text, reply.usage, answered.cost, sources=sources_of(reply.parts)))
         run.count(reply.usage, answered.cost)
         return reply
+
+    def _tell_notices(self, reply: Reply) -> None:
+        """Report what was found out on the way: a broken prefix, a fact that was wrong, a model nobody knows."""
+        model, tell = self._settings.model, self._run.tell
+        if (change := reply.prefix_change) is not None:
+            cost = cost_of_reading_again(model, change.tokens)
+            tell(PrefixChanged(change.at, change.turn, change.tokens, cost, change.left_out))
+        for healed in reply.healed:
+            tell(healed)
+        target: Target | None = getattr(model, "target", None)
+        if self.requests == 1 and target is not None and not target.facts.name and target.facts.taken_for:
+            tell(ModelUnknown(model.name, target.facts.taken_for))
 
     async def _answered(self, number: int, asked: Conversation, options: Mapping[str, Any], stream: bool) -> Answered:
         model = self._settings.model
@@ -133,8 +169,8 @@ class Asking:
             return False
         if shorter == before:
             return False
-        self._goal.machinery.moved(len(before.turns) - len(shorter.turns))
         self._conversation.take_over(shorter)
+        self._goal.restate()
         self._counted = None
         self._run.tell(Compacted(len(dropped), before))
         return True
@@ -148,6 +184,23 @@ class Asking:
         except AntiphonError:
             return None
         return reply.text.strip() or None
+
+
+def cost_of_reading_again(model: Asks, tokens: int) -> float | None:
+    """Return what a lost part of the cache costs: reading it as new in place of reading it from the cache."""
+    as_new = model.cost(Usage(tokens, 0))
+    from_cache = model.cost(Usage(tokens, 0, cache_read_tokens=tokens))
+    return None if as_new is None or from_cache is None else as_new - from_cache
+
+
+def announce_changes(model: Asks, conversation: Conversation, options: Mapping[str, Any]) -> None:
+    """Record what has changed since the last request, for a model that can be told of it in the conversation."""
+    from antiphon.providers.model import Model
+
+    if isinstance(model, Model):
+        model.announce(conversation, **options)
+    else:
+        conversation.announce()
 
 
 def preview(model: Asks, conversation: Conversation, stream: bool, options: Mapping[str, Any]) -> bytes:
@@ -170,5 +223,4 @@ def _shortened(before: Conversation, room: Room, summary: str | None) -> Convers
 
 def _readable(model: Asks) -> int | None:
     """How many tokens a model can read, where that is known."""
-    known = getattr(model, "capabilities", None)
-    return getattr(known, "context_tokens", None)
+    return getattr(getattr(model, "facts", None), "context", None)

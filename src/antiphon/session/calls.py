@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any, Literal
 
+from antiphon._shape import string
 from antiphon.conversation import Conversation, OpenQuestion, ToolCall, ToolResult
 from antiphon.conversation.repair import interrupted
 from antiphon.effects import HalfDone, Place, at, below
@@ -112,19 +113,29 @@ class Calls:
         for call in calls:
             if call.id in self._results:
                 continue
-            refusal = self._refusal(call, len(to_run))
+            refusal, found = self._refusal(call, len(to_run)), self._found(call)
             if refusal is not None:
                 self._results[call.id] = refusal
-            else:
-                to_run.append((call, self._settings.tools[call.name]))
+            elif found is not None:
+                to_run.append(found)
         return to_run
+
+    def _found(self, call: ToolCall) -> tuple[ToolCall, Tool] | None:
+        """Return the call and its tool. A member of a toolset is an action of the tool that the set is."""
+        if call.name in self._goal.tools:
+            return call, self._goal.tools[call.name]
+        toolset = string(call.native.data.get("toolset_name")) if call.native else ""
+        if toolset not in self._goal.tools:
+            return None
+        action = ToolCall(call.id, call.name, {"action": call.name, **call.arguments}, native=call.native)
+        return action, self._goal.tools[toolset]
 
     def _refusal(self, call: ToolCall, before: int) -> ToolResult | None:
         """Why a call is not even considered, after so many others of its reply that are."""
         if call.problem:
             return failure(call, f"not run: {call.problem}")
-        if call.name not in self._settings.tools:
-            known = ", ".join(self._settings.tools) or "none"
+        if self._found(call) is None:
+            known = ", ".join(self._goal.tools) or "none"
             return failure(call, f"there is no tool `{call.name}`; there are: {known}")
         if self._goal.is_last_round:
             self._late.add(call.id)

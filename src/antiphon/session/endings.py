@@ -10,16 +10,18 @@ from antiphon.errors import AntiphonError, Unsettled
 if TYPE_CHECKING:
     from antiphon.session.result import Ending, RunRecord
     from antiphon.session.returns import Refusal
+    from antiphon.wire import RefusalDetails
 
 
 class End(Exception):
     """Raised inside a run to end it here, with this outcome; whoever began the run sees an answer, or a `NoAnswer`."""
 
-    def __init__(self, outcome: Ending, detail: str, value: Any = None) -> None:
+    def __init__(self, outcome: Ending, detail: str, value: Any = None, refusal: RefusalDetails | None = None) -> None:
         super().__init__(detail)
         self.outcome: Ending = outcome
         self.detail = detail
         self.value = value
+        self.refusal = refusal
 
 
 class NoAnswer(AntiphonError):
@@ -44,7 +46,9 @@ class LimitReached(NoAnswer):
 
 
 class Refused(NoAnswer):
-    """The model refused to answer."""
+    """The model refused to answer. `details` says why and which model may answer, where the provider tells."""
+
+    details: RefusalDetails | None = None
 
 
 class Stuck(NoAnswer):
@@ -57,6 +61,10 @@ class Empty(NoAnswer):
 
 class Truncated(NoAnswer):
     """The answer was cut off by the token limit; `run.said` is what came of it."""
+
+
+class NotDone(NoAnswer):
+    """The provider stopped the model before its answer was done; `run.said` is what came of it."""
 
 
 class Cancelled(NoAnswer):
@@ -94,5 +102,6 @@ ENDINGS: dict[Ending, type[NoAnswer]] = {
     "stuck": Stuck,
     "empty": Empty,
     "truncated": Truncated,
+    "unfinished": NotDone,
     "cancelled": Cancelled,
 }

@@ -11,12 +11,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
-from antiphon.conversation import Conversation, ToolCall, ToolResult
+from antiphon.conversation import Citation, Conversation, ToolCall, ToolResult
 from antiphon.effects.values import Said
 from antiphon.session.people import Question
 from antiphon.session.result import AIResult
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, TextDelta, Usage
 
 if TYPE_CHECKING:
     from antiphon.session.run import Run
@@ -49,6 +49,8 @@ class RequestEnded:
     usage: Usage
     cost: float | None
     failed: str = ""
+    #: Where the answer comes from, as far as the provider names it.
+    sources: tuple[Citation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,33 @@ class Compacted:
 
 
 @dataclass(frozen=True, slots=True)
+class PrefixChanged:
+    """A prompt did not begin with the one before it, so that more of it is read and paid for than what is new.
+
+    `at` is the first piece that differs: `tools`, `system`, a field of the request, or `messages`, of which `turn`
+    counts from 1. `tokens` is about how much is read again and `cost` what that costs in US dollars, where it is known.
+    `thinking_left_out` counts the thinking blocks that the model does not get back.
+    """
+
+    at: str
+    turn: int | None
+    tokens: int
+    cost: float | None
+    thinking_left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUnknown:
+    """Nothing is known about the model by its name; it is treated as a careful guess from its relatives says.
+
+    `taken_for` names them, and is empty where nothing at all is assumed.
+    """
+
+    model: str
+    taken_for: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """The run is over: with a result, or with the error that ended it."""
 
@@ -129,6 +158,9 @@ Body = (
     | Settled
     | RunWaits
     | Compacted
+    | PrefixChanged
+    | Healed
+    | ModelUnknown
     | RunEnded
 )
 

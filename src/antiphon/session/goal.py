@@ -5,117 +5,160 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from antiphon.conversation import Conversation, Text, ToolCall, ToolSpec
+from antiphon.conversation import Conversation, Note, ToolCall, ToolSpec
 from antiphon.session.endings import End
-from antiphon.session.returns import PREFIX, Expected, parsed
+from antiphon.session.returns import ANSWER_TOOL, Expected, choose_strategy, parsed, remember_form
 from antiphon.session.settings import Settings
-from antiphon.session.trimming import Machinery
+from antiphon.tools import Tool
 from antiphon.tools.execution import as_text
 from antiphon.wire import CallDelta, Reply, Target
-from antiphon.wire.schema import strict_fits
 
 Mode = Literal["do", "vibe", "chat"]
-#: What a model is told that has stopped before its answer.
+#: What a model is told that has stopped before its answer, when somebody resumes the run.
 GO_ON = "Please go on."
 _NUDGE = "You gave neither an answer nor a tool call. Please answer."
+_NO_MORE_CALLS = "No more tool calls are run for this question. Answer now with what you have."
+_MALFORMED = "Your last output could not be read. Please give it again."
+#: How often a model whose output the provider could not read is asked again.
+_MOST_MALFORMED = 2
 
 
 class Goal:
     """What is wanted of a run. `mode` says how many rounds of tools it may take, `returns` of which type the value is.
 
-    What is said in the conversation only to get a typed value is taken out again in the end.
+    What is said to the model only to get a typed value are notes, which stay in the conversation.
     """
 
     def __init__(self, settings: Settings, conversation: Conversation, mode: Mode, returns: Any) -> None:
         self._settings = settings
         self._conversation = conversation
         self._mode: Mode = mode
-        self._returns = returns
-        self._provided = [spec for spec in conversation.tools if spec.is_provider_defined]
-        # What was cut can be read on, by a tool.
-        self._has_tools = bool(settings.tools or self._provided or conversation.kept or settings.options.get("extra"))
-        self.expected = self._wanted()
-        self.machinery: Machinery
+        own = {tool.name for tool in settings.provided}
+        given = [spec for spec in conversation.tools if spec.is_provider_defined and spec.name not in own]
+        self._provided = [*given, *settings.hosted]
+        self.expected = None if returns is None else Expected(returns)
         #: `do` allows one set of tool calls; what follows must be the answer.
         self.is_last_round = False
         self._refused = 0
-        self._most_values = 0
+        self._malformed = 0
         self._is_nudged = False
-        self._is_returned = False
 
-    def _wanted(self) -> Expected | None:
-        return None if self._returns is None else _expected(self._settings, self._returns, self._has_tools)
+    @property
+    def _target(self) -> Target | None:
+        return getattr(self._settings.model, "target", None)
+
+    @property
+    def _has_tools(self) -> bool:
+        return bool(self._settings.tools or self._provided or self._settings.options.get("extra"))
 
     def begin(self) -> None:
-        """What is said from now on may be machinery."""
-        self.machinery = Machinery(self._conversation, PREFIX)
+        """Choose the way in which a typed answer is asked for."""
+        if self.expected is not None:
+            schema, wish = self.expected.schema, self._settings.strategy
+            strategy = choose_strategy(wish, schema, self._target, self._conversation, self._has_tools)
+            if strategy == "tool" and not self._can_add_tool():
+                strategy = "prompted"
+            self.expected.strategy = strategy
 
-    def begin_again(self) -> None:
-        """After the run has waited: what is wanted is asked for anew."""
-        self.expected = self._wanted()
-        self.begin()
+    def choose_again(self) -> bool:
+        """Choose another way to ask for a typed answer after a refusal; return False where there is none."""
+        if self.expected is None or self.expected.strategy == "prompted" or self._settings.strategy is not None:
+            return False
+        self.expected.strategy = "prompted"
+        self._conversation.add_user(self.instruction())
+        return True
+
+    def _can_add_tool(self) -> bool:
+        """Return whether the return tool can be declared: nobody else has its name, and it is for this form."""
+        if ANSWER_TOOL in self._settings.tools or self.expected is None:
+            return False
+        declared = [spec for spec in self._conversation.tools if spec.name == ANSWER_TOOL]
+        return declared == [self.expected.tool()] if declared else len(self._conversation.turns) <= 1
 
     # What the model is told
 
-    def instruction(self) -> list[Text]:
-        """What is put behind the prompt."""
-        told = self.expected.instruction() if self.expected else ""
-        return [self.machinery.text(told)] if told else []
+    def instruction(self) -> list[Note]:
+        """Return what is put behind the prompt."""
+        told = self.expected.instruction(self._conversation) if self.expected else ""
+        return [Note(told, "form")] if told else []
+
+    def restate(self) -> None:
+        """Say again what a shorter conversation no longer says."""
+        if self.expected and not self.expected.is_stated(self._conversation):
+            self._conversation.add_user(self.instruction())
+
+    @property
+    def tools(self) -> dict[str, Tool]:
+        """The tools that run here: those of the session, and the one that reads on in results that were cut."""
+        given = self._settings.tools
+        is_local = self._target is not None and self._target.provider == "local"
+        if not given or "read_result" in given or (is_local and not self._conversation.kept):
+            # The embedded model is small, and reads its prompt anew: it is told of the tool when there is something.
+            return given
+        # Declared from the start: a tool that joins later changes the prompt. It loads pydantic, as all tools do.
+        from antiphon.tools.reading import read_result_tool
+
+        return {**given, "read_result": read_result_tool()}
 
     def specs(self) -> list[ToolSpec]:
-        """The tools that the model is told of, with those that return the value."""
-        if self._conversation.kept:
-            # Something was cut: from now on the model can read on. Few runs need it, and it loads pydantic.
-            from antiphon.tools.reading import read_result_tool
-
-            self._settings.tools.setdefault("read_result", read_result_tool())
-        return [*self._own_specs(), *(self.expected.tools() if self.expected else ())]
-
-    def _own_specs(self) -> list[ToolSpec]:
-        """The session's tools, and those of the conversation that the provider runs itself."""
-        return [*[tool.spec for tool in self._settings.tools.values()], *self._provided]
+        """Return the tools that the model is told of, those of the provider and the one that returns the value."""
+        specs = [*[tool.spec for tool in self.tools.values()], *self._provided]
+        returning = [spec for spec in self._conversation.tools if spec.name == ANSWER_TOOL and spec not in specs]
+        if not returning and self.expected and self.expected.strategy == "tool":
+            returning = [self.expected.tool()]
+        return specs + returning
 
     def options(self) -> dict[str, Any]:
-        """The options of the next request."""
+        """Return the options of the next request."""
         options = dict(self._settings.options)
-        has_tools, is_last = bool(self._settings.tools), self.is_last_round
-        if self.expected and self.expected.strategy == "native":
+        is_native = self.expected is not None and self.expected.strategy == "native"
+        if self.expected and is_native:
             options["output_schema"] = self.expected.schema
-        elif self.expected:
-            if is_last or not has_tools:
-                ways = self.expected.tools()
-                # Among other tools, a small model goes on calling those.
-                only = ways[0].name if has_tools and len(ways) == 1 else "required"
-                options.setdefault("tool_choice", only)
-            return options
-        if is_last and has_tools:
-            options["tool_choice"] = "none"
+        if self._target is not None:
+            remember_form(self._conversation, self._target, options.get("output_schema"))
+            if self._target.provider == "local":
+                # The grammar of the embedded model is made anew for each request, and the prompt stays as it is.
+                self._narrow_locally(options)
+        if self.expected and self.expected.strategy == "tool":
+            self._force_answer(options)
         return options
+
+    def _narrow_locally(self, options: dict[str, Any]) -> None:
+        if self.is_last_round and self._settings.tools:
+            options["tool_choice"] = "none"
+
+    def _force_answer(self, options: dict[str, Any]) -> None:
+        known = self._target.facts.forced_choice if self._target else None
+        if known == "yes" and (self.is_last_round or not self._settings.tools):
+            options.setdefault("tool_choice", ANSWER_TOOL)
 
     # What comes
 
     def is_internal(self, call: ToolCall) -> bool:
-        """Whether a call returns the value, or a part of it."""
-        return self.expected is not None and call.name.startswith(PREFIX)
+        """Return whether a call returns the value."""
+        return self.expected is not None and self.expected.strategy == "tool" and call.name == ANSWER_TOOL
 
     def is_piece(self, delta: Any, indexes: set[int]) -> bool:
-        """Whether this is a piece of such a call, while it comes; `indexes` keeps which calls are such."""
-        if self.expected is None or not isinstance(delta, CallDelta):
+        """Return whether this is a piece of such a call; `indexes` keeps which calls are such."""
+        if self.expected is None or self.expected.strategy != "tool" or not isinstance(delta, CallDelta):
             return False
-        if delta.name.startswith(PREFIX):
+        if delta.name == ANSWER_TOOL:
             indexes.add(delta.index)
         return delta.index in indexes
 
     def take_answer(self, reply: Reply) -> None:
-        """An answer without calls: the end, or a reason to ask again."""
+        """Take an answer without calls: the end, or a reason to ask again."""
         text = reply.text
-        if reply.stop == "pause":
-            self._conversation.add_user(GO_ON)
-            return
         if reply.stop == "refusal":
             if self.expected and text:
                 self.expected.received.append(text)
-            raise End("refused", text or "the model refused to answer", text)
+            raise End("refused", _refusal_text(reply), text, reply.state.refusal)
+        if reply.stop == "malformed" and self._malformed < _MOST_MALFORMED:
+            self._malformed += 1
+            self._conversation.add_user(Note(_MALFORMED, "reminder"))
+            return
+        if reply.stop not in ("end", "stop_sequence", "tool_calls", "length"):
+            raise End("unfinished", f"the model stopped before its answer was done ({reply.stop_reason})", text)
         if self.expected:
             self._take_typed(self.expected, reply)
             return
@@ -123,86 +166,63 @@ class Goal:
             value = text if self._mode == "chat" else parsed(text)
             cut = reply.stop == "length"
             raise End("truncated" if cut else "done", "cut off by the token limit" if cut else "", value)
+        if reply.stop == "length":
+            raise End("truncated", "cut off by the token limit before the answer began", "")
         if self._is_nudged:
             raise End("empty", "the model gave neither an answer nor a tool call, also when reminded", "")
         self._is_nudged = True
-        self._conversation.add_user(_NUDGE)
+        self._conversation.add_user(Note(_NUDGE, "reminder"))
 
     def _take_typed(self, expected: Expected, reply: Reply) -> None:
-        expected.faults = []
         if reply.stop == "length":
+            expected.faults = []
             expected.take_nothing("an answer that was cut off by the token limit")
         else:
             expected.take_text(reply.text)
-        if expected.is_enough and not expected.faults:
+        if expected.is_enough:
             raise End("done", "", expected.value)
-        self.machinery.refuse_answer()
         self._try_again()
-        self._conversation.add_user(self.machinery.text(expected.reminder()))
+        self._conversation.add_user(Note(expected.reminder(), "reminder"))
 
     def look_at(self, calls: Sequence[ToolCall], is_late: bool) -> None:
-        """After the calls of a reply: the end, where they complete what is wanted; else a round is used up, or a try.
+        """After the calls of a reply: the end, where they return what is wanted; else a round is used up, or a try.
 
         Late calls came when no more were allowed.
         """
         expected = self.expected
-        if expected and expected.is_complete and not expected.faults:
-            raise self._returned(expected)
+        if expected and expected.is_enough:
+            raise End("done", "", expected.value)
         returned = sum(map(self.is_internal, calls)) if expected else 0
-        if returned < len(calls):
-            self.is_last_round = self._mode == "do"
+        if returned < len(calls) and self._mode == "do" and not self.is_last_round:
+            self.is_last_round = True
+            if self._target is None or self._target.provider != "local":
+                self._conversation.add_user(Note(_NO_MORE_CALLS, "instruction"))
         if returned or is_late:
             self._try_again()
-        if expected and returned == len(calls) and not expected.faults:
-            # What was wrong is told in the results; what just did not come is told here.
-            self._conversation.add_user(self.machinery.text(expected.reminder()))
 
     def ended_by_tool(self, value: Any) -> End:
-        """The end that a tool has made, with a value that must be what was asked for."""
+        """Return the end that a tool has made, with a value that must be what was asked for."""
         if self.expected is None:
             return End("done", "", value)
         self.expected.take_text(as_text(value))
         if not self.expected.is_enough:
             return End("wrong", f"a tool ended the run with {as_text(value)[:200]}")
-        return self._returned(self.expected)
-
-    def _returned(self, expected: Expected) -> End:
-        self._is_returned = True
-        return End("done", "", expected.value)
+        return End("done", "", self.expected.value)
 
     def _try_again(self) -> None:
         """Count an answer that brought nothing new; the end, where there were too many."""
-        expected = self.expected
-        if expected and len(expected.values) > self._most_values:
-            self._most_values = len(expected.values)
-            return
-        if expected and expected.is_enough:
-            # Reminded of the fields that may be left out, it has left them out.
-            raise self._returned(expected)
         self._refused += 1
         if self._refused <= self._settings.attempts:
             return
-        if expected is None:
+        if self.expected is None:
             raise End("stuck", "the model goes on calling tools, though one set of calls was allowed")
-        raise End("wrong", expected.lack())
-
-    def settle(self) -> None:
-        """Leave in the conversation the question and the answer, and nothing of how the value was got."""
-        self._conversation.tools = self._own_specs()
-        if self.expected:
-            answer = self.expected.answer if self._is_returned else ""
-            self.machinery.take_out(answer, failed=not self.expected.is_enough)
+        raise End("wrong", self.expected.lack())
 
 
-def _expected(settings: Settings, returns: Any, has_tools: bool) -> Expected:
-    """What is wanted of a session's model, in the way that suits it."""
-    known = getattr(settings.model, "capabilities", None)
-    target: Target | None = getattr(settings.model, "target", None)
-
-    def is_sure(schema: dict[str, Any]) -> bool:
-        if target is None or not getattr(known, "structured_output", None):
-            return False
-        # A local model is held to any schema. Elsewhere tools and a schema do not go together on every model.
-        return target.provider == "local" or (not has_tools and strict_fits(schema, target.api))
-
-    return Expected(returns, settings.strategy, parallel_calls=getattr(known, "parallel_calls", None), is_sure=is_sure)
+def _refusal_text(reply: Reply) -> str:
+    """Return why the model gives no answer: in its own words, else in the provider's."""
+    known = reply.state.refusal
+    said = reply.text or (known.explanation if known else "") or "the model refused to answer"
+    about = f" ({known.category})" if known and known.category and known.category not in said else ""
+    other = f"; {known.recommended_model} may answer" if known and known.recommended_model else ""
+    return f"{said}{about}{other}"

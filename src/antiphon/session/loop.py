@@ -10,15 +10,15 @@ from contextvars import copy_context
 from functools import partial
 from typing import Any, NoReturn
 
-from antiphon.conversation import Conversation, Text, UserPart, UserTurn
+from antiphon.conversation import Conversation, Note, Text, UserPart, UserTurn
 from antiphon.conversation.turns import user_parts
 from antiphon.effects import Node, Place, at, place
 from antiphon.errors import AntiphonError, Halted, NotReadyError
 from antiphon.results import plain
-from antiphon.session.asking import Asking, preview
+from antiphon.session.asking import Asking, announce_changes, preview
 from antiphon.session.calls import Calls
 from antiphon.session.clock import Clock
-from antiphon.session.endings import ENDINGS, End, ReturnError, Waiting
+from antiphon.session.endings import ENDINGS, End, Refused, ReturnError, Waiting
 from antiphon.session.goal import GO_ON, Goal, Mode
 from antiphon.session.result import AIResult, Ending, RunRecord
 from antiphon.session.run import Run
@@ -109,7 +109,9 @@ class Loop:
         """The body of the first request, as it would be sent; the conversation, which has no open calls, is changed."""
         self._say()
         self._conversation.tools = self._goal.specs()
-        return preview(self._settings.model, self._conversation, self._stream, self._goal.options())
+        options = self._goal.options()
+        announce_changes(self._settings.model, self._conversation, options)
+        return preview(self._settings.model, self._conversation, self._stream, options)
 
     # Going
 
@@ -201,6 +203,8 @@ class Loop:
                 return result
             error: BaseException = self._error(outcome, detail)
             error.__cause__ = end.__cause__
+            if isinstance(error, Refused):
+                error.details = end.refusal
             if outcome == "waiting":
                 return error
         except TimeoutError as timeout:
@@ -249,22 +253,24 @@ class Loop:
         """Say the prompt, once; where there is none, go on from what the conversation is."""
         conversation, prompt = self._conversation, self._prompt
         self._prompt = None
-        if self._is_settled:
-            # It waited, and now goes on.
-            self._is_settled = False
-            self._goal.begin_again()
-        else:
-            self._goal.begin()
-            if prompt is not None and conversation.open_calls:
-                self._calls.close(conversation.open_calls)
+        is_resumed, self._is_settled = self._is_settled, False
+        if not is_resumed and prompt is not None and conversation.open_calls:
+            self._calls.close(conversation.open_calls)
+        self._goal.begin()
         parts = self._words_to_go_on() if prompt is None else list(prompt)
         if prompt is not None:
             last = conversation.turns[-1] if conversation.turns else None
-            if isinstance(last, UserTurn) and last.parts[-len(prompt) :] == prompt:
+            if isinstance(last, UserTurn) and last.visible_parts[-len(prompt) :] == prompt:
                 # It was said before, and the run that should have answered failed.
                 parts = []
-        if parts := [*parts, *self._goal.instruction()]:
+        if parts := [*parts, *self._unsaid(self._goal.instruction())]:
             conversation.add_user(parts)
+
+    def _unsaid(self, notes: Sequence[Note]) -> list[Note]:
+        """Return the notes that the last turn does not end with: a run that failed or waited may have said them."""
+        last = self._conversation.turns[-1] if self._conversation.turns else None
+        said = last.parts if isinstance(last, UserTurn) else ()
+        return [note for note in notes if note not in said]
 
     def _words_to_go_on(self) -> list[UserPart]:
         """What must be said for the model to go on: nothing, unless its was the last word, and that was no answer."""
@@ -285,7 +291,6 @@ class Loop:
         self._is_settled = True
         if not is_waiting:
             self._calls.close(self._conversation.open_calls)
-        self._goal.settle()
 
     def _record(self, outcome: Ending, detail: str) -> RunRecord:
         run, asking = self.run, self._asking

@@ -23,7 +23,9 @@ else:
     T = TypeVar("T")
 
 #: How a run ended. Only `done` has what was asked for; each of the others is an exception.
-Ending = Literal["done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "wrong", "failed", "cancelled"]
+Ending = Literal[
+    "done", "limit", "waiting", "stuck", "empty", "refused", "truncated", "unfinished", "wrong", "failed", "cancelled"
+]
 
 
 def late_names() -> dict[str, Any]:

@@ -22,7 +22,8 @@ from antiphon.session.result import AIResult
 from antiphon.session.returns import Strategy
 from antiphon.session.run import Run
 from antiphon.session.settings import Asks, BeforeRequest, Keeps, Limits, Settings
-from antiphon.tools import Policy, Tool, as_tools
+from antiphon.tools import Policy, ProviderTool, Tool
+from antiphon.tools.provider_tools import split_tools
 from antiphon.tools.tool import Deps
 
 if TYPE_CHECKING:
@@ -40,20 +41,20 @@ class Session(Generic[Deps]):
     `avibe`, `achat`, `ago_on`, `astart` and `astream` are the same asynchronously.
 
     `model` is a name, a model made by `connect`, or anything of that shape; without one, the model of the configuration
-    is asked, as `antiphon ask` does. `tools` are functions. `people` answers questions: about calls that `policy` says
-    to ask about, and those of tools; a function, or a `People` that several sessions share. Without it `Waiting` is
-    raised, and the answers are given by `allow`, `deny` and `answer`, before `go_on`. `deps` is handed to tools through
-    their `ToolContext`. With `raise_tool_bugs`, an error in a tool's own code ends the run instead of being told to the
-    model. `context` says when a long conversation is made shorter; `before_request` is called with the conversation
-    before each request. `name` says whose questions are asked. `configuration` says where keys come from; without one
-    it is that of the current directory. `record` and `replay` name a file of exchanges. `options` go along with every
-    request.
+    is asked, as `antiphon ask` does. `tools` are functions, and tools of the provider such as `WebSearch`. `people`
+    answers questions: about calls that `policy` says to ask about, and those of tools; a function, or a `People` that
+    several sessions share. Without it `Waiting` is raised, and the answers are given by `allow`, `deny` and `answer`,
+    before `go_on`. `deps` is handed to tools through their `ToolContext`. With `raise_tool_bugs`, an error in a tool's
+    own code ends the run instead of being told to the model. `context` says when a long conversation is made shorter;
+    `before_request` is called with the conversation before each request. `name` says whose questions are asked.
+    `configuration` says where keys come from; without one it is that of the current directory. `record` and `replay`
+    name a file of exchanges. `options` go along with every request.
     """
 
     def __init__(
         self,
         model: str | Asks | None = None,
-        tools: Iterable[Callable[..., Any] | Tool] = (),
+        tools: Iterable[Callable[..., Any] | Tool | ProviderTool] = (),
         system: str = "",
         *,
         conversation: Conversation | None = None,
@@ -81,7 +82,8 @@ class Session(Generic[Deps]):
         asked = _connected(model, configuration, record, replay)
         #: Whether the model was made here, and so is closed here.
         self._owns_model = asked is not model
-        given = {tool.name: tool for tool in as_tools(tools)}
+        functions, provided = split_tools(tools)
+        given = {tool.name: tool for tool in functions}
         self._settings = Settings(
             asked,
             given,
@@ -97,7 +99,9 @@ class Session(Generic[Deps]):
             before_request,
             name,
             journal,
+            provided,
         )
+        self._settings.resolve()
 
     @property
     def model(self) -> Asks:
@@ -106,17 +110,26 @@ class Session(Generic[Deps]):
 
     @model.setter
     def model(self, model: str | Asks) -> None:
-        self._settings.model = _connected(model, self._configuration, None, None)
+        before, self._settings.model = self._settings.model, _connected(model, self._configuration, None, None)
+        try:
+            self._settings.resolve()
+        except OptionError:
+            self._settings.model = before
+            raise
         self._owns_model = self._settings.model is not model
 
     @property
-    def tools(self) -> list[Tool]:
-        """The tools the model may call."""
-        return list(self._settings.tools.values())
+    def tools(self) -> list[Tool | ProviderTool]:
+        """The tools the model may call, and those of the provider."""
+        own = [tool for name, tool in self._settings.tools.items() if name not in self._settings.stand_ins]
+        return [*own, *self._settings.provided]
 
     @tools.setter
-    def tools(self, tools: Iterable[Callable[..., Any] | Tool]) -> None:
-        self._settings.tools = {tool.name: tool for tool in as_tools(tools)}
+    def tools(self, tools: Iterable[Callable[..., Any] | Tool | ProviderTool]) -> None:
+        functions, provided = split_tools(tools)
+        self._settings.tools = {tool.name: tool for tool in functions}
+        self._settings.provided, self._settings.stand_ins = provided, ()
+        self._settings.resolve()
 
     @property
     def before_request(self) -> BeforeRequest | None:

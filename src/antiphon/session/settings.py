@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from antiphon._extras import price_hint
-from antiphon.conversation import Conversation, UserPart
+from antiphon.conversation import Conversation, ToolSpec, UserPart
 from antiphon.effects.door import Performer
 from antiphon.session.context import Context
 from antiphon.session.people import People
 from antiphon.session.returns import Strategy
-from antiphon.tools import Policy, Tool
+from antiphon.tools import Policy, ProviderTool, Tool
+from antiphon.tools.provider_tools import resolve_tools
 from antiphon.wire import Reply, Usage
 
 
@@ -104,3 +105,19 @@ class Settings:
     before_request: BeforeRequest | None = None
     name: str = ""
     journal: Keeps | None = None
+    #: Tools that providers run, as they were given, and those of them that the present model's provider runs.
+    provided: tuple[ProviderTool, ...] = ()
+    hosted: tuple[ToolSpec, ...] = ()
+    #: The names of the tools that stand in for them here.
+    stand_ins: tuple[str, ...] = ()
+
+    def resolve(self) -> None:
+        """Choose where each tool of a provider is run, for the present model."""
+        if not self.provided:
+            self.hosted = self.stand_ins = ()
+            return
+        functions = [tool for name, tool in self.tools.items() if name not in self.stand_ins]
+        resolved = resolve_tools(functions, self.provided, getattr(self.model, "target", None))
+        known = {tool.name for tool in functions}
+        self.tools, self.hosted = resolved.tools, resolved.hosted
+        self.stand_ins = tuple(name for name in resolved.tools if name not in known)

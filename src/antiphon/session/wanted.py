@@ -66,33 +66,11 @@ class Wanted:
     #: The names outside by those inside: a model of pydantic may be told by either.
     _aliases: Mapping[str, str]
 
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The schemas of the fields."""
-        return self.schema["properties"]
-
-    @property
-    def required(self) -> list[str]:
-        """The fields that must come."""
-        return self.schema.get("required", [])
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether every field must come, is a plain value or a list of such, and is known."""
-        is_known = not self.schema.get("additionalProperties")
-        return is_known and len(self.required) == len(self.fields) and all(map(_is_plain, self.fields.values()))
-
     def inexact(self, said: str) -> list[str]:
         """Numbers of a JSON text that lose digits on the way, where the type would keep them: a `Decimal` does."""
         numbers = _NUMBER.findall(_STRING.sub("", said))
         lost = [each for each in numbers if Decimal(each) != Decimal(repr(float(each)))]
         return lost if lost and _takes_either(self.schema) else []
-
-    def field_schema(self, name: str) -> dict[str, Any]:
-        """The schema of one field with just the definitions that it uses."""
-        schema = self.fields[name]
-        used = _used(schema, self.schema.get("$defs", {}))
-        return {**schema, "$defs": used} if used else schema
 
     def field_named(self, name: str) -> str:
         """A field by its name outside, or inside."""
@@ -209,36 +187,6 @@ def _schema(adapter: TypeAdapter[Any], type_: Any) -> dict[str, Any]:
 def _aliases(type_: Any) -> dict[str, str]:
     fields: dict[str, Any] = getattr(type_, "model_fields", {})
     return {n: info.validation_alias for n, info in fields.items() if isinstance(info.validation_alias, str)}
-
-
-def _is_plain(schema: Mapping[str, Any]) -> bool:
-    if schema.get("type") == "array":
-        return _is_plain(schema.get("items", {}))
-    return "enum" in schema or "const" in schema or schema.get("type") in ("string", "integer", "number", "boolean")
-
-
-def _used(schema: Any, defs: Mapping[str, Any]) -> dict[str, Any]:
-    """The definitions that a schema comes to need."""
-    used: dict[str, Any] = {}
-    names = list(_references(schema))
-    while names:
-        name = names.pop()
-        if name in defs and name not in used:
-            used[name] = defs[name]
-            names += _references(defs[name])
-    return {name: defs[name] for name in defs if name in used}
-
-
-def _references(schema: Any) -> Iterator[str]:
-    if isinstance(schema, Mapping):
-        for key, value in cast(Mapping[str, Any], schema).items():
-            if key == "$ref" and isinstance(value, str):
-                yield value.rpartition("/")[2]
-            elif key not in ("default", "enum", "const", "examples"):
-                yield from _references(value)
-    elif isinstance(schema, list):
-        for item in cast(list[Any], schema):
-            yield from _references(item)
 
 
 def _is_open(schema: Any) -> bool:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Conversation, OpenQuestion, ToolSpec
+from antiphon.conversation import Conversation, OpenQuestion, ProviderState, ToolSpec
 from antiphon.conversation.storage import from_json, to_json, turn_json
 from antiphon.conversation.turns import Turn
 from antiphon.errors import ContentError, FormatError, VersionError
@@ -30,12 +30,13 @@ class Written:
     tools: tuple[ToolSpec, ...]
     kept: dict[str, str]
     questions: dict[str, OpenQuestion]
+    state: ProviderState
 
     @classmethod
     def note(cls, conversation: Conversation, path: Path, id: str, revision: int) -> None:
         """Remember that all of a conversation is in the store now."""
         parts = conversation.turns, conversation.system, conversation.tools, conversation.kept
-        conversation.memo[_MEMO] = cls(path, id, revision, *parts, conversation.questions)
+        conversation.memo[_MEMO] = cls(path, id, revision, *parts, conversation.questions, conversation.state.copy())
 
     @classmethod
     def of(cls, conversation: Conversation, path: Path, id: str | None) -> Written | None:
@@ -97,8 +98,8 @@ def copy(connection: sqlite3.Connection, source: str, target: str, turns: int, *
 def write_head(connection: sqlite3.Connection, id: str, conversation: Conversation, written: Written | None) -> None:
     """Write the system text, the tools, what people are asked, and the like where they changed."""
     asked = conversation.questions
-    known = written and (written.system, written.tools, written.questions)
-    if known == (conversation.system, conversation.tools, asked):
+    known = written and (written.system, written.tools, written.questions, written.state)
+    if known == (conversation.system, conversation.tools, asked, conversation.state):
         return
     head = {key: value for key, value in to_json(conversation.fork(0)).items() if key not in ("turns", "kept")}
     if asked:

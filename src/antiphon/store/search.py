@@ -11,7 +11,20 @@ from dataclasses import dataclass
 from typing import cast
 
 from antiphon._json import clean
-from antiphon.conversation import Chat, Foreign, Image, Reasoning, Text, ToolCall
+from antiphon.conversation import (
+    AssistantPart,
+    Chat,
+    Foreign,
+    Image,
+    Note,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Text,
+    ToolCall,
+    Update,
+    UserPart,
+)
 from antiphon.conversation.turns import AssistantTurn, Turn
 
 _TERM = re.compile(r'"([^"]*)"?|([^\s"]+)')
@@ -97,7 +110,7 @@ def excerpt(text: str, wanted: tuple[str, ...]) -> Excerpt:
     return Excerpt(shown, tuple(found.span() for found in pattern.finditer(_folded(shown)) if found[0]))
 
 
-def said(part: Text | Image | Chat | Foreign | Reasoning | ToolCall) -> Iterator[str]:
+def said(part: UserPart | AssistantPart) -> Iterator[str]:
     """What can be found of a part."""
     match part:
         case Chat():
@@ -107,7 +120,12 @@ def said(part: Text | Image | Chat | Foreign | Reasoning | ToolCall) -> Iterator
         case ToolCall():
             yield part.name
             yield from strings(part.arguments)
-        case Image() | Reasoning():
+        case ServerCall():
+            yield from strings(part.input)
+        case ServerResult():
+            yield part.text
+            yield from (source.name for source in part.sources)
+        case Image() | Reasoning() | Note() | Update():
             pass
 
 

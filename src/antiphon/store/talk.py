@@ -175,8 +175,8 @@ class Talk:
         turns = self.conversation.turns
         for place in range(len(turns) - 1, -1, -1):
             turn = turns[place]
-            if isinstance(turn, UserTurn):
-                return _Message(turn.parts, self.conversation.fork(place))
+            if isinstance(turn, UserTurn) and turn.visible_parts:
+                return _Message(turn.visible_parts, self.conversation.fork(place))
         return None
 
     def _keep_whole(self, compacted: Compacted) -> None:

@@ -10,10 +10,11 @@ if TYPE_CHECKING:
 
 def usable(configuration: Configuration) -> list[tuple[str, str]]:
     """Models that could be asked now, and why: a key was found, or their weights are on this machine."""
-    from antiphon.config.choice import MODELS
+    from antiphon.config.choice import provider_defaults
     from antiphon.providers.local import weights
     from antiphon.providers.registry import PROVIDERS
 
     environment = configuration.environment
-    found = [(model, place) for name, model in MODELS.items() if (place := environment.key_place(PROVIDERS[name]))]
+    defaults = provider_defaults()
+    found = [(model, place) for name, model in defaults.items() if (place := environment.key_place(PROVIDERS[name]))]
     return found + [(f"local/{name}", "on this machine") for name in weights.known() if weights.status(name).path]

@@ -6,6 +6,16 @@ This room knows conversations but no provider.
 from antiphon._public import publish
 from antiphon.tools.approval import ALLOW_ALL, Policy, Rule, Standing
 from antiphon.tools.execution import Executed, ToolCallRecord, execute
+from antiphon.tools.provider_tools import (
+    CodeExecution,
+    Computer,
+    FileSearch,
+    MCPServer,
+    ProviderTool,
+    ToolSearch,
+    WebFetch,
+    WebSearch,
+)
 from antiphon.tools.signature import InvalidArguments
 from antiphon.tools.tool import (
     Before,
@@ -24,11 +34,16 @@ from antiphon.tools.wrappers import filtered, prefixed, renamed, requiring_appro
 __all__ = [
     "ALLOW_ALL",
     "Before",
+    "CodeExecution",
+    "Computer",
     "Executed",
+    "FileSearch",
     "Finish",
     "InvalidArguments",
+    "MCPServer",
     "Pause",
     "Policy",
+    "ProviderTool",
     "Rule",
     "Standing",
     "Tool",
@@ -36,6 +51,9 @@ __all__ = [
     "ToolContext",
     "ToolDefinitionError",
     "ToolFailure",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
     "as_tool",
     "as_tools",
     "execute",

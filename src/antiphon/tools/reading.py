@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
 from pydantic import Field
@@ -10,8 +11,9 @@ from antiphon.errors import ContentError
 from antiphon.tools.tool import Tool, ToolContext, ToolFailure, as_tool
 
 
+@cache
 def read_result_tool() -> Tool:
-    """`read_result`, for conversations that keep whole results under handles."""
+    """Return `read_result`, for conversations that keep whole results under handles."""
     return as_tool(read_result, read_only=True)
 
 

@@ -13,6 +13,8 @@ from antiphon.session import (
     CallStarted,
     Compacted,
     Event,
+    ModelUnknown,
+    PrefixChanged,
     Question,
     RequestEnded,
     RequestStarted,
@@ -23,7 +25,7 @@ from antiphon.session import (
     UsageChanged,
 )
 from antiphon.session.events import Body
-from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta, Usage
+from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, TextDelta, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ def _take(run: RunView, body: Body, at: float) -> None:
             run.state = "waiting" if run.questions else "running"
         case RunWaits():
             run.state = "waiting"
-        case Compacted():
+        case Compacted() | PrefixChanged() | Healed() | ModelUnknown():
             pass
         case RunEnded(state, _, error):
             run.state, run.ended, run.writing, run.thoughts = state, at, "", []

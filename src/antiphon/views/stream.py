@@ -17,6 +17,8 @@ from antiphon.session import (
     CallStarted,
     Compacted,
     Event,
+    ModelUnknown,
+    PrefixChanged,
     Question,
     RequestEnded,
     RequestStarted,
@@ -29,7 +31,7 @@ from antiphon.session import (
 )
 from antiphon.session.events import Body
 from antiphon.tools import ToolCallRecord
-from antiphon.wire import CallDelta, ProgressDelta, ReasoningDelta, TextDelta
+from antiphon.wire import CallDelta, Healed, ProgressDelta, ReasoningDelta, TextDelta
 
 # What a terminal could obey, a reader of lines take for a line's end, or an eye not see.
 _UNSEEN = re.compile("[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\ufff9-\ufffb"
@@ -40,7 +42,8 @@ def event_json(event: Event) -> dict[str, Any]:
     """One event as JSON data: `run`, `seq`, `at` (seconds since 1970), and `type`, which says what else there is.
 
     - `run_started`: `kind`, `title`, `model`, `parent` (the id of the run around it, or null)
-    - `request_started`: `number`, `model`; `request_ended`: `number`, `text`, `usage`, `cost`, `failed`?
+    - `request_started`: `number`, `model`; `request_ended`: `number`, `text`, `usage`, `cost`, `failed`?,
+      `sources`? as a list of {url, title}
     - `text`, `reasoning`: the next piece, `text`
     - `call_delta`: a piece of a call being written, `index`, `name` (only in the first piece), `arguments`
     - `call_started`: `call` {id, name, arguments, problem?}
@@ -109,6 +112,9 @@ _TYPES: dict[type, str] = {
     Settled: "settled",
     RunWaits: "run_waits",
     Compacted: "compacted",
+    PrefixChanged: "prefix_changed",
+    Healed: "healed",
+    ModelUnknown: "model_unknown",
     RunEnded: "run_ended",
 }
 
@@ -125,9 +131,10 @@ def _body(body: Body) -> dict[str, Any]:
             return {"kind": kind, "title": plain(title), "model": plain(model), "parent": parent}
         case RequestStarted(number, model):
             return {"number": number, "model": plain(model)}
-        case RequestEnded(number, text, usage, cost, failed):
+        case RequestEnded(number, text, usage, cost, failed, sources):
             said = {"number": number, "text": plain(text), "usage": asdict(usage), "cost": plain(cost)}
-            return {**said, **({"failed": plain(failed)} if failed else {})}
+            listed = {"sources": [{"url": plain(each.url), "title": plain(each.title)} for each in sources]}
+            return {**said, **({"failed": plain(failed)} if failed else {}), **(listed if sources else {})}
         case CallStarted(call):
             return {"call": _call(call)}
         case CallFinished(call, result, record):
@@ -142,6 +149,8 @@ def _body(body: Body) -> dict[str, Any]:
             return {"questions": [_question(each) for each in questions]}
         case Compacted(dropped, _):
             return {"dropped": dropped}
+        case PrefixChanged() | Healed() | ModelUnknown():
+            return plain(asdict(body))
         case RunEnded(state, result, error):
             return {"state": state, **(final_json(result) if result is not None else _error(error))}
 

@@ -64,6 +64,10 @@ class Telling:
                 yield from self._think(text)
             case RequestEnded():
                 yield from self._close()
+                if body.sources:
+                    found = [{"url": each.url, "title": each.title} for each in body.sources]
+                    value = {"messageId": self._message, "sources": found}
+                    yield {"type": "CUSTOM", "name": "antiphon.sources", "value": value}
                 self._count(body)
             case CallStarted() | Asked() | RunWaits() | RunEnded():
                 yield from self._announce()
@@ -136,7 +140,8 @@ class Telling:
     def _words(self) -> Generator[Sent]:
         """What a person answered, where the conversation has it as what the user said."""
         # The model may have answered it already: it is the last that the user said, and not always the last of all.
-        turn = next((each for each in reversed(self._conversation.turns) if isinstance(each, UserTurn)), None)
+        users = (each for each in reversed(self._conversation.turns) if isinstance(each, UserTurn))
+        turn = next((each for each in users if each.visible_parts), None)
         if not self._has_answer or turn is None:
             return
         self._has_answer = False

@@ -6,7 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from antiphon.conversation import AssistantTurn, Chat, Conversation, Image, Text, ToolResult, UserPart, UserTurn
+from antiphon.conversation import (
+    AssistantTurn,
+    Chat,
+    Conversation,
+    Image,
+    Note,
+    Text,
+    ToolResult,
+    Update,
+    UserPart,
+    UserTurn,
+)
 from antiphon.conversation.parts import legal_id
 from antiphon.errors import AntiphonError, ContentError, OptionError, PairingError
 from antiphon.web.agui_input import Answered, Assistant, Message, User
@@ -102,7 +113,8 @@ def messages_json(conversation: Conversation, name: str) -> list[dict[str, Any]]
     for number, turn in enumerate(conversation.turns):
         id = f"{name}.turn{number}"
         if isinstance(turn, UserTurn):
-            found.append({"id": id, "role": "user", "content": _said_json(turn)})
+            if turn.visible_parts:
+                found.append({"id": id, "role": "user", "content": _said_json(turn)})
             continue
         calls = [
             {"id": each.id, "type": "function", "function": {"name": each.name, "arguments": each.arguments_json}}
@@ -160,7 +172,8 @@ def _of_turns(conversation: Conversation) -> list[_Stretch]:
     found: list[_Stretch] = []
     for turn in conversation.turns:
         if isinstance(turn, UserTurn):
-            _add(found, _Stretch(said=[each for part in turn.parts if (each := _plain(part)) is not None]))
+            if turn.visible_parts:
+                _add(found, _Stretch(said=[each for part in turn.parts if (each := _plain(part)) is not None]))
         else:
             _add(found, _Stretch(words=turn.text, calls=[each.id for each in turn.calls]))
     return found
@@ -187,7 +200,9 @@ def _add(found: list[_Stretch], each: _Stretch) -> None:
 
 
 def _plain(part: UserPart) -> UserPart | None:
-    """A part as it would come back."""
+    """A part as it would come back; nothing for what the program said itself."""
+    if isinstance(part, Note | Update):
+        return None
     if isinstance(part, Image):
         return Image(part.data, part.media_type, part.url)
     text = part.attributed if isinstance(part, Chat) else part.text

@@ -11,15 +11,18 @@ from antiphon.conversation import (
     Foreign,
     Image,
     Reasoning,
+    ServerCall,
     Text,
     ToolCall,
     ToolResult,
     UserTurn,
 )
+from antiphon.conversation.parts import sources_of
 from antiphon.errors import OptionError
 from antiphon.results import image
 from antiphon.store import Store
 from antiphon.views import results_of
+from antiphon.views.server_tools import list_sources, results_of_call
 from antiphon.web.sent import answer
 from antiphon.web.steps import called, drawn
 
@@ -55,7 +58,7 @@ def routes(journal: Journal) -> list[Route]:
         first = _number(request.query_params.get("from", "0"))
         conversation = store.load(entry.id)
         some = conversation.turns[first : first + _TURNS]
-        turns = [_turn(conversation, each, number) for number, each in enumerate(some, first)]
+        turns = [_turn(conversation, each, number) for number, each in enumerate(some, first) if _is_shown(each)]
         more = first + _TURNS if first + _TURNS < len(conversation.turns) else None
         return answer({**_entry(entry), **_text("system", conversation.system), "said": turns, "next": more})
 
@@ -75,11 +78,26 @@ def _entry(entry: Entry) -> dict[str, Any]:
     return {**known, **times, "models": list(entry.models), **({"found": {"pieces": pieces}} if pieces else {})}
 
 
+def _is_shown(turn: UserTurn | AssistantTurn) -> bool:
+    """Return whether somebody sees the turn: one of notes alone is between the program and the model."""
+    return isinstance(turn, AssistantTurn) or bool(turn.visible_parts)
+
+
 def _turn(conversation: Conversation, turn: UserTurn | AssistantTurn, number: int) -> dict[str, Any]:
     answers = {each.call_id: each for each in turn.results} if isinstance(turn, AssistantTurn) else {}
     who = "assistant" if isinstance(turn, AssistantTurn) else "user"
     parts = [_part(conversation, part, answers) for part in turn.parts]
+    if isinstance(turn, AssistantTurn):
+        parts += [_served(part, turn) for part in turn.parts if isinstance(part, ServerCall)]
+        if listed := list_sources(sources_of(turn.parts)):
+            parts.append({"type": "text", **_text("text", listed)})
     return {"number": number, "who": who, "parts": [each for each in parts if each is not None]}
+
+
+def _served(call: ServerCall, turn: AssistantTurn) -> dict[str, Any]:
+    told = called({"tool": call.tool, "arguments": call.input}, _ROWS)
+    views = [drawn(each, _ROWS) for each in results_of_call(call, turn)]
+    return {"type": "call", "call": told, "state": "done", "views": views}
 
 
 def _part(conversation: Conversation, part: Any, answers: dict[str, ToolResult]) -> dict[str, Any] | None:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from antiphon._shape import obj
-from antiphon.conversation import Chat, Image, Reasoning, Text, ToolCall, ToolResult, Turn, UserTurn
-from antiphon.conversation.parts import Foreign
+from antiphon.conversation import Chat, Image, Note, Reasoning, Text, ToolCall, ToolResult, Turn, UserTurn
+from antiphon.conversation.parts import Foreign, ServerCall, ServerResult
 from antiphon.results import Result, diff, image, structured, text
 from antiphon.views import results_of
 from antiphon.web.steps import called, drawn, entry_at, results
@@ -80,13 +80,17 @@ def _part(part: Any) -> dict[str, Any]:
             return {"type": "result", "name": part.name, "views": _views(results_of(plain))}
         case Reasoning() if part.text:
             return {"type": "reasoning", "views": _views([text(part.text, markdown=True, collapsed=True)])}
-        case Text() | Chat():
+        case Text() | Chat() | Note():
             return {"type": "text", "views": _views([text(part.text, markdown=True)])}
         case Image():
             return {
                 "type": "image",
                 "views": _views([image(base64=part.data, url=part.url, mime_type=part.media_type)]),
             }
+        case ServerCall():
+            return {"type": "call", "call": called({"tool": part.tool, "arguments": part.input}, _ROWS)}
+        case ServerResult():
+            return {"type": "result", "name": "", "views": _views([text(part.text)] if part.text else [])}
         case Foreign() | Reasoning():
             return {"type": "other", "views": _views([structured(part.native and part.native.data, collapsed=True)])}
         case _:

@@ -283,7 +283,9 @@ class Talking:
     def _place(self) -> int:
         """The number of the turn of the last message."""
         turns = self.talk.conversation.turns
-        return max((place for place, turn in enumerate(turns) if isinstance(turn, UserTurn)), default=0)
+        return max(
+            (place for place, turn in enumerate(turns) if isinstance(turn, UserTurn) and turn.visible_parts), default=0
+        )
 
     def _heard(self, event: Event) -> UsageChanged | None:
         run, body, live = self.talk.run, event.body, self.live

@@ -4,10 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from antiphon.conversation import AssistantTurn, Chat, Conversation, Image, Reasoning, Text, ToolCall, Turn
+from antiphon.conversation import (
+    AssistantTurn,
+    Chat,
+    Conversation,
+    Image,
+    Note,
+    Reasoning,
+    ServerCall,
+    ServerResult,
+    Text,
+    ToolCall,
+    Turn,
+    Update,
+)
+from antiphon.conversation.parts import sources_of
 from antiphon.errors import NotSavedError
 from antiphon.talks.images import TYPES
 from antiphon.views import results_of
+from antiphon.views.server_tools import list_sources, results_of_call
 from antiphon.web.steps import called, drawn, gist, in_line
 
 
@@ -15,20 +30,31 @@ def turn_json(turn: Turn, number: int) -> dict[str, Any]:
     """What is to be seen of a turn; of calls a line, and of images where they are."""
     if isinstance(turn, AssistantTurn):
         said = [_answered(turn, part) for part in turn.parts]
+        if listed := list_sources(sources_of(turn.parts)):
+            said.append({"type": "text", "text": listed})
         return {"turn": number, "role": "assistant", "pieces": [each for each in said if each]}
-    pieces = [_said(part, place) for place, part in enumerate(turn.parts)]
+    pieces = [_said(part, place) for place, part in enumerate(turn.parts) if not isinstance(part, Note | Update)]
     return {"turn": number, "role": "user", "pieces": pieces}
 
 
 def call_json(conversation: Conversation, number: int, id: str, rows: int) -> dict[str, Any]:
     """A call with its arguments and all that came of it."""
     turn = turn_at(conversation, number)
+    if isinstance(turn, AssistantTurn) and (served := _server_call(turn, id)) is not None:
+        asked = {"tool": served.tool, "arguments": served.input}
+        views = [drawn(each, rows) for each in results_of_call(served, turn)]
+        return {"call": called(asked, rows), "views": views}
     call = next((each for each in turn.calls if each.id == id), None) if isinstance(turn, AssistantTurn) else None
     if call is None or not isinstance(turn, AssistantTurn):
         raise NotSavedError(f"turn {number} has no call {id[:60]!r}")
     asked = {"tool": call.name, "arguments": call.arguments}
     found = [each for came in turn.results if came.call_id == id for each in results_of(came, conversation)]
     return {"call": called(asked, rows), "views": [drawn(each, rows) for each in found]}
+
+
+def _server_call(turn: AssistantTurn, id: str) -> ServerCall | None:
+    calls = (part for part in turn.parts if isinstance(part, ServerCall))
+    return next((call for call in calls if call.id == id), None)
 
 
 def picture(conversation: Conversation, number: int, place: int) -> tuple[str, bytes]:
@@ -69,6 +95,11 @@ def _answered(turn: AssistantTurn, part: Any) -> dict[str, Any] | None:
             return {"type": "thinking", "text": part.text}
         case ToolCall():
             return _line(turn, part)
+        case ServerCall():
+            told = {"type": "call", "id": part.id, "name": part.tool, "given": in_line(part.input), "state": "done"}
+            return {**told, **gist(results_of_call(part, turn))}
+        case ServerResult():
+            return None
         case _:
             return {"type": "text", "text": part.text} if getattr(part, "text", "") else None
 

@@ -12,13 +12,16 @@ from antiphon._public import publish
 from antiphon._shape import arr, obj, string
 from antiphon.conversation import Conversation, Origin
 from antiphon.errors import FormatError, OptionError
+from antiphon.wire.cache import CacheOutcome, CacheReport
 from antiphon.wire.options import Options, Profile, Target
+from antiphon.wire.prompt import PrefixChange, Prompt
 from antiphon.wire.reading import Reading
 from antiphon.wire.reply import (
     CallDelta,
     Decoder,
     Delta,
     ErrorText,
+    Healed,
     ProgressDelta,
     ReasoningDelta,
     Reply,
@@ -26,6 +29,8 @@ from antiphon.wire.reply import (
     TextDelta,
     Usage,
 )
+from antiphon.wire.reply_state import RefusalDetails, ReplyState
+from antiphon.wire.request import Request
 
 #: The APIs by name, with the provider who owns each.
 APIS = {
@@ -71,8 +76,8 @@ class Wire(Protocol):
         """Where requests go, below the base URL."""
         ...
 
-    def encode(self, conversation: Conversation, target: Target, options: Options) -> bytes:
-        """The request body."""
+    def encode(self, conversation: Conversation, target: Target, options: Options) -> Request:
+        """Return the request: its body, its headers and the prompt that it holds."""
         ...
 
     def history(self, conversation: Conversation, target: Target) -> dict[str, Any]:
@@ -175,16 +180,24 @@ def read(data: object, api: str | None = None, model: str = "") -> Reading:
 
 __all__ = [
     "APIS",
+    "CacheOutcome",
+    "CacheReport",
     "CallDelta",
     "Decoder",
     "Delta",
     "ErrorText",
+    "Healed",
     "Options",
+    "PrefixChange",
     "Profile",
     "ProgressDelta",
+    "Prompt",
     "Reading",
     "ReasoningDelta",
+    "RefusalDetails",
     "Reply",
+    "ReplyState",
+    "Request",
     "Stop",
     "Target",
     "TextDelta",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from typing import Any, Protocol, Self
 
 from antiphon._json import dumps, loads
-from antiphon.conversation import Conversation, ToolSpec, Turn
+from antiphon.conversation import AssistantPart, AssistantTurn, Conversation, Reasoning, ToolSpec, Turn, UserTurn
 from antiphon.errors import OptionError
+
+#: Said in the place of a user's turn that holds only content of another provider.
+NOTHING = "(This message holds content that cannot be shown to this model.)"
+#: How many hexadecimal digits of a hash are kept.
+_DIGEST = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +22,14 @@ class Segment:
     """A piece of a message. Neighbours of the same role become one message; those of role "" stay by themselves.
 
     `blocks` is the JSON of its content blocks, separated by commas. `text` is the inside of a JSON string with the same
-    content, for APIs that take plain text too; `None` where there is more than text.
+    content, for APIs that take plain text too; `None` where there is more than text. `bound` is the only hash behind
+    which the piece may stand; `None` where it may stand anywhere.
     """
 
     role: str
     blocks: bytes
     text: bytes | None = None
+    bound: str | None = None
 
 
 #: Bytes in pieces, to be joined only once: copying a long history costs more than encoding a new turn.
@@ -30,59 +38,187 @@ EncodeTurn = Callable[[Turn], Iterable[Segment]]
 Wrap = Callable[[Segment], bytes]
 
 
+class Hash(Protocol):
+    """A running hash, as those of `hashlib` are."""
+
+    def update(self, data: bytes, /) -> None: ...
+    def digest(self) -> bytes: ...
+    def hexdigest(self) -> str: ...
+    def copy(self) -> Self: ...
+
+
+class _Chain:
+    """A running hash over segments: after each of them its value, its turn, and how many bytes there were so far."""
+
+    __slots__ = ("bytes", "digests", "hash", "left_out", "turns")
+
+    def __init__(self, hash: Hash, size: int = 0) -> None:
+        self.hash = hash
+        self.bytes = size
+        self.left_out = 0
+        self.digests: list[bytes] = []
+        self.turns: list[tuple[int, int]] = []
+
+    def copy(self) -> _Chain:
+        return _Chain(self.hash.copy(), self.bytes)
+
+    @property
+    def digest(self) -> str:
+        return self.hash.hexdigest()[:_DIGEST]
+
+    def takes(self, segment: Segment) -> bool:
+        """Return False for a segment that is bound to something else than what stands before it here."""
+        return segment.bound is None or segment.bound == self.digest
+
+    def add(self, segment: Segment, turn: int) -> None:
+        # Roles and lengths part the pieces, so that no other pieces have the same hash.
+        size = len(segment.blocks)
+        self.hash.update(b"%s %d\n%s" % (segment.role.encode(), size, segment.blocks))
+        self.bytes += size
+        self.digests.append(self.hash.digest())
+        self.turns.append((turn, self.bytes))
+
+
 class _Fold:
     """The messages of the settled turns as bytes, and the last segment, which may still grow."""
 
-    __slots__ = ("count", "done", "last", "pending")
+    __slots__ = ("chain", "count", "done", "last", "pending", "seed")
 
-    def __init__(self) -> None:
+    def __init__(self, seed: tuple[str, ...]) -> None:
+        self.seed = seed
+        self.chain = _Chain(sha256("\n".join(seed).encode()))
         self.count = 0
         self.last: Turn | None = None
         self.done = bytearray()
         self.pending: Segment | None = None
 
-    def continues(self, turns: tuple[Turn, ...], settled: int) -> bool:
-        return self.count <= settled and (not self.count or turns[self.count - 1] is self.last)
+    def continues(self, turns: tuple[Turn, ...], settled: int, seed: tuple[str, ...]) -> bool:
+        same = self.seed == seed and self.count <= settled
+        return same and (not self.count or turns[self.count - 1] is self.last)
 
 
-def messages(conversation: Conversation, key: str, encode_turn: EncodeTurn, wrap: Wrap) -> Pieces:
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """The messages of a request in pieces, separated by commas, and the running hash over what they hold.
+
+    `left_out` counts the pieces that are bound to something else than what stands before them.
+    """
+
+    pieces: Pieces
+    _settled: _Chain
+    _count: int
+    _tail: _Chain
+    left_out: int
+
+    def __len__(self) -> int:
+        return self._count + len(self._tail.digests)
+
+    @property
+    def digest(self) -> str:
+        """The hash of all of it."""
+        return self._tail.digest
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes of content there are."""
+        return self._tail.bytes
+
+    def digest_at(self, place: int) -> bytes:
+        """Return the hash of the content up to a piece and with it."""
+        chain, at = (self._settled, place) if place < self._count else (self._tail, place - self._count)
+        return chain.digests[at]
+
+    def turn_at(self, place: int) -> tuple[int, int]:
+        """Return the number of the turn that a piece belongs to, and the bytes up to its end."""
+        chain, at = (self._settled, place) if place < self._count else (self._tail, place - self._count)
+        return chain.turns[at]
+
+    def chain(self) -> _Chain:
+        """Return a running hash that goes on behind all of it."""
+        return self._tail.copy()
+
+
+def messages(
+    conversation: Conversation,
+    key: str,
+    encode_turn: EncodeTurn,
+    wrap: Wrap,
+    seed: tuple[str, ...] = (),
+    *,
+    nothing: Segment,
+) -> Messages:
     """All messages of the conversation, separated by commas, in pieces that are copied once, into the body.
 
+    `nothing` takes the place of what a user said of which nothing can be shown to this provider, now and later.
+
     Only the last two turns of a conversation can still be replaced (results arrive, texts are merged), so everything
-    before them is encoded once and kept with the conversation.
+    before them is encoded and hashed once and kept with the conversation. `seed` stands for what comes before them.
     """
     turns = conversation.turns
     settled = max(len(turns) - 2, 0)
     fold: _Fold | None = conversation.memo.get(key)
-    if fold is None or not fold.continues(turns, settled):
-        fold = conversation.memo[key] = _Fold()
+    if fold is None or not fold.continues(turns, settled, seed):
+        fold = conversation.memo[key] = _Fold(seed)
+    chain = fold.chain
     if fold.count < settled:
-        fold.pending = _fold(turns[fold.count : settled], key, encode_turn, wrap, fold.done, fold.pending)
+        fresh = turns[fold.count : settled]
+        fold.pending = _fold(fresh, fold.count, key, encode_turn, wrap, fold.done, fold.pending, chain, nothing)
         fold.count, fold.last = settled, turns[settled - 1]
-    tail = bytearray()
-    pending = _fold(turns[settled:], key, encode_turn, wrap, tail, fold.pending)
+    tail, ends = bytearray(), chain.copy()
+    pending = _fold(turns[settled:], settled, key, encode_turn, wrap, tail, fold.pending, ends, nothing)
     if pending:
         tail += wrap(pending)
-    if tail:
-        return [fold.done, tail]
-    return [bytes(fold.done).removesuffix(b",")] if fold.done else []
+    pieces: Pieces = [fold.done, tail] if tail else [bytes(fold.done).removesuffix(b",")] if fold.done else []
+    return Messages(pieces, chain, len(chain.digests), ends, chain.left_out + ends.left_out)
 
 
 def _fold(
-    turns: Iterable[Turn], key: str, encode_turn: EncodeTurn, wrap: Wrap, out: bytearray, pending: Segment | None
+    turns: Iterable[Turn],
+    number: int,
+    key: str,
+    encode_turn: EncodeTurn,
+    wrap: Wrap,
+    out: bytearray,
+    pending: Segment | None,
+    chain: _Chain,
+    nothing: Segment,
 ) -> Segment | None:
     for turn in turns:
         segments: tuple[Segment, ...] | None = turn.memo.get(key)
         if segments is None:
-            segments = turn.memo[key] = tuple(encode_turn(turn))
+            segments = tuple(encode_turn(turn))
+            if not segments and isinstance(turn, UserTurn) and turn.visible_parts:
+                segments = (nothing,)
+            turn.memo[key] = segments
         for segment in segments:
-            if pending and pending.role == segment.role != "":
-                pending = _merged(pending, segment)
+            if not chain.takes(segment):
+                chain.left_out += 1
                 continue
-            if pending:
-                out += wrap(pending) + b","
-            pending = segment
+            pending = _added(segment, number, wrap, out, pending, chain)
+        number += 1
     return pending
+
+
+def _added(
+    segment: Segment, number: int, wrap: Wrap, out: bytearray, pending: Segment | None, chain: _Chain
+) -> Segment:
+    chain.add(segment, number)
+    if pending and pending.role == segment.role != "":
+        return _merged(pending, segment)
+    if pending:
+        out += wrap(pending) + b","
+    return segment
+
+
+def bind(parts: Sequence[AssistantPart], before: Messages, encode_turn: EncodeTurn) -> tuple[AssistantPart, ...]:
+    """Return the parts of a reply with each of its thinking blocks bound to the request and what stands before it."""
+    chain, bound = before.chain(), list(parts)
+    for place, part in enumerate(parts):
+        if isinstance(part, Reasoning) and part.native is not None:
+            bound[place] = part = replace(part, bound=chain.digest)
+        for segment in encode_turn(AssistantTurn((part,))):
+            chain.add(segment, 0)
+    return tuple(bound)
 
 
 def _merged(first: Segment, second: Segment) -> Segment:
@@ -92,13 +228,15 @@ def _merged(first: Segment, second: Segment) -> Segment:
     return Segment(first.role, first.blocks + b"," + second.blocks, text)
 
 
-def tools_json(conversation: Conversation, key: str, encode_tool: Callable[[ToolSpec], str | None]) -> str:
-    """The declarations of the tools in force, separated by commas; encoded again only when the tools change."""
+def tools_json(
+    conversation: Conversation, tools: tuple[ToolSpec, ...], key: str, encode_tool: Callable[[ToolSpec], str | None]
+) -> str:
+    """The declarations of tools, separated by commas; encoded again only when the tools change."""
     memo_key = ("tools", key)
     known: tuple[tuple[ToolSpec, ...], str] | None = conversation.memo.get(memo_key)
-    if known is None or known[0] is not conversation.tools:
-        declared = [text for tool in conversation.tools if (text := encode_tool(tool)) is not None]
-        known = conversation.memo[memo_key] = (conversation.tools, ",".join(declared))
+    if known is None or known[0] is not tools:
+        declared = [text for tool in tools if (text := encode_tool(tool)) is not None]
+        known = conversation.memo[memo_key] = (tools, ",".join(declared))
     return known[1]
 
 

@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 import binascii
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from antiphon.conversation import AssistantTurn, Image, Text, ToolResult, Turn, UserTurn
 from antiphon.wire.options import Target
 
-_USUAL = ("image/png", "image/jpeg", "image/gif", "image/webp")
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """The types a provider takes, all if none are named, and the most megabytes of base64."""
-
-    types: tuple[str, ...]
-    megabytes: float
-
-
-_ANTHROPIC, _GEMINI = _Limits(_USUAL, 5), _Limits((*_USUAL[:2], "image/webp", "image/heic", "image/heif"), 100)
-#: By provider, else by API; other servers are left to say for themselves.
-_LIMITS = {
-    "anthropic": _ANTHROPIC,
-    "google": _GEMINI,
-    "gemini": _GEMINI,
-    "openai": _Limits(_USUAL, 50),
-    "openai-responses": _Limits(_USUAL, 50),
-    "groq": _Limits((), 4),
-    "mistral": _Limits((), 10),
-}
 #: How files of these types begin, and where.
 _BEGINNINGS = (
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -72,14 +50,13 @@ def _false_type(image: Image) -> str:
 
 def _over_limits(image: Image, target: Target) -> str:
     kind = image.media_type.lower()
-    # Chat Completions is spoken by all kinds of servers: there only OpenAI's own name tells.
-    limits = _LIMITS.get("openai" if target.provider == "openai-chat" else target.provider) or _LIMITS.get(target.api)
+    limits = (target.facts.inputs or {}).get("images")
     if limits and limits.types and kind not in limits.types:
         taken = ", ".join(each.removeprefix("image/") for each in limits.types)
         return f"{target.provider} takes {taken}, and not {kind}; convert it"
-    if limits and len(image.data) > limits.megabytes * 2**20:
-        size = len(image.data) / 2**20
-        return f"it has {size:.1f} MB as base64, and {target.provider} takes {limits.megabytes:g} MB; make it smaller"
+    if limits and limits.bytes and len(image.data) > limits.bytes:
+        size, most = len(image.data) / 2**20, limits.bytes / 2**20
+        return f"it has {size:.1f} MB as base64, and {target.provider} takes {most:g} MB; make it smaller"
     return ""
 
 

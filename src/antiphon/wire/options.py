@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
 from antiphon.conversation import Origin
 from antiphon.errors import OptionError
+from antiphon.facts.model_facts import Facts, InputLimits
+from antiphon.facts.resolution import lookup
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -22,6 +24,7 @@ _KINDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("parallel_tool_calls", (bool,), "true or false"),
     ("reasoning", (str, int), "a word such as 'low' or a number of tokens"),
     ("output_schema", (Mapping,), "a JSON Schema"),
+    ("cache", (bool, str), "true, false or a time such as '1h'"),
     ("extra", (Mapping,), "an object of fields"),
 )
 
@@ -41,9 +44,17 @@ class Options:
     reasoning: Effort | int | None = None
     #: The JSON Schema of the answer, for providers that guarantee such answers.
     output_schema: Mapping[str, Any] | None = None
-    #: Whether to mark the prompt for the provider's cache, where it wants marks.
-    cache: bool = True
+    #: Whether to mark the prompt for the provider's cache; a time such as "1h" says how long it is kept there.
+    cache: bool | str = True
+    #: What is the same for the requests of a conversation and its forks, for OpenAI's cache; set by the library.
+    cache_key: str = ""
+    #: The reply to compare the prompt with, for the provider to say why its cache was missed; set by the library.
+    compare_with: str = ""
+    #: What to do about a prompt that does not begin with the one before it: `tell` of it, or raise an `error`.
+    prefix: Literal["tell", "error"] = "tell"
     stream: bool = False
+    #: Whether the conversation ends with what the model said so far, for it to go on; set for such requests only.
+    continues: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
@@ -54,6 +65,8 @@ class Options:
         for name in ("max_tokens", "reasoning"):
             if isinstance(value := getattr(self, name), int) and value < 1:
                 raise OptionError(f"`{name}` is at least 1, not {value}")
+        if self.prefix not in ("tell", "error"):
+            raise OptionError(f"`prefix` is 'tell' or 'error', not {self.prefix!r:.60}")
         if isinstance(self.reasoning, str) and self.reasoning not in get_args(Effort):
             raise OptionError(f"`reasoning` is one of {', '.join(get_args(Effort))}, or a number of tokens")
 
@@ -93,30 +106,106 @@ class Target:
     api: str
     model: str
     profile: Profile = field(default_factory=Profile)
-    #: Asked when there is an image to send: whether the model can see, or nothing where that is not known.
-    sees: Callable[[], bool | None] | None = field(default=None, compare=False, repr=False)
+    #: Where the model is reached, if that is not what the provider's name says: `bedrock`, `vertex`, `foundry`.
+    platform: str = ""
+
+    @property
+    def facts(self) -> Facts:
+        """Return what is known about the model here and now; looking it up again costs little."""
+        return lookup(self.provider, self.model, platform=self.platform)
 
     def sees_images(self) -> bool:
-        """Whether images may be sent, as far as is known."""
-        return self.profile.images and (self.sees is None or self.sees() is not False)
+        """Return whether images may be sent, as far as is known."""
+        return self.profile.images and (self.facts.inputs or {}).get("images", InputLimits()) is not None
 
     @cached_property
     def origin(self) -> Origin:
         """What this target's own opaque data is marked with."""
         return Origin(self.provider, self.api, self.model)
 
-    @cached_property
+    @property
     def key(self) -> str:
-        """Under what a turn keeps its encoding for this target."""
-        return f"{self.provider} {self.api} {self.model} {self.profile!r}"
+        """Under what a turn keeps its encoding for this target, with the facts that have a say in it."""
+        facts = self.facts
+        known: tuple[Facts, str] | None = self.__dict__.get("_key")
+        if known is None or known[0] is not facts:
+            said = (facts.mid_system, facts.tool_change, facts.bound_thinking, facts.signed_calls, facts.result_media)
+            known = self.__dict__["_key"] = (
+                facts,
+                f"{self.provider} {self.api} {self.model} {self.profile!r} {said}",
+            )
+        return known[1]
+
+
+#: The words for how much to think, least first.
+EFFORTS: tuple[str, ...] = get_args(Effort)
+
+
+def nearest_effort(target: Target, asked: str) -> str:
+    """Return the word that the model takes for how much to think: the one asked for, else the next below it.
+
+    Where there is none below, it is the lowest.
+    """
+    known = target.facts.efforts
+    if not known or asked in known:
+        return asked
+    # Some servers have words of their own.
+    below = [word for word in known if word in EFFORTS and EFFORTS.index(word) < EFFORTS.index(asked)]
+    return below[-1] if below else known[0]
+
+
+def fit_options(target: Target, options: Options) -> Options:
+    """Return the options as the model takes them; raise an OptionError for one that it cannot have."""
+    facts = target.facts
+    most = facts.max_output
+    # Where an answer goes on in several requests, the limit is that of all of them.
+    is_limited = most is not None and facts.continuation != "token"
+    if options.max_tokens is not None and is_limited and options.max_tokens > (most or 0):
+        raise OptionError(
+            f"`max_tokens` is {options.max_tokens:,}, and {target.model} gives at most {most:,} tokens; lower it"
+        )
+    if isinstance(options.cache, str) and options.cache not in facts.cache.ttls:
+        known = ", ".join(facts.cache.ttls) or "none that is known"
+        raise OptionError(f"`cache` is {options.cache!r}, and {target.model} keeps a prompt for {known}")
+    if options.reasoning is None or facts.thinking.default != "never":
+        return options
+    if options.reasoning not in ("none", "minimal"):
+        raise OptionError(f"{target.model} does not reason; leave `reasoning` out, or use another model")
+    return replace(options, reasoning=None)
+
+
+def cache_fields(options: Options) -> dict[str, Any]:
+    """Return what tells OpenAI's cache which requests belong together, how long to keep them, and what to compare."""
+    more: dict[str, str] = {"ttl": options.cache} if isinstance(options.cache, str) else {}
+    if options.compare_with.startswith("resp"):
+        more["comparison_response_id"] = options.compare_with
+    key = {"prompt_cache_key": options.cache_key} if options.cache_key else {}
+    return key | ({"prompt_cache_options": more} if more else {})
+
+
+def check_forced_choice(target: Target, options: Options) -> None:
+    """Raise an OptionError where a tool is to be forced on a model that refuses that."""
+    if target.facts.forced_choice == "no" or (
+        target.facts.forced_choice == "no_required" and options.tool_choice == "required"
+    ):
+        raise OptionError(
+            f"{target.model} cannot be made to call a tool: `tool_choice` {options.tool_choice!r} is refused; leave it"
+            " out and ask for the call in words, or use another model"
+        )
 
 
 def sampling(target: Target, options: Options) -> dict[str, float]:
-    """`temperature` and `top_p` where they are set; an OptionError for who takes neither."""
+    """Return `temperature` and `top_p` where they are set; raise an OptionError for a model that takes neither."""
     given = {name: value for name in ("temperature", "top_p") if (value := getattr(options, name)) is not None}
-    if given and not target.profile.sampling:
+    known = target.facts.sampling
+    if given and (known == "no" or not target.profile.sampling):
         raise OptionError(
             f"{target.provider} takes no `temperature` or `top_p` for {target.model!r}; leave them out, or put them"
             " into `extra` for a model that does"
+        )
+    if given and known == "only_without_reasoning" and options.reasoning != "none":
+        raise OptionError(
+            f"{target.model} takes `temperature` and `top_p` only without reasoning; add `reasoning='none'`, or leave"
+            " them out"
         )
     return given

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+from typing import Any, Literal, Protocol
 
 from antiphon.conversation import AssistantPart, Conversation, Image, Text, ToolCall, ToolResult
-from antiphon.conversation.parts import reasoning_of, text_of
+from antiphon.conversation.parts import Citation, citations_of, reasoning_of, text_of
 from antiphon.errors import NotReadyError
+from antiphon.wire.cache import CacheReport
+from antiphon.wire.prompt import PrefixChange
+from antiphon.wire.reply_state import ReplyState
 from antiphon.wire.wording import short
 
-Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause", "error", "other"]
+#: `pause` is an answer that was not continued to its end, `malformed` one that cannot be read, `not_done` one that
+#: stopped before its end for another reason, and `failed` one that broke off. None of them is an answer.
+Stop = Literal["end", "tool_calls", "length", "stop_sequence", "refusal", "pause", "malformed", "not_done", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +32,40 @@ class Usage:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     reasoning_tokens: int | None = None
+    #: Of those written to the cache, the ones that stay for an hour, where the provider tells them apart.
+    cache_write_1h_tokens: int | None = None
+
+    def plus(self, other: Usage) -> Usage:
+        """Return what two exchanges used together; what one of them does not tell is not counted."""
+        pairs = zip(_counts(self), _counts(other), strict=True)
+        return Usage(*[one if more is None else more if one is None else one + more for one, more in pairs])
+
+
+_counts = attrgetter(*(each.name for each in fields(Usage)))
+
+
+@dataclass(frozen=True, slots=True)
+class Healed:
+    """A refusal that was answered by changing a fact about the model and sending the request once more.
+
+    `fact` names what changed from `was` to `now`; `said` holds the server's words.
+    """
+
+    model: str
+    fact: str
+    was: Any
+    now: Any
+    said: str
 
 
 @dataclass(slots=True)
 class Reply:
     """The result of a chat: what came, and the conversation it was added to.
 
-    `stop_reason` is the provider's own word for `stop`. The helpers act on the conversation.
+    `stop_reason` is the provider's own word for `stop`. `window` is the number of tokens that the conversation fills
+    with this reply, where the provider tells it. An answer may come in several steps, which `hops` counts; `usage` adds
+    them up. `healed` names the facts that were changed to get the answer, `prefix_change` where its prompt was not the
+    one before it with more behind, and `cache` what came from the cache. The helpers act on the conversation.
     """
 
     parts: tuple[AssistantPart, ...]
@@ -42,17 +75,32 @@ class Reply:
     model: str = ""
     id: str = ""
     request_id: str = ""
+    state: ReplyState = field(default_factory=ReplyState)
+    window: int | None = None
+    hops: int = 1
+    healed: tuple[Healed, ...] = ()
+    prefix_change: PrefixChange | None = None
+    cache: CacheReport | None = None
     _conversation: Conversation | None = field(default=None, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.window is None and self.usage.input_tokens is not None:
+            self.window = self.usage.input_tokens + (self.usage.output_tokens or 0)
 
     @property
     def text(self) -> str:
-        """The text of the answer."""
+        """The text of the answer, without comments that the model made on the way."""
         return text_of(self.parts)
 
     @property
     def reasoning(self) -> str:
         """The readable part of the model's thinking."""
         return reasoning_of(self.parts)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The sources that the answer names, each once."""
+        return citations_of(self.parts)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -140,7 +188,8 @@ class ErrorText:
     """What a provider's error body says; `retry_after` where it is told there and not in a header.
 
     `sizes` are the tokens of a prompt that is too long, and those that fit, where that is told. `calls` are those that
-    the model made and the server refused to pass on, with its reason as their problem.
+    the model made and the server refused to pass on, with its reason as their problem. `quota` names a quota that is
+    used up and does not come back soon.
     """
 
     message: str
@@ -149,10 +198,11 @@ class ErrorText:
     retry_after: float | None = None
     sizes: tuple[int | None, int | None] = (None, None)
     calls: tuple[ToolCall, ...] = ()
+    quota: str = ""
 
     def __post_init__(self) -> None:
         # Servers that echo the request say megabytes.
-        for name in ("message", "kind", "request_id"):
+        for name in ("message", "kind", "request_id", "quota"):
             object.__setattr__(self, name, short(getattr(self, name)))
 
     def reply(self) -> Reply | None:

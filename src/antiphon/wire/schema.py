@@ -1,4 +1,4 @@
-"""JSON Schemas for structured output, in the closed form that providers guarantee answers for."""
+"""JSON Schemas for structured output, reduced to what a server can check; the rest is checked by the client."""
 
 from __future__ import annotations
 
@@ -6,52 +6,142 @@ from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 from antiphon._shape import arr, obj, string
+from antiphon.wire.options import Target
 
-#: What stands before a schema that is told to a model in words.
+#: What stands before a schema that is told to the embedded model in words.
 INSTRUCTION = "Answer with JSON that fits this schema: "
 _DEPTH = 50
-_MAPS = ("properties", "$defs")
+_MAPS = ("properties", "$defs", "definitions")
 _LISTS = ("anyOf", "allOf", "oneOf", "prefixItems")
-_COMMON = frozenset(
+#: Words that only narrow what another word has said: an answer is checked against them here.
+_NARROWING = frozenset(
     (
-        *("type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "$ref", "$defs"),
-        *("title", "description", "format", "default"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength"),
+        *("pattern", "format", "minItems", "maxItems", "uniqueItems", "minProperties", "maxProperties"),
+        *("contains", "minContains", "maxContains", "propertyNames", "not", "if", "then", "else"),
+        *("dependentRequired", "dependentSchemas", "unevaluatedProperties", "unevaluatedItems"),
+        *("title", "examples", "default", "deprecated", "readOnly", "writeOnly", "discriminator", "$schema", "$id"),
+        *("$comment", "contentEncoding", "contentMediaType"),
     )
 )
-#: The words of JSON Schema that the documentation of structured answers has.
-_WORDS = {
-    "anthropic": _COMMON | {"const", "allOf"},
-    "gemini": _COMMON | {"const", "oneOf", "prefixItems", "minItems", "maxItems", "minimum", "maximum"},
-}
+
+
+class _Unfit(Exception):
+    """The server has no form for this schema."""
+
+
+def native_form(schema: Mapping[str, Any], target: Target) -> dict[str, Any] | None:
+    """Return the schema as the model's own structured output takes it, or nothing where it takes no such schema."""
+    try:
+        form = _reduce(dict(schema), target, _DEPTH)
+    except _Unfit:
+        return None
+    limits = target.facts.schema_limits
+    nodes = list(_nodes(form))
+    if limits.recursion is False and _is_recursive(form):
+        return None
+    if limits.depth is not None and _depth(form, _definitions(form), ()) > limits.depth:
+        return None
+    counted = (
+        (limits.properties, sum(len(obj(node.get("properties"))) for node in nodes)),
+        (limits.optional, sum(map(_count_optional, nodes))),
+        (limits.unions, sum(1 for node in nodes if "anyOf" in node or isinstance(node.get("type"), list))),
+    )
+    return None if any(most is not None and count > most for most, count in counted) else form
 
 
 def closed(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema with every object closed to properties it does not name."""
+    """Return the schema with every object closed to properties it does not name."""
     return _closed(dict(schema), _DEPTH)
 
 
-def strict_fits(schema: Mapping[str, Any], api: str) -> bool:
-    """Whether an API guarantees answers of this schema, in its closed form: nothing in it is refused, or ignored."""
-    form = closed(schema)
-    if api in ("openai-chat", "openai-responses"):
-        # With it come all the rules, which few programs need.
-        from antiphon.wire.rules.strict_schema import schema_faults
+def answer_form(schema: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    """Return the schema to send: in the form that the server checks, else with its objects closed."""
+    return native_form(schema, target) or closed(schema)
 
-        return not any(schema_faults(form, strict=True))
-    words = _WORDS[api]
-    nodes = list(_nodes(form))
-    known = all(words.issuperset(node) for node in nodes)
-    if not known or _is_recursive(form):
-        # Gemini takes recursion only in fields that may be left out, and not to any depth.
+
+def is_strict(form: Mapping[str, Any], target: Target) -> bool:
+    """Return whether a form can be guaranteed: where that is a condition, each object requires all its properties."""
+    facts = target.facts
+    if native_form(form, target) != form:
         return False
-    if api == "gemini":
-        return True
-    is_closed = all(node.get("additionalProperties") is False for node in nodes if node.get("type") == "object")
-    return is_closed and all(isinstance(node, dict) and node for node in nodes)
+    nodes = list(_nodes(dict(form)))
+    if facts.schema_limits.all_required and any(map(_count_optional, nodes)):
+        return False
+    # A node that says nothing, or a list of anything, has no guaranteed form.
+    known = ("type", "$ref", "anyOf", "enum", "const")
+    return all(not node.keys().isdisjoint(known) for node in nodes) and all(
+        isinstance(node.get("items"), dict) for node in nodes if node.get("type") == "array"
+    )
+
+
+def _reduce(schema: Any, target: Target, depth: int) -> dict[str, Any]:
+    """Return a schema and those inside it without the words that the server refuses."""
+    if not isinstance(schema, dict) or not depth:
+        # `true` and `false` are schemas of JSON Schema, and of no provider.
+        raise _Unfit
+    data = cast(dict[str, Any], schema)
+    if "oneOf" in data and not _takes("oneOf", target):
+        data = {("anyOf" if key == "oneOf" else key): value for key, value in data.items()}
+    if "const" in data and not _takes("const", target):
+        data = {key: value for key, value in data.items() if key != "const"} | {"enum": [data["const"]]}
+    if len(arr(data.get("allOf"))) == 1 and not _takes("allOf", target):
+        data = obj(data["allOf"][0]) | {key: value for key, value in data.items() if key != "allOf"}
+    out: dict[str, Any] = {}
+    for key, value in data.items():
+        if _is_dropped(key, value, target):
+            continue
+        if not _takes(key, target):
+            raise _Unfit
+        out[key] = _reduced_value(key, value, target, depth)
+    if "$ref" in out and target.facts.schema_limits.all_required:
+        # Beside a reference nothing else is taken.
+        out = {key: value for key, value in out.items() if key in ("$ref", "$defs", "definitions")}
+    return _with_closed_object(out, target)
+
+
+def _reduced_value(key: str, value: Any, target: Target, depth: int) -> Any:
+    if key in _MAPS:
+        return {name: _reduce(inner, target, depth - 1) for name, inner in obj(value).items()}
+    if key in _LISTS:
+        return [_reduce(inner, target, depth - 1) for inner in arr(value)]
+    return _reduce(value, target, depth - 1) if key == "items" else value
+
+
+def _with_closed_object(node: dict[str, Any], target: Target) -> dict[str, Any]:
+    if node.get("type") != "object" and "object" not in arr(node.get("type")):
+        return node
+    limits = target.facts.schema_limits
+    is_open = node.get("additionalProperties") not in (None, False)
+    if limits.closed is not None and (is_open or not node.get("properties")):
+        # Open objects come back empty from some servers, and are refused by others.
+        raise _Unfit
+    return node | {"additionalProperties": False} if limits.closed else node
+
+
+def _takes(word: str, target: Target) -> bool:
+    facts = target.facts
+    if word in (facts.schema_refuses or ()):
+        return False
+    return facts.schema_words is None or word in facts.schema_words
+
+
+def _is_dropped(word: str, value: object, target: Target) -> bool:
+    """Return whether a word is left out because it narrows what is checked here anyway."""
+    if word == "format" and target.facts.schema_formats is not None:
+        return value not in target.facts.schema_formats
+    if word == "minItems" and target.facts.schema_words is not None:
+        # Where the list of words is closed, only "some or none" is taken.
+        return value not in (0, 1) or not _takes(word, target)
+    return word in _NARROWING and not _takes(word, target)
+
+
+def _count_optional(node: dict[str, Any]) -> int:
+    return len(obj(node.get("properties")).keys() - set(map(str, arr(node.get("required")))))
 
 
 def _nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The schema and those inside of it."""
+    """Yield the schema and those inside of it."""
     waiting = [schema]
     while waiting:
         node = waiting.pop()
@@ -62,10 +152,25 @@ def _nodes(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
         waiting += [cast(dict[str, Any], value) for value in inner if isinstance(value, dict)]
 
 
+def _definitions(schema: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    tables = {key: obj(schema.get(key)) for key in ("$defs", "definitions")}
+    named = {f"#/{key}/{name}": obj(inner) for key, table in tables.items() for name, inner in table.items()}
+    return named | {"#": schema}
+
+
+def _depth(node: dict[str, Any], named: dict[str, dict[str, Any]], within: tuple[str, ...]) -> int:
+    """Return how many objects and lists stand inside each other; a type that holds itself is counted once."""
+    if (pointer := string(node.get("$ref"))) in named:
+        return 0 if pointer in within else _depth(named[pointer], named, (*within, pointer))
+    inner = [*obj(node.get("properties")).values(), *arr(node.get("anyOf")), node.get("items")]
+    below = max((_depth(obj(each), named, within) for each in inner if each), default=0)
+    return below + (node.get("type") in ("object", "array"))
+
+
 def _is_recursive(schema: dict[str, Any]) -> bool:
-    named = {f"#/$defs/{name}": obj(inner) for name, inner in obj(schema.get("$defs")).items()} | {"#": schema}
+    named = _definitions(schema)
     leads = {name: {string(each.get("$ref")) for each in _nodes(inner)} for name, inner in named.items()}
-    leads["#"] = {string(each.get("$ref")) for each in _nodes(schema | {"$defs": {}})}
+    leads["#"] = {string(each.get("$ref")) for each in _nodes(schema | {"$defs": {}, "definitions": {}})}
     return any(name in _reached(name, leads) for name in leads)
 
 

@@ -42,7 +42,7 @@ class Setting:
 
 
 #: How typed answers may be asked for.
-STRATEGIES = ("fields", "object", "native")
+STRATEGIES = ("native", "prompted", "tool")
 
 
 def _one_of(*words: str) -> tuple[Type, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.errors import Halted
@@ -12,43 +11,70 @@ from antiphon.lang.run.errors import RoundStopped, Stopped, VibeError
 from antiphon.lang.run.execution import Execution
 from antiphon.lang.run.models import ModelValue
 from antiphon.lang.run.questions import halted, waits
-from antiphon.lang.run.threads import State
 from antiphon.lang.run.tooling import VibeTool, python_type
 from antiphon.lang.run.values import text
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Conversation
+    from antiphon.lang.run.history import History
+    from antiphon.lang.run.variables import Frame
 
 _SUMMARY = "Sum up what happened in this part of a conversation, in a few sentences that keep every fact needed later."
 
 
 def ask(execution: Execution, site: Site, prompt: str, model: ModelValue | None, depth: int) -> AIResult:
     """Ask a model from a place of the program; `depth` frames up is the program's own."""
-    from antiphon.lang.run.history import ends_open, with_turns, without_private
-
     state = execution.state
     chosen = model or (execution.default_model() if site.says_model else state.model or execution.default_model())
-    history = _shown_history(site, state)
-    conversation = history.fork()
-    conversation.system = str(chosen.settings.get("system", ""))
-    shown = "" if site.context == "none" else _variables(execution, site, depth + 1)
-    if shown:
-        conversation.add_user(shown)
-    returns = None if site.wanted is None else python_type(site.wanted)
     tools = [_as_tool(each) for each in _flat(chosen.settings.get("tools", ()))]
-    session = execution.host.session(chosen, conversation, tools)
-    result = _answer(execution, session, prompt, "do" if site.kind == "do" else "vibe", returns)
-    if site.context != "none":
-        happened: Iterable[Any] = conversation.turns[max(0, len(history.turns) - (ends_open(history))) :]
-        before = history.turns[-1] if ends_open(history) else None
-        if site.hidden:
-            happened, before = without_private(site.hidden, prompt, result), None
-        kept = {} if site.hidden else conversation.kept
-        state.history = with_turns(state.history, happened, before, shown, kept)
+    returns = None if site.wanted is None else python_type(site.wanted)
+    mode = "do" if site.kind == "do" else "vibe"
+    if site.context == "none":
+        from antiphon.conversation import Conversation
+
+        conversation = Conversation(str(chosen.settings.get("system", "")))
+        result = _answer(execution, execution.host.session(chosen, conversation, tools), prompt, mode, returns)
+    else:
+        shown = context.variables(depth + 1, site.context == "local", state.around)
+        result = _asked_in_history(execution, site, prompt, chosen, tools, returns, shown)
     if model is not None:
         state.model = model
     return result
+
+
+def _asked_in_history(
+    execution: Execution, site: Site, prompt: str, model: ModelValue, tools: list[Any], returns: Any, shown: list[Frame]
+) -> AIResult:
+    """Ask a model that is shown the history, and add to it what happened."""
+    from antiphon.conversation import Note
+    from antiphon.lang.run.history import turns_of_ask, without_private
+    from antiphon.lang.run.variables import Told
+
+    state = execution.state
+    history, view = state.history, len(state.base.entries) if site.context == "local" else "all"
+    key = _branch_key(model, tools)
+    conversation = history.conversation(view, key)
+    conversation.system = str(model.settings.get("system", ""))
+    before = conversation.turns
+    changes, told = history.told.get(view, Told()).update(shown)
+    if changes:
+        conversation.add_user(Note(changes, "variables"))
+    mode = "do" if site.kind == "do" else "vibe"
+    result = _answer(execution, execution.host.session(model, conversation, tools), prompt, mode, returns)
+    if site.hidden:
+        state.history = history.with_entries(without_private(site.hidden, prompt, result), {})
+    else:
+        turns = turns_of_ask(conversation, before, prompt)
+        state.history = history.answered(view, key, conversation, turns, told)
+    return result
+
+
+def _branch_key(model: ModelValue, tools: list[Any]) -> str:
+    """Return what tells model values apart that cannot share a conversation: who is asked, and what stands first."""
+    from antiphon._json import dumps
+
+    settings = [model.settings.get(name) for name in ("name", "provider", "url", "system", "reasoning")]
+    return dumps([settings, [[tool.name, tool.spec.description, tool.spec.parameters] for tool in tools]])
 
 
 def _answer(execution: Execution, session: Any, prompt: str, mode: Any, returns: Any) -> AIResult:
@@ -88,40 +114,20 @@ def _answer(execution: Execution, session: Any, prompt: str, mode: Any, returns:
             scope.remove(run.cancel)
 
 
-def _shown_history(site: Site, state: State) -> Conversation:
-    from antiphon.conversation import Conversation
-    from antiphon.lang.run.history import since, with_turns
-
-    if site.context == "none":
-        return Conversation()
-    if site.context == "default":
-        return state.history
-    local = Conversation()
-    return with_turns(local, since(state.history, state.base), None, "", state.history.kept)
-
-
-def _variables(execution: Execution, site: Site, depth: int) -> str:
-    found = context.variables(depth + 1, site.context == "local")
-    if site.context == "default":
-        found = [*execution.state.around, *found]
-    return context.bounded(found)
-
-
-def compress(execution: Execution, mark: Conversation, how: str | None, model: ModelValue | None) -> None:
+def compress(execution: Execution, mark: History, how: str | None, model: ModelValue | None) -> None:
     """Replace what happened since the mark by a summary of it."""
     from antiphon.conversation import Conversation
     from antiphon.conversation.transcript import transcript
-    from antiphon.lang.run.history import since
 
     state = execution.state
-    turns = since(state.history, mark)
-    if not turns:
+    entries = state.history.since(mark)
+    if not entries:
         return
     chosen = model or state.model or execution.default_model()
     told = Conversation(str(how) if how else _SUMMARY)
-    result = _answer(execution, execution.host.session(chosen, told, []), transcript(turns), "do", None)
-    state.history = mark.fork()
-    state.history.add_user(f"Summary of what happened: {text(result)}")
+    happened = transcript([entry.turn for entry in entries])
+    result = _answer(execution, execution.host.session(chosen, told, []), happened, "do", None)
+    state.history = mark.said(f"Summary of what happened: {text(result)}")
 
 
 def _is_over_budget(error: BaseException) -> bool:

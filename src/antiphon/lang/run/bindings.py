@@ -27,7 +27,8 @@ from antiphon.lang.run.values import described, from_python, kind_of, plain, tex
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Conversation, ToolCall
+    from antiphon.conversation import ToolCall
+    from antiphon.lang.run.history import History
     from antiphon.tools import Tool
 
 
@@ -68,44 +69,43 @@ class Module:
 
     def start_ask(self, site: int, prompt: str, model: ModelValue | None) -> Pending:
         """`async let x = do …`."""
-        around = [*self.execution.state.around, *context.variables(2, False)]
+        around = context.variables(2, False, self.execution.state.around)
         chosen = self.code.sites[site]
         return concurrency.start(self.execution, lambda: asking.ask(self.execution, chosen, prompt, model, 2), around)
 
     def start(self, wanted: Type, function: Callable[..., Any], *arguments: Any) -> Pending:
         """`async let x = f(…)`."""
-        around = [*self.execution.state.around, *context.variables(2, False)]
+        around = context.variables(2, False, self.execution.state.around)
         return concurrency.start(self.execution, lambda: as_type(function(*arguments), wanted), around)
 
     def gather(self, body: Callable[[Any], list[Any]], items: Iterable[Any]) -> list[Any]:
         """`async for`."""
-        return concurrency.gather(
-            self.execution, body, items, [*self.execution.state.around, *context.variables(2, False)]
-        )
+        around = context.variables(2, False, self.execution.state.around)
+        return concurrency.gather(self.execution, body, items, around)
 
     # History
 
-    def enter(self) -> tuple[Conversation, Conversation, ModelValue | None]:
+    def enter(self) -> tuple[History, History, ModelValue | None]:
         """A function that asks begins."""
         state = self.execution.state
         mark = state.history, state.base, state.model
         state.base = state.history
         return mark
 
-    def leave(self, mark: tuple[Conversation, Conversation, ModelValue | None]) -> None:
+    def leave(self, mark: tuple[History, History, ModelValue | None]) -> None:
         """It ends, and its history with it."""
         state = self.execution.state
         state.history, state.base, _ = mark
 
-    def mark(self) -> Conversation:
+    def mark(self) -> History:
         """What has happened up to now."""
         return self.execution.state.history
 
-    def forget(self, mark: Conversation) -> None:
+    def forget(self, mark: History) -> None:
         """Drop what happened since."""
         self.execution.state.history = mark
 
-    def compress(self, mark: Conversation, how: str | None, model: ModelValue | None) -> None:
+    def compress(self, mark: History, how: str | None, model: ModelValue | None) -> None:
         """Sum up what happened since."""
         asking.compress(self.execution, mark, how, model)
 
@@ -248,8 +248,7 @@ class Module:
         said = " ".join(map(text, values))
         self._print(said)
         state = self.execution.state
-        state.history = state.history.fork()
-        state.history.add_user(said if said.strip() else "(an empty line)")
+        state.history = state.history.said(said if said.strip() else "(an empty line)")
 
     def answers(self, script: list[Any]) -> None:
         """`answers`, in tests: what the models will say."""

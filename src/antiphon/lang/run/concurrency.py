@@ -18,11 +18,12 @@ from antiphon.lang.run.values import plain
 from antiphon.session.result import AIResult
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Conversation
+    from antiphon.lang.run.history import History
+    from antiphon.lang.run.variables import Frame
     from antiphon.session.portal import CancelScope
 
 
-def start(execution: Execution, work: Callable[[], Any], around: Iterable[str]) -> Pending:
+def start(execution: Execution, work: Callable[[], Any], around: Iterable[Frame]) -> Pending:
     """Begin work of which the value is wanted later, or never: the end of the run cancels it."""
     from antiphon.session.portal import CancelScope, current_scope
 
@@ -44,15 +45,14 @@ def start(execution: Execution, work: Callable[[], Any], around: Iterable[str]) 
     return pending
 
 
-def _join(execution: Execution, pending: Pending, other: State, before: Conversation) -> None:
+def _join(execution: Execution, pending: Pending, other: State, before: History) -> None:
     """What happened in work that was begun with `async`, and is first used here now, happened here too."""
-    from antiphon.lang.run.history import since, with_turns
-
     state = execution.state
     if pending in state.joined:
         return
     state.joined |= {pending}
-    state.history = with_turns(state.history, since(other.history, before), None, "", other.history.kept)
+    happened = [replace(entry, view="elsewhere") for entry in other.history.since(before)]
+    state.history = state.history.with_entries(happened, other.history.kept)
 
 
 def _spawn(execution: Execution, work: Callable[[], Any], own: State, where: Place) -> Pending:
@@ -74,7 +74,7 @@ def _spawn(execution: Execution, work: Callable[[], Any], own: State, where: Pla
 
 
 def gather(
-    execution: Execution, body: Callable[[Any], list[Any]], items: Iterable[Any], around: list[str]
+    execution: Execution, body: Callable[[Any], list[Any]], items: Iterable[Any], around: list[Frame]
 ) -> list[Any]:
     """Run a body for each item, some at a time; the values in order. When one fails, the rest is cancelled."""
     from antiphon.session.portal import CancelScope, current_scope

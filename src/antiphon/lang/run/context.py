@@ -1,9 +1,10 @@
-"""What a model is shown besides the history: the variables in scope, read from the live frames when it is asked."""
+"""The variables in scope, read from the live frames when a model is asked."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from types import FrameType, FunctionType, MethodType
 from typing import Any, cast
 
@@ -13,47 +14,47 @@ from antiphon.lang.compile.code import MANGLED, Code, Variable
 from antiphon.lang.run.errors import VibeError
 from antiphon.lang.run.traces import CODE, span_at
 from antiphon.lang.run.values import Box, json_text, unwrap
+from antiphon.lang.run.variables import Frame, Line
 
-#: How much of one value is shown, and how much of all.
+#: How much of one value is shown.
 _VALUE_LIMIT = 2_000
-_LIMIT = 40_000
 _MISSING = object()
 
 
-def variables(depth: int, only_innermost: bool) -> list[str]:
-    """Each active frame's variables as a paragraph, outermost first. `depth` frames of our own are left out."""
+def variables(depth: int, only_innermost: bool, around: Sequence[Frame] = ()) -> list[Frame]:
+    """Return the frames of this thread, outermost first, behind those `around` it. `depth` of our own are left out.
+
+    With `only_innermost`, return those of the current function alone, with the places that they have among all.
+    """
     frame: FrameType | None = sys._getframe(depth)  # pyright: ignore[reportPrivateUsage]
-    found: list[str] = []
+    found: list[Frame | None] = []
+    is_inside = True
     while frame is not None:
         code: Code | None = frame.f_globals.get(CODE)
         if code is not None and frame.f_code.co_filename == code.source.name:
-            said = _frame(frame, code)
-            if said:
-                found.append(said)
-            if only_innermost and not frame.f_code.co_name.startswith("_vasync"):
-                break
+            found.append(_frame(frame, code) if is_inside or not only_innermost else None)
+            is_inside = is_inside and frame.f_code.co_name.startswith("_vasync")
         frame = frame.f_back
-    return found[::-1]
+    first = max((frame.place for frame in around), default=-1) + 1
+    placed = [replace(each, place=first + place) for place, each in enumerate(found[::-1]) if each and each.lines]
+    return placed if only_innermost else [*around, *placed]
 
 
-def _frame(frame: FrameType, code: Code) -> str:
+def _frame(frame: FrameType, code: Code) -> Frame:
     python = frame.f_code
-    known = code.scopes.get((python.co_name, python.co_firstlineno))
-    if not known:
-        return ""
-    position, _ = span_at(code, python, frame.f_lasti)
-    seen: dict[str, str] = {}
-    local: dict[str, Any] = frame.f_locals
-    for each in _visible(known, position):
-        value = local.get(each.python, _MISSING)
-        if value is _MISSING:
-            value = frame.f_globals.get(each.python, _MISSING)
-        value = _known(value)
-        if value is not _MISSING and not _is_hidden(value):
-            seen[each.name] = f"{each.name} ({_type(each)}): {shown(value)}"
-    if not seen:
-        return ""
-    return "\n".join([_title(python.co_name), *seen.values()])
+    known = code.scopes.get((python.co_name, python.co_firstlineno)) or ()
+    seen: dict[str, Line] = {}
+    if known:
+        position, _ = span_at(code, python, frame.f_lasti)
+        local: dict[str, Any] = frame.f_locals
+        for each in _visible(known, position):
+            value = local.get(each.python, _MISSING)
+            if value is _MISSING:
+                value = frame.f_globals.get(each.python, _MISSING)
+            value = _known(value)
+            if value is not _MISSING and not _is_hidden(value):
+                seen[each.name] = Line(_type(each), shown(value))
+    return Frame(0, _title(python.co_name), seen)
 
 
 def _title(function: str) -> str:
@@ -109,16 +110,3 @@ def shown(value: Any) -> str:
         return whole
     size = f"{len(items):,} items" if is_long else f"{len(whole):,} characters"
     return f"{whole[:_VALUE_LIMIT]}… [{size} in all]"
-
-
-def bounded(paragraphs: list[str]) -> str:
-    """All paragraphs as one text; where that is too much, the outermost are left out, with a note."""
-    kept: list[str] = []
-    size = 0
-    for each in reversed(paragraphs):
-        size += len(each)
-        if size > _LIMIT and kept:
-            kept.append("[more variables of outer functions are left out]")
-            break
-        kept.append(each if len(each) <= _LIMIT else f"{each[:_LIMIT]}… [cut]")
-    return "\n\n".join(reversed(kept))

@@ -197,7 +197,7 @@ class Execution:
 
     def apart(self, work: Callable[[], Any]) -> Any:
         """Do work for a caller from outside: after what the top level said, and with nothing of other such calls."""
-        own = State(self._first.history, self._first.base, self._first.model)
+        own = State(self._first.history.apart(), self._first.base, self._first.model)
 
         def run() -> Any:
             self.states.set(own)

@@ -11,28 +11,29 @@ from typing import TYPE_CHECKING, Any
 from antiphon.lang.run.models import ModelValue
 
 if TYPE_CHECKING:
-    from antiphon.conversation import Conversation
+    from antiphon.lang.run.history import History
+    from antiphon.lang.run.variables import Frame
     from antiphon.session import Run
     from antiphon.session.portal import CancelScope
 
 
-def _nothing() -> Conversation:
+def _nothing() -> History:
     # A program that asks nobody has no history, and needs nothing to keep one.
-    from antiphon.conversation import Conversation
+    from antiphon.lang.run.history import History
 
-    return Conversation()
+    return History()
 
 
 @dataclass(slots=True)
 class State:
     """Where a thread of the program is: what happened so far, and the model that is in force."""
 
-    history: Conversation = field(default_factory=_nothing)
+    history: History = field(default_factory=_nothing)
     #: What had happened when the current function was entered.
-    base: Conversation = field(default_factory=_nothing)
+    base: History = field(default_factory=_nothing)
     model: ModelValue | None = None
     #: The variables of the functions around, where this is a thread of its own.
-    around: tuple[str, ...] = ()
+    around: tuple[Frame, ...] = ()
     #: The round of a loop that this is, and the run of it once a model is asked there.
     round: Round | None = None
     #: The `async let` that were used here: their values and what they asked are part of what models are shown.
@@ -42,9 +43,9 @@ class State:
     #: What it comes of, if whoever began this thread had chance before.
     seed: str = ""
 
-    def fork(self, around: Iterable[str]) -> State:
+    def fork(self, around: Iterable[Frame]) -> State:
         """The same for a thread of its own."""
-        return State(self.history.fork(), self.base, self.model, tuple(around), self.round, self.joined)
+        return State(self.history.apart(), self.base, self.model, tuple(around), self.round, self.joined)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 from antiphon._json import dumps, loads
@@ -12,21 +13,29 @@ from antiphon.conversation import (
     AssistantTurn,
     Conversation,
     Foreign,
+    Head,
     Image,
     Native,
+    Note,
     Reasoning,
+    ServerCall,
+    ServerResult,
     Text,
     ToolCall,
     ToolResult,
     ToolSpec,
     Turn,
+    Update,
 )
 from antiphon.wire import body
+from antiphon.wire.anthropic.thinking import Binding, ask_for_thinking, choose_binding, drop_impossible_thinking
+from antiphon.wire.hosted_tools import check_hosted, deferred_names, hosted_json, mcp_servers
 from antiphon.wire.images import shown
 from antiphon.wire.naming import own_id, own_name, with_own_name
-from antiphon.wire.options import Options, Target, sampling
-from antiphon.wire.rules.anthropic import model_version
-from antiphon.wire.schema import closed
+from antiphon.wire.options import Options, Target, check_forced_choice, fit_options, sampling
+from antiphon.wire.prompt import Prompt, new_instructions, prefix_fields
+from antiphon.wire.request import Bind, Request
+from antiphon.wire.schema import answer_form
 
 API = "anthropic"
 #: A6: what the API takes as the id of a call.
@@ -36,8 +45,10 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: The API wants a limit in every request.
 DEFAULT_MAX_TOKENS = 16_000
 
-_NOTHING = '{"type":"text","text":"(Content that only another provider can show.)"}'
+_NOTHING = body.Segment("user", dumps({"type": "text", "text": body.NOTHING}).encode())
 _CACHE = {"type": "ephemeral"}
+#: So many calls with their results are more than a mark of the cache looks back.
+_MANY_CALLS = 8
 
 
 def path(target: Target, stream: bool) -> str:  # noqa: ARG001
@@ -45,66 +56,151 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
     return "/v1/messages"
 
 
-def encode(conversation: Conversation, target: Target, options: Options) -> bytes:
-    """The request body."""
-    fields: dict[str, Any] = {"model": target.model, "max_tokens": options.max_tokens or DEFAULT_MAX_TOKENS}
-    fields |= sampling(target, options)
+def encode(conversation: Conversation, target: Target, options: Options) -> Request:
+    """Return the request: its body, and the headers that it needs."""
+    options = fit_options(target, options)
+    check_hosted(conversation.tools, target)
+    most = target.facts.max_output or DEFAULT_MAX_TOKENS
+    max_tokens = options.max_tokens or min(DEFAULT_MAX_TOKENS, most)
+    fields: dict[str, Any] = {"model": target.model, "max_tokens": max_tokens, **sampling(target, options)}
     if options.stop:
         fields["stop_sequences"] = list(options.stop)
     if options.stream:
         fields["stream"] = True
+    mark = {**_CACHE, "ttl": options.cache} if isinstance(options.cache, str) else _CACHE
     if options.cache:
-        fields["cache_control"] = _CACHE
-    _ask_for_reasoning(fields, options)
+        fields["cache_control"] = mark
+    if options.compare_with.startswith("msg_"):
+        fields["diagnostics"] = {"previous_message_id": options.compare_with}
+    head = _head(conversation, target)
+    ask_for_thinking(fields, target, options, head.effort)
     if options.output_schema is not None:
-        form = {"type": "json_schema", "schema": closed(options.output_schema)}
+        form = {"type": "json_schema", "schema": answer_form(options.output_schema, target)}
         fields["output_config"] = {**obj(fields.get("output_config")), "format": form}
-    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
-    if (tools or options.extra.get("tools")) and (
-        choice := _tool_choice(options, _declared_name(conversation, options, target))
-    ):
+    tools = _tools(conversation, head, target)
+    if (tools or options.extra.get("tools")) and (choice := _tool_choice(conversation, target, options)):
         fields["tool_choice"] = choice
+    if servers := mcp_servers(conversation.tools, target):
+        fields["mcp_servers"] = servers
     fields |= options.extra
-    _drop_impossible_thinking(fields, conversation, target)
+    drop_impossible_thinking(fields, conversation, target, lambda part: _block(part, target) is not None)
     raw: dict[str, str] = {}
-    if conversation.system:
-        block: dict[str, Any] = {"type": "text", "text": conversation.system}
-        raw["system"] = dumps([block | {"cache_control": _CACHE} if options.cache else block])
+    if head.system:
+        block: dict[str, Any] = {"type": "text", "text": head.system}
+        raw["system"] = dumps([block | {"cache_control": mark} if options.cache else block])
     if tools:
-        raw["tools"] = f"[{tools}]"
-    return body.assemble(fields, {"messages": _messages(conversation, target)}, **raw)
+        # Where there is no system text, the end of the tools is the end of what never changes.
+        is_marked = options.cache and not head.system
+        raw["tools"] = f"[{_marked(tools, mark) if is_marked else tools}]"
+    if _declares_code(conversation, options) and (container := _container(conversation, target)):
+        fields.setdefault("container", container)
+    binding = choose_binding(fields, conversation, target)
+    messages = _messages(conversation, head, tools, target, binding)
+    prompt = Prompt({"tools": tools, "system": head.system, **prefix_fields(fields, target)}, messages)
+    pieces = _with_lookback_mark(conversation, messages.pieces, mark) if options.cache else messages.pieces
+    body_bytes = body.assemble(fields, {"messages": pieces}, **raw)
+    return Request(body_bytes, _headers(conversation, target, binding), prompt, _binder(messages, target, binding))
 
 
-def _messages(conversation: Conversation, target: Target) -> body.Pieces:
-    return body.messages(conversation, target.key, lambda turn: _segments(shown(turn, target), target), _message)
+def _marked(blocks: str, mark: dict[str, str]) -> str:
+    """Return the JSON of blocks with the last of them marked for the cache."""
+    return f'{blocks[:-1]},"cache_control":{dumps(mark)}}}'
+
+
+def _with_lookback_mark(conversation: Conversation, pieces: body.Pieces, mark: dict[str, str]) -> body.Pieces:
+    """Return the messages with the last of many new calls marked: the cache looks back only so many blocks."""
+    last = conversation.turns[-1] if conversation.turns else None
+    many = isinstance(last, AssistantTurn) and len(last.calls) >= _MANY_CALLS and isinstance(last.parts[-1], ToolCall)
+    tail = bytes(pieces[-1]) if pieces else b""
+    # Inside texts, quotes are escaped: this is where the assistant's message ends and the results begin.
+    place = tail.rfind(b'}]},{"role":"user","content":[') if many else -1
+    if place < 0:
+        return pieces
+    return [*pieces[:-1], tail[:place] + f',"cache_control":{dumps(mark)}'.encode() + tail[place:]]
+
+
+def _container(conversation: Conversation, target: Target) -> str:
+    """Return the id of the container that the provider's tools work in; it goes back as a plain text."""
+    return string(obj(conversation.state.of(target.origin).get("container")).get("id"))
+
+
+def _declares_code(conversation: Conversation, options: Options) -> bool:
+    """Return whether code execution is declared, without which a container is refused."""
+    natives = [tool.native.data for tool in conversation.tools if tool.native]
+    declared = [*natives, *map(obj, arr(options.extra.get("tools")))]
+    hosted = any(tool.hosted and tool.hosted.kind == "code_execution" for tool in conversation.tools)
+    return hosted or any(string(tool.get("type")).startswith("code_execution_") for tool in declared)
+
+
+def _head(conversation: Conversation, target: Target) -> Head:
+    """Return what stands before the messages: what did so at first, where the model can be told of later changes."""
+    facts, first = target.facts, conversation.head
+    system = first.system if facts.mid_system == "yes" else conversation.system
+    tools = first.tools if facts.tool_change == "definitions" else conversation.declared_tools
+    return Head(system, tools, first.effort if facts.config_change == "effort_only" else None)
+
+
+def _tools(conversation: Conversation, head: Head, target: Target) -> str:
+    deferred = deferred_names(head.tools, target)
+    return body.tools_json(conversation, head.tools, target.key, lambda tool: _tool(tool, target, deferred))
+
+
+def _headers(conversation: Conversation, target: Target, binding: Binding) -> dict[str, str]:
+    """Return the betas that the body and the updates in its messages need."""
+    facts = target.facts
+    features = {
+        "mcp": any(tool.hosted and tool.hosted.kind == "mcp" for tool in conversation.tools),
+        "binding_controls": binding == "dropped_there",
+        "inline_tools": facts.tool_change == "definitions" and any(each.added for each in conversation.updates),
+        "tool_change": facts.tool_change == "definitions"
+        and any(each.added or each.removed for each in conversation.updates),
+        "effort_change": facts.config_change == "effort_only" and any(each.effort for each in conversation.updates),
+    }
+    betas = facts.betas or {}
+    values = [betas[name] for name, is_used in features.items() if is_used and betas.get(name)]
+    return {"anthropic-beta": ",".join(values)} if values else {}
+
+
+def _binder(messages: body.Messages, target: Target, binding: Binding) -> Bind:
+    if binding == "free":
+        return tuple
+    return lambda parts: body.bind(parts, messages, lambda turn: _segments(turn, target, binding))
+
+
+def _messages(conversation: Conversation, head: Head, tools: str, target: Target, binding: Binding) -> body.Messages:
+    # What thinking is bound to besides the messages.
+    seed = (tools, head.system)
+    return body.messages(
+        conversation,
+        f"{target.key} {binding}",
+        lambda turn: _segments(shown(turn, target), target, binding),
+        _message,
+        seed,
+        nothing=_NOTHING,
+    )
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """The conversation in this API's shape, as data."""
-    data: dict[str, Any] = {"system": conversation.system} if conversation.system else {}
-    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
+    head = _head(conversation, target)
+    data: dict[str, Any] = {"system": head.system} if head.system else {}
+    tools = _tools(conversation, head, target)
     if tools:
         data["tools"] = loads(f"[{tools}]")
-    return data | {"messages": body.parsed(_messages(conversation, target))}
+    binding = choose_binding({}, conversation, target)
+    return data | {"messages": body.parsed(_messages(conversation, head, tools, target, binding).pieces)}
 
 
-def _ask_for_reasoning(fields: dict[str, Any], options: Options) -> None:
-    if isinstance(options.reasoning, int):
-        fields["thinking"] = {"type": "enabled", "budget_tokens": options.reasoning}
-        fields["max_tokens"] = max(fields["max_tokens"], options.reasoning + 1024)
-    elif options.reasoning in ("none", "minimal"):
-        fields["thinking"] = {"type": "disabled"}
-    elif options.reasoning:
-        fields["thinking"] = {"type": "adaptive"}
-        fields["output_config"] = {"effort": options.reasoning}
-
-
-def _tool_choice(options: Options, named: str) -> dict[str, Any] | None:
+def _tool_choice(conversation: Conversation, target: Target, options: Options) -> dict[str, Any] | None:
     kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
     if options.tool_choice is None and options.parallel_tool_calls is None:
         return None
     asked = options.tool_choice or "auto"
-    choice: dict[str, Any] = dict(kinds.get(asked, {"type": "tool", "name": named}))
+    if asked not in ("auto", "none"):
+        check_forced_choice(target, options)
+    choice: dict[str, Any] = dict(
+        kinds.get(asked) or {"type": "tool", "name": _declared_name(conversation, options, target)}
+    )
     if options.parallel_tool_calls is not None and asked != "none":
         choice["disable_parallel_tool_use"] = not options.parallel_tool_calls
     return choice
@@ -118,39 +214,9 @@ def _declared_name(conversation: Conversation, options: Options, target: Target)
     return own_name(tool.name, string(tool.native.data.get("name")), NAME)
 
 
-def _drop_impossible_thinking(fields: dict[str, Any], conversation: Conversation, target: Target) -> None:
-    """A thinking budget is refused (A20) with a forced tool, and (A15) when calls under way were made without it.
-
-    Adaptive thinking is not: there the model itself decides. Nor do models since 4.6 mind the calls.
-    """
-    if obj(fields.get("thinking")).get("type") != "enabled":
-        return
-    forced = obj(fields.get("tool_choice")).get("type") in ("any", "tool")
-    if forced or _calls_without_thinking(conversation, target):
-        del fields["thinking"]
-
-
-def _calls_without_thinking(conversation: Conversation, target: Target) -> bool:
-    version = model_version(target.model)
-    if version is not None and version >= (4, 6):
-        return False
-    # The model thinks at the start of a row of calls and not again before each of them.
-    starts: list[AssistantPart] = []
-    for turn in reversed(conversation.turns):
-        if isinstance(turn, AssistantTurn):
-            sent = [part for part in turn.parts if _block(part, target) is not None]
-            if sent and not turn.calls:
-                break
-            starts += sent[:1]
-    ordinary = starts and (isinstance(starts[0], Text | ToolCall) or not _native_block(starts[0], target))
-    return bool(ordinary) and not any(isinstance(part, Reasoning) for part in starts)
-
-
-def _native_block(part: AssistantPart, target: Target) -> bool:
-    return part.native is not None and _is_ours(part.native, target)
-
-
-def _tool(tool: ToolSpec, target: Target) -> str | None:
+def _tool(tool: ToolSpec, target: Target, deferred: Collection[str] = ()) -> str | None:
+    if tool.hosted:
+        return hosted_json(tool, target)
     if tool.native and _is_ours(tool.native, target):
         return dumps(with_own_name(tool.native.data, tool.name, NAME))
     if tool.is_provider_defined:
@@ -162,7 +228,8 @@ def _tool(tool: ToolSpec, target: Target) -> str | None:
             for variant in arr(schema.pop(word)):
                 schema["properties"] = obj(obj(variant).get("properties")) | obj(schema["properties"])
     described = {"description": tool.description} if tool.description else {}
-    return dumps({"name": tool.name, **described, "input_schema": schema})
+    later = {"defer_loading": True} if tool.name in deferred else {}
+    return dumps({"name": tool.name, **described, "input_schema": schema, **later})
 
 
 def _is_ours(native: Native, target: Target) -> bool:
@@ -170,9 +237,9 @@ def _is_ours(native: Native, target: Target) -> bool:
 
 
 def _is_taken(native: Native, target: Target) -> bool:
-    """Whether it is ours and goes as it is. A13: only newer models take a system message in the conversation."""
-    version = model_version(target.model)
-    return _is_ours(native, target) and (native.data.get("role") != "system" or version is None or version >= (4, 8))
+    """Return whether it is ours and goes as it is. A13: only newer models take a system message among the others."""
+    is_system = native.data.get("role") == "system"
+    return _is_ours(native, target) and not (is_system and target.facts.mid_system == "no")
 
 
 def _id(call: ToolCall, target: Target) -> str:
@@ -186,27 +253,65 @@ def _message(segment: body.Segment) -> bytes:
     return f'{{"role":"{segment.role}","content":['.encode() + segment.blocks + b"]}"
 
 
-def _segments(turn: Turn, target: Target) -> list[body.Segment]:
+def _segments(turn: Turn, target: Target, binding: Binding) -> list[body.Segment]:
     if isinstance(turn, AssistantTurn):
-        blocks = [block for part in turn.parts if (block := _block(part, target)) is not None]
-        ids = {call.id: _id(call, target) for call in turn.calls}
-        results = [_result(result, ids[result.call_id], target) for result in turn.results]
-        segments = [body.Segment("assistant", ",".join(blocks).encode())] if blocks else []
+        segments = [segment for part in turn.parts if (segment := _answered(part, target, binding)) is not None]
+        calls = {call.id: call for call in turn.calls}
+        results = [_result(result, calls[result.call_id], target) for result in turn.results]
         return [*segments, body.Segment("user", ",".join(results).encode())] if results else segments
     segments: list[body.Segment] = []
     for part in turn.said:
-        block = _block(part, target)
-        if block is not None:
+        if isinstance(part, Update):
+            segments += _update_segments(part, target)
+        elif isinstance(part, Note):
+            segments.append(_note_segment(part, target))
+        elif (block := _block(part, target)) is not None:
             whole = isinstance(part, Foreign) and "role" in part.native.data and _is_taken(part.native, target)
             segments.append(body.Segment("" if whole else "user", block.encode()))
-    return segments or [body.Segment("user", _NOTHING.encode())]
+    return segments
+
+
+def _answered(part: AssistantPart, target: Target, binding: Binding) -> body.Segment | None:
+    block = _block(part, target)
+    if block is None or (binding == "left_out" and isinstance(part, Reasoning)):
+        return None
+    # A block that nobody knows the place of fits nowhere.
+    bound = (part.bound or "-") if isinstance(part, Reasoning) and binding == "checked" else None
+    return body.Segment("assistant", block.encode(), bound=bound)
+
+
+def _note_segment(note: Note, target: Target) -> body.Segment:
+    facts = target.facts
+    # Right behind results, a system message may be taken for tool output by models that want the end of them said.
+    if note.kind == "instruction" and facts.mid_system == "yes" and facts.system_after_result != "say_end_first":
+        return body.Segment("", dumps({"role": "system", "content": note.text}).encode())
+    return body.Segment("user", dumps({"type": "text", "text": note.text}).encode())
+
+
+def _update_segments(update: Update, target: Target) -> list[body.Segment]:
+    """Return the system messages that tell of a change; none for what the head of the request says."""
+    facts, messages = target.facts, list[dict[str, Any]]()
+    if facts.mid_system == "yes" and update.system is not None:
+        messages.append({"role": "system", "content": new_instructions(update.system)})
+    if facts.tool_change == "definitions" and (update.added or update.removed):
+        blocks: list[dict[str, Any]] = [
+            {"type": "tool_removal", "tool": {"type": "tool_reference", "name": name}} for name in update.removed
+        ]
+        declared = [loads(text) for tool in update.added if (text := _tool(tool, target)) is not None]
+        blocks += [
+            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": each}} for each in declared
+        ]
+        messages.append({"role": "system", "content": blocks})
+    if facts.config_change == "effort_only" and update.effort is not None:
+        messages.append({"role": "system", "content": [], "output_config": {"effort": update.effort}})
+    return [body.Segment("", dumps(message).encode()) for message in messages]
 
 
 def _block(part: Image | AssistantPart, target: Target) -> str | None:
     """The part as a content block, or nothing where this target cannot have it."""
     match part:
         case Reasoning():
-            mine = part.native is not None and part.native.origin == target.origin and _is_signed(part.native.data)
+            mine = part.native is not None and _reads(part.native, target) and _is_signed(part.native.data)
             return dumps(part.native.data) if mine and part.native else None
         case ToolCall():
             more = part.native.data if part.native and _is_ours(part.native, target) else {}
@@ -216,12 +321,25 @@ def _block(part: Image | AssistantPart, target: Target) -> str | None:
             return f'{{"type":"tool_use","id":"{id}","name":{dumps(name)},"input":{part.arguments_json}{tail}}}'
         case Text() if not part.text.strip():
             return None
-        case Text() | Foreign() | Image() if part.native and _is_taken(part.native, target):
+        case Text() | Foreign() | Image() | ServerCall() | ServerResult() if part.native and _is_taken(
+            part.native, target
+        ):
             return dumps(part.native.data)
+        case ServerCall() | ServerResult():
+            # Another provider's: the note at the switch tells of it.
+            return None
         case Text() | Foreign():
             return dumps({"type": "text", "text": part.text}) if part.text.strip() else None
         case Image():
             return dumps({"type": "image", "source": _source(part)})
+
+
+def _reads(native: Native, target: Target) -> bool:
+    """Return whether the model can read thinking of this origin: its own, on any platform, and that of its like."""
+    origin = native.origin
+    return origin.api == API and (
+        origin.model == target.model or origin.model in (target.facts.reads_thinking_of or ())
+    )
 
 
 def _is_signed(thinking: dict[str, Any]) -> bool:
@@ -235,7 +353,8 @@ def _source(image: Image) -> dict[str, str]:
     return {"type": "base64", "media_type": image.media_type, "data": image.data}
 
 
-def _result(result: ToolResult, id: str, target: Target) -> str:
+def _result(result: ToolResult, call: ToolCall, target: Target) -> str:
+    id = _id(call, target)
     if result.native and _is_ours(result.native, target):
         return dumps(result.native.data | {"tool_use_id": id})
     content: Any = result.content
@@ -244,4 +363,7 @@ def _result(result: ToolResult, id: str, target: Target) -> str:
     if not content or (isinstance(content, str) and not content.strip()):
         content = "(no output)"
     data = {"type": "tool_result", "tool_use_id": id, "content": content}
+    called = call.native.data if call.native and _is_ours(call.native, target) else {}
+    if toolset := string(called.get("toolset_name")):
+        data["toolset_name"] = toolset
     return dumps(data | {"is_error": True} if result.is_error else data)

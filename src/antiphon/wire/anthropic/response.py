@@ -7,22 +7,34 @@ from typing import Any
 from antiphon._json import loads
 from antiphon._shape import arr, number, obj, string
 from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall
-from antiphon.errors import BadReply, MalformedJSONError, RateLimited, ServerFailed, StreamCut
+from antiphon.errors import (
+    AuthenticationFailed,
+    BadReply,
+    MalformedJSONError,
+    NotFound,
+    RateLimited,
+    RequestRejected,
+    ServerFailed,
+    StatusError,
+    StreamCut,
+)
+from antiphon.wire.anthropic.server_tools import read_citations, read_server_part
 from antiphon.wire.growing import longer, settled
 from antiphon.wire.naming import is_universal
-from antiphon.wire.reply import CallDelta, Delta, ErrorText, ReasoningDelta, Reply, Stop, TextDelta, Usage
+from antiphon.wire.quota import quota_error
+from antiphon.wire.reply import CallDelta, Delta, ErrorText, ReasoningDelta, Reply, TextDelta, Usage
+from antiphon.wire.reply_state import RefusalDetails, ReplyState
 from antiphon.wire.shape import detail, reply_object, total
 from antiphon.wire.sse import Event, EventParser
+from antiphon.wire.stops import find_stop, unknown_stop
 
-_STOPS: dict[str, Stop] = {
-    "end_turn": "end",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "stop_sequence": "stop_sequence",
-    "refusal": "refusal",
-    "pause_turn": "pause",
-}
+API = "anthropic"
+
+#: The fields of a response that a reply has places for.
+_KNOWN = frozenset(
+    {"id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage", "container", "stop_details"}
+    | {"input_transformations", "diagnostics"}
+)
 
 
 def decode(response: object, origin: Origin) -> Reply:
@@ -35,9 +47,41 @@ def decode(response: object, origin: Origin) -> Reply:
         )
     blocks = [obj(block) for block in arr(data.get("content"))]
     reason = string(data.get("stop_reason"))
-    stop = _STOPS.get(reason, "other")
+    stop = find_stop(API, reason)
     parts = [read_part(block, origin, stop == "length" and block is blocks[-1]) for block in blocks]
-    return Reply(tuple(parts), stop, reason, _usage(obj(data.get("usage"))), string(data.get("model")), _id(data))
+    usage = obj(data.get("usage"))
+    reply = Reply(
+        tuple(parts),
+        stop or "not_done",
+        reason,
+        _usage(usage),
+        string(data.get("model")),
+        _id(data),
+        state=_state(data),
+        window=_window(usage),
+    )
+    if stop is None:
+        raise unknown_stop(reply, origin)
+    return reply
+
+
+def _state(data: dict[str, Any]) -> ReplyState:
+    details = obj(data.get("stop_details"))
+    refusal = None
+    if details.get("type") == "refusal":
+        names = ("category", "explanation", "recommended_model")
+        refusal = RefusalDetails(*[string(details.get(name)) for name in names])
+    other = {name: value for name, value in data.items() if name not in _KNOWN and value is not None}
+    if details:
+        other["stop_details"] = details
+    return ReplyState(
+        container=obj(data.get("container")) or None,
+        refusal=refusal,
+        transformations=tuple(arr(data.get("input_transformations"))),
+        diagnostics=obj(data.get("diagnostics")) or None,
+        service_tier=string(obj(data.get("usage")).get("service_tier")),
+        other=other,
+    )
 
 
 def _id(data: dict[str, Any]) -> str:
@@ -48,7 +92,7 @@ def read_part(block: dict[str, Any], origin: Origin, cut: bool = False) -> Assis
     match block.get("type"):
         case "text":
             text = string(block.get("text"))
-            return Text(text, None if is_plain(block, "text") else Native(origin, block))
+            return Text(text, None if is_plain(block, "text") else Native(origin, block), read_citations(block))
         case "thinking" | "redacted_thinking":
             return Reasoning(string(block.get("thinking")), Native(origin, block))
         case "tool_use":
@@ -56,8 +100,8 @@ def read_part(block: dict[str, Any], origin: Origin, cut: bool = False) -> Assis
             native = None if plain else Native(origin, block)
             arguments = block.get("input", {})
             return ToolCall.read(_id(block), string(block.get("name")), arguments, truncated=cut, native=native)
-        case kind:
-            return Foreign(Native(origin, block), f"[{kind}]" if kind else "")
+        case _:
+            return read_server_part(block, origin) or Foreign(Native(origin, block))
 
 
 def is_plain(block: dict[str, Any], *names: str) -> bool:
@@ -68,14 +112,32 @@ def is_plain(block: dict[str, Any], *names: str) -> bool:
 def _usage(usage: dict[str, Any]) -> Usage:
     read, written = number(usage.get("cache_read_input_tokens")), number(usage.get("cache_creation_input_tokens"))
     details = obj(usage.get("output_tokens_details"))
-    return Usage(
+    whole = Usage(
         # The API counts what came from or went into the cache apart.
         input_tokens=total(number(usage.get("input_tokens")), read, written),
         output_tokens=number(usage.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
         reasoning_tokens=number(details.get("thinking_tokens")),
+        cache_write_1h_tokens=number(obj(usage.get("cache_creation")).get("ephemeral_1h_input_tokens")),
     )
+    for step in _iterations(usage, "compaction"):
+        # The figures above leave out what it took to sum up the conversation.
+        whole = whole.plus(_usage(step))
+    return whole
+
+
+def _iterations(usage: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    """Return the steps of this kind that the server took for one answer."""
+    steps = [obj(step) for step in arr(usage.get("iterations"))]
+    return [{**step, "iterations": None} for step in steps if step.get("type") == kind]
+
+
+def _window(usage: dict[str, Any]) -> int | None:
+    """Return the tokens that the conversation fills: those of the last step in which the model answered."""
+    messages = _iterations(usage, "message")
+    last = _usage(messages[-1]) if messages else Usage()
+    return None if last.input_tokens is None else last.input_tokens + (last.output_tokens or 0)
 
 
 def error_text(data: object) -> ErrorText:
@@ -131,7 +193,8 @@ class Decoder:
             case "content_block_delta":
                 return self._grow(index, obj(data.get("delta")))
             case "message_delta":
-                self._message |= obj(data.get("delta"))
+                beside = {k: v for k, v in data.items() if k not in ("type", "delta", "usage") and v is not None}
+                self._message |= beside | obj(data.get("delta"))
                 usage = {k: v for k, v in obj(data.get("usage")).items() if v is not None}
                 self._message["usage"] = obj(self._message.get("usage")) | usage
             case "message_stop":
@@ -187,10 +250,20 @@ class Decoder:
 
     def _fail(self, error: ErrorText) -> None:
         message = f"{self._origin.provider} broke off the stream: {error.message or error.kind}"
-        kind, status = (RateLimited, 429) if error.kind == "rate_limit_error" else (ServerFailed, 529)
-        if error.kind != "overloaded_error" and kind is ServerFailed:
-            status = 500
-        raise kind(message, provider=self._origin.provider, status=status, text=error.message)
+        kind, status = _FAILURES.get(error.kind, (ServerFailed, 500))
+        about: dict[str, Any] = {"provider": self._origin.provider, "status": status, "text": error.message}
+        raise quota_error(error, message, **about) or kind(message, **about)
+
+
+#: The errors that a stream may end with, where they are not a fault of the server.
+_FAILURES: dict[str, tuple[type[StatusError], int]] = {
+    "rate_limit_error": (RateLimited, 429),
+    "overloaded_error": (ServerFailed, 529),
+    "invalid_request_error": (RequestRejected, 400),
+    "authentication_error": (AuthenticationFailed, 401),
+    "permission_error": (AuthenticationFailed, 403),
+    "not_found_error": (NotFound, 404),
+}
 
 
 def _parsed(text: str) -> Any:

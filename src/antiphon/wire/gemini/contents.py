@@ -8,28 +8,31 @@ from typing import Any
 from antiphon._json import dumps
 from antiphon._shape import obj, string
 from antiphon.conversation import (
+    AssistantPart,
     AssistantTurn,
     Foreign,
     Image,
     Native,
+    Note,
     Reasoning,
+    ServerCall,
+    ServerResult,
     Text,
     ToolCall,
     ToolResult,
     Turn,
+    Update,
     UserTurn,
 )
 from antiphon.wire import body
 from antiphon.wire.gemini.keys import kind_of
 from antiphon.wire.naming import own_id, own_name
 from antiphon.wire.options import Target
-from antiphon.wire.rules.gemini import model_version
 
 API = "gemini"
 #: The word Google documents for calls that its model did not make itself (G6).
 DUMMY_SIGNATURE = "skip_thought_signature_validator"
 
-_NOTHING = b'{"text":"(Content that only another provider can show.)"}'
 #: What the API takes as the name of a called function.
 CALLED = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _ID = re.compile(r".+", re.DOTALL)
@@ -43,13 +46,9 @@ def is_ours(native: Native | None, target: Target) -> bool:
     return native is not None and native.origin.api == API and native.origin.provider == target.provider
 
 
-def is_modern(model: str) -> bool:
-    """Whether calls need thought signatures, results may hold images, and thinking has levels: since Gemini 3.
-
-    A name that tells no version is an alias, or newer than this code.
-    """
-    version = model_version(model)
-    return "gemma" not in model and (version is None or version >= 3)
+def _takes_media(target: Target) -> bool:
+    """Return whether a function's response may hold images."""
+    return target.facts.result_media != ()
 
 
 def wrap(segment: body.Segment) -> bytes:
@@ -61,8 +60,8 @@ def wrap(segment: body.Segment) -> bytes:
 def segments(turn: Turn, target: Target) -> list[body.Segment]:
     """The contents of one turn."""
     if isinstance(turn, UserTurn):
-        parts = [part for given in turn.said if (part := _part(given, target)) is not None]
-        return [body.Segment("user", ",".join(parts).encode() or _NOTHING)]
+        said = [_part(Text(part.text) if isinstance(part, Note) else part, target) for part in turn.said]
+        return [body.Segment("user", part.encode()) for part in said if part is not None]
     found = [
         ("model", _model_parts(turn, target)),
         ("results", _results(turn, target)),
@@ -77,9 +76,12 @@ def _model_parts(turn: AssistantTurn, target: Target) -> list[str]:
     return [part for part in given if part is not None]
 
 
-def _part(part: Text | Image | Foreign | Reasoning | ToolCall, target: Target) -> str | None:
+def _part(part: Image | Note | Update | AssistantPart, target: Target) -> str | None:
     """The part, or nothing where this target cannot have it."""
     match part:
+        case Note() | Update():
+            # A change of tools or of the system text is one of the head here.
+            return None
         case ToolCall():
             return _call(part, target, False)
         case Reasoning():
@@ -87,6 +89,9 @@ def _part(part: Text | Image | Foreign | Reasoning | ToolCall, target: Target) -
             return dumps(part.native.data) if same and part.native else None
         case Image():
             return dumps(_image(part, target))
+        case ServerCall() | ServerResult():
+            own = _own(part.native, target)
+            return dumps(own) if own else None
         case Text() | Foreign():
             own = _own(part.native, target)
             if own is not None:
@@ -120,8 +125,8 @@ def _call(call: ToolCall, target: Target, first: bool) -> str:
         fields.append(f'"args":{call.arguments_json}')
     fields += [f"{dumps(k)}:{dumps(v)}" for k, v in theirs.items() if k not in ("id", "name", "args")]
     beside = {k: v for k, v in own.items() if k != "functionCall"}
-    if first and is_modern(target.model):
-        # G4: without a signature on the first call, Gemini 3 refuses the step.
+    if first and target.facts.signed_calls is not False:
+        # G4: without a signature on the first call, the step is refused.
         beside.setdefault("thoughtSignature", DUMMY_SIGNATURE)
     tail = "," + dumps(beside)[1:-1] if beside else ""
     return f'{{"functionCall":{{{",".join(fields)}}}{tail}}}'
@@ -154,14 +159,14 @@ def _own_result(result: ToolResult, target: Target) -> dict[str, Any]:
     if result.native is None or not is_ours(result.native, target):
         return {}
     media = "parts" in obj(result.native.data.get("functionResponse"))
-    fits = not media or is_modern(target.model) or _same_model(result.native, target)
+    fits = not media or _takes_media(target) or _same_model(result.native, target)
     return result.native.data if fits else {}
 
 
 def _response(result: ToolResult, target: Target) -> dict[str, Any]:
     media = _media(result, target)
     text = result.text if result.text.strip() else "(see the image)" if media else "(no output)"
-    attached = {"parts": media} if media and is_modern(target.model) else {}
+    attached = {"parts": media} if media and _takes_media(target) else {}
     return {"response": {"error" if result.is_error else "result": text}} | attached
 
 
@@ -175,7 +180,7 @@ def _images_of_results(turn: AssistantTurn, target: Target) -> list[str]:
     """The images that results hold: before Gemini 3 a response has no place for them, so they follow it."""
     parts: list[str] = []
     calls = {call.id: call for call in turn.calls}
-    for result in () if is_modern(target.model) else turn.results:
+    for result in () if _takes_media(target) else turn.results:
         if result.call_id in calls and not _own_result(result, target) and (media := _media(result, target)):
             name = _name(calls[result.call_id], target)
             parts += [dumps({"text": f"[What `{name}` returned:]"}), *map(dumps, media)]

@@ -27,6 +27,7 @@ from antiphon.wire.gemini.request import declaration
 from antiphon.wire.gemini.response import fallback, read_part
 from antiphon.wire.gemini.results import read_image, read_result
 from antiphon.wire.gemini.schema import to_json_schema
+from antiphon.wire.gemini.server_tools import pair_results
 from antiphon.wire.reading import Reader, Reading
 
 
@@ -107,7 +108,7 @@ def _read_model(reader: Reader, pairing: Pairing, where: str, parts: list[dict[s
     pairing.next_turn()
     given = [part for part in parts if "functionResponse" not in part]
     read = tuple(_read_model_part(reader, pairing, where, part) for part in given)
-    reader.items.append(Item("assistant", where, read))
+    reader.items.append(Item("assistant", where, pair_results(read)))
     if stray := [part for part in parts if "functionResponse" in part]:
         reader.note("misplaced-result", where, "a result in the model's content", "it is read as the user's")
         _read_user(reader, pairing, where, stray)

@@ -16,6 +16,7 @@ from antiphon.wire.gemini.keys import camel_keys, kind_of, part_of, several
 from antiphon.wire.gemini.pieces import put
 from antiphon.wire.gemini.response import decode, error_text, first_candidate
 from antiphon.wire.growing import Growing, longer, settled
+from antiphon.wire.quota import quota_error
 from antiphon.wire.reply import CallDelta, Delta, ReasoningDelta, Reply, TextDelta
 from antiphon.wire.sse import Event, EventParser
 
@@ -129,7 +130,8 @@ class Decoder:
         code = number(obj(response.get("error")).get("code")) or 500
         kind = RateLimited if code == 429 else ServerFailed if code >= 500 else RequestRejected
         message = f"{self._origin.provider} broke off the stream: {error.message or error.kind}"
-        raise kind(message, provider=self._origin.provider, status=code, text=error.message)
+        about: dict[str, Any] = {"provider": self._origin.provider, "status": code, "text": error.message}
+        raise quota_error(error, message, **about) or kind(message, **about)
 
 
 def _is_running(part: dict[str, Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from antiphon._json import dumps
@@ -15,11 +15,15 @@ from antiphon.conversation import (
     Foreign,
     Image,
     Native,
+    Note,
     Reasoning,
+    ServerCall,
+    ServerResult,
     Text,
     ToolCall,
     ToolResult,
     Turn,
+    Update,
     UserTurn,
     short_id,
 )
@@ -28,10 +32,10 @@ from antiphon.wire.images import shown
 from antiphon.wire.naming import own_id, own_name, with_own_name
 from antiphon.wire.openai_chat.reasoning import sent_back
 from antiphon.wire.options import Target
+from antiphon.wire.prompt import new_instructions
 
 API = "openai-chat"
 
-_NOTHING = "(Content that only another provider can show.)"
 _BETWEEN = b'{"role":"assistant","content":"Understood."}'
 # Bytes that JSON never holds: they mark the end of tool messages and the start of a user message until the assistant
 # message that some servers want between the two is put there.
@@ -49,20 +53,29 @@ _OPENAI = frozenset({"openai", "openai-chat", "azure"})
 SYSTEM_ROLE = ("openai-chat", "system role")
 
 
-def messages(conversation: Conversation, target: Target) -> body.Pieces:
-    """The messages, the system text first, separated by commas."""
+def messages(conversation: Conversation, target: Target) -> tuple[str, body.Messages]:
+    """Return the message with the system text, "" for none, and all others."""
     marks = target.profile.assistant_after_tool
     wrap = _marked_message if marks else _message
-    pieces = body.messages(conversation, target.key, lambda turn: _segments(shown(turn, target), target), wrap)
+    found = body.messages(
+        conversation, target.key, lambda turn: _segments(shown(turn, target), target), wrap, nothing=_NOTHING
+    )
     if marks:
-        joined = b"".join(pieces).replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _BETWEEN + b",")
-        pieces: body.Pieces = [joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")]
-    if not conversation.system:
-        return pieces
+        joined = b"".join(found.pieces).replace(_AFTER_TOOLS + b"," + _BEFORE_USER, b"," + _BETWEEN + b",")
+        found = replace(found, pieces=[joined.replace(_AFTER_TOOLS, b"").replace(_BEFORE_USER, b"")])
+    text = conversation.head.system if target.facts.mid_system == "yes" else conversation.system
+    if not text:
+        return "", found
     known: tuple[str, str, str] = conversation.memo.get(SYSTEM_ROLE, ("", "", ""))
-    role = known[2] if known[:2] == (target.provider, conversation.system) else target.profile.system_role
-    system = dumps({"role": role, "content": conversation.system}).encode()
-    return [system, b",", *pieces] if any(pieces) else [system]
+    role = known[2] if known[:2] == (target.provider, text) else target.profile.system_role
+    return dumps({"role": role, "content": text}), found
+
+
+def with_system(system: str, found: body.Messages) -> body.Pieces:
+    """Return all messages, the one with the system text first."""
+    if not system:
+        return found.pieces
+    return [system.encode(), b",", *found.pieces] if any(found.pieces) else [system.encode()]
 
 
 def is_ours(native: Native, target: Target) -> bool:
@@ -95,8 +108,7 @@ def _marked_message(segment: body.Segment) -> bytes:
 
 def _segments(turn: Turn, target: Target) -> list[body.Segment]:
     if isinstance(turn, UserTurn):
-        segments = [segment for part in turn.said if (segment := _said(part, target)) is not None]
-        return segments or [_text_segment(_NOTHING)]
+        return [segment for part in turn.said if (segment := _said(part, target)) is not None]
     message = _assistant_message(turn, target)
     segments = [body.Segment("", message.encode())] if message else []
     tools: list[str] = []
@@ -120,8 +132,14 @@ def _segments(turn: Turn, target: Target) -> list[body.Segment]:
 # The user's side
 
 
-def _said(part: Text | Image | Foreign, target: Target) -> body.Segment | None:
+def _said(part: Text | Image | Foreign | Note | Update, target: Target) -> body.Segment | None:
     match part:
+        case Note():
+            is_instruction = part.kind == "instruction" and target.facts.mid_system == "yes"
+            return _system_segment(part.text, target) if is_instruction else _text_segment(part.text)
+        case Update():
+            is_told = part.system is not None and target.facts.mid_system == "yes"
+            return _system_segment(new_instructions(part.system or ""), target) if is_told else None
         case Foreign() if is_ours(part.native, target):
             return _native_segment(part.native.data, target)
         case Text() if part.native and is_ours(part.native, target):
@@ -130,6 +148,10 @@ def _said(part: Text | Image | Foreign, target: Target) -> body.Segment | None:
             return _text_segment(part.text) if part.text.strip() else None
         case Image():
             return body.Segment("user", _image_block(part, target).encode())
+
+
+def _system_segment(text: str, target: Target) -> body.Segment:
+    return body.Segment("", dumps({"role": target.profile.system_role, "content": text}).encode())
 
 
 def _native_segment(data: dict[str, Any], target: Target) -> body.Segment:
@@ -225,6 +247,9 @@ def _gather(draft: _Draft, part: AssistantPart, target: Target) -> None:
                 draft.fields |= part.native.data
             else:
                 draft.content.append((None, dumps(part.native.data)))
+        case ServerCall() | ServerResult():
+            # This API has no such tools: the note at the switch tells of them.
+            pass
         case Text() | Foreign():
             if part.text.strip():
                 draft.content.append((part.text, _text_block(part.text)))
@@ -276,3 +301,6 @@ def _result(result: ToolResult, call: ToolCall, target: Target) -> tuple[str, li
     if result.is_error and not text.startswith("Error: "):
         text = f"Error: {text}"
     return dumps({"role": "tool", "tool_call_id": id, "content": text}), images
+
+
+_NOTHING = _text_segment(body.NOTHING)

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from antiphon._json import dumps, loads
 from antiphon._shape import arr, number, obj, string
-from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reasoning, Text, ToolCall, legal_id, short_id
+from antiphon.conversation import (
+    AssistantPart,
+    Citation,
+    Foreign,
+    Native,
+    Origin,
+    Reasoning,
+    Text,
+    ToolCall,
+    legal_id,
+    short_id,
+)
 from antiphon.errors import (
     AuthenticationFailed,
     BadReply,
@@ -18,40 +30,19 @@ from antiphon.errors import (
     StatusError,
 )
 from antiphon.wire.naming import is_universal
-from antiphon.wire.openai_chat.messages import NAME, RECEIVED
+from antiphon.wire.openai_chat.messages import API, NAME, RECEIVED
 from antiphon.wire.openai_chat.reasoning import FIELDS, fields_of, readable, thought
 from antiphon.wire.openai_chat.refused import refused_calls
 from antiphon.wire.overflow import overflow
-from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
+from antiphon.wire.quota import quota_error
+from antiphon.wire.reply import ErrorText, Reply, Usage
+from antiphon.wire.reply_state import RefusalDetails, ReplyState
+from antiphon.wire.server_tools import cite
 from antiphon.wire.shape import detail, reply_object, total
+from antiphon.wire.stops import find_stop, unknown_stop
 
-_STOPS: dict[str, Stop] = {
-    "": "end",
-    "stop": "end",
-    "tool_calls": "tool_calls",
-    "function_call": "tool_calls",
-    "length": "length",
-    "content_filter": "refusal",
-    # Other servers' words: Together and Groq, Mistral, OpenRouter, DeepSeek, Zhipu.
-    "eos": "end",
-    "eos_token": "end",
-    "model_length": "length",
-    "error": "error",
-    "insufficient_system_resource": "error",
-    "sensitive": "refusal",
-    "network_error": "error",
-    # Gateways that pass on the words of another API.
-    "end_turn": "end",
-    "complete": "end",
-    "tool_use": "tool_calls",
-    "tool_call": "tool_calls",
-    "max_tokens": "length",
-    "stop_sequence": "stop_sequence",
-    "refusal": "refusal",
-    "safety": "refusal",
-    "recitation": "refusal",
-    "content_filtered": "refusal",
-}
+#: The fields of a response that a reply has places for.
+_KNOWN = frozenset({"id", "object", "created", "model", "choices", "usage", "x_groq", "service_tier", "error"})
 _OURS = frozenset({"role", "content", "tool_calls", "function_call", *FIELDS})
 #: What an assistant message may hold on the way back; servers refuse others of their own fields.
 _REQUEST_FIELDS = _OURS | {"refusal", "audio", "name"}
@@ -77,10 +68,49 @@ def decode(response: object, origin: Origin) -> Reply:
         fail({"error": choice["error"]}, origin, "broke off the answer")
     message = {k: data[k] for k in _BESIDE if data.get(k)} | obj(choice.get("message"))
     reason = string(choice.get("finish_reason"))
-    calls = read_calls(message, origin, string(data.get("id")), cut=_STOPS.get(reason.lower()) == "length")
-    parts = (*said(_sendable(message), origin), *calls)
-    stop = _stop(reason, bool(calls), message) if choice else "other"
-    return Reply(parts, stop, reason, usage_of(data), string(data.get("model")), string(data.get("id")))
+    # Compatible servers leave the word out where nothing is left to say.
+    stop = find_stop(API, reason.lower() or "stop") if choice else "not_done"
+    calls = read_calls(message, origin, string(data.get("id")), cut=stop == "length")
+    parts = (*_cite(said(_sendable(message), origin), message), *calls)
+    if stop in ("end", "tool_calls"):
+        # Servers differ in whether they name the calls, and a refusal has no word here.
+        stop = "tool_calls" if calls else "refusal" if message.get("refusal") else "end"
+    state, id = _state(data, reason, message, stop), string(data.get("id"))
+    reply = Reply(parts, stop or "not_done", reason, usage_of(data), string(data.get("model")), id, state=state)
+    if stop == "failed":
+        error = ServerFailed(f"{origin.provider} broke off the answer: {reason}", provider=origin.provider, text=reason)
+        error.status, error.reply = 500, reply
+        raise error
+    if stop is None:
+        raise unknown_stop(reply, origin)
+    return reply
+
+
+def _cite(parts: list[AssistantPart], message: dict[str, Any]) -> list[AssistantPart]:
+    """Return the parts with the sources that the message names on its last text."""
+    found = [_citation(obj(each)) for each in arr(message.get("annotations"))]
+    found += [cite(obj(each)) for each in arr(message.get("search_results"))]
+    known = {each.url for each in found}
+    # Perplexity and xAI have plain addresses.
+    urls = [url for url in arr(message.get("citations")) if isinstance(url, str) and url not in known]
+    named = tuple(each for each in (*found, *map(Citation, urls)) if each.name)
+    places = [place for place, part in enumerate(parts) if isinstance(part, Text)]
+    if named and places:
+        text = parts[places[-1]]
+        parts[places[-1]] = replace(text, citations=named) if isinstance(text, Text) else text
+    return parts
+
+
+def _citation(annotation: dict[str, Any]) -> Citation:
+    data = obj(annotation.get(string(annotation.get("type")))) or annotation
+    return cite(data, string(data.get("content")), number(data.get("start_index")), number(data.get("end_index")))
+
+
+def _state(data: dict[str, Any], reason: str, message: dict[str, Any], stop: str | None) -> ReplyState:
+    words = string(message.get("refusal"))
+    refusal = RefusalDetails("" if words else reason, words) if stop == "refusal" else None
+    other = {name: value for name, value in data.items() if name not in _KNOWN and not says_nothing(value)}
+    return ReplyState(refusal=refusal, service_tier=string(data.get("service_tier")), other=other)
 
 
 def _sendable(message: dict[str, Any]) -> dict[str, Any]:
@@ -90,14 +120,6 @@ def _sendable(message: dict[str, Any]) -> dict[str, Any]:
     silent = message.get("content") == "" and bool(list_calls(message))
     kept = {k: v for k, v in message.items() if k in _REQUEST_FIELDS and not (silent and k == "content")}
     return kept | {RECEIVED: more} if more else kept
-
-
-def _stop(reason: str, calls: bool, message: dict[str, Any]) -> Stop:
-    stop = _STOPS.get(reason.lower(), "other")
-    if stop in ("end", "tool_calls"):
-        # Servers differ in whether they name the calls, and a refusal has no word here.
-        return "tool_calls" if calls else "refusal" if message.get("refusal") else "end"
-    return stop
 
 
 def said(message: dict[str, Any], origin: Origin) -> list[AssistantPart]:
@@ -137,9 +159,8 @@ def _said_block(block: dict[str, Any], origin: Origin, several: bool) -> Assista
             return Text(string(block.get("text")), native)
         case "thinking":
             return Reasoning(thought(block), Native(origin, {"content": [block]}))
-        case kind:
-            text = string(block.get("refusal")) or f"[{kind}]"
-            return Foreign(Native(origin, {"content": [block]}), text)
+        case _:
+            return Foreign(Native(origin, {"content": [block]}), string(block.get("refusal")))
 
 
 def is_plain(data: dict[str, Any], *names: str) -> bool:
@@ -256,6 +277,8 @@ def fail(data: dict[str, Any], origin: Origin, did: str) -> NoReturn:
     text = said.message or said.kind
     message = f"{origin.provider} {did}: {text}"
     about: dict[str, Any] = {"provider": origin.provider, "text": text, "request_id": said.request_id}
+    if used_up := quota_error(said, message, status=status, **about):
+        raise used_up
     if status not in kinds and (error := overflow(said, message, status=400, **about)):
         raise error
     raise kind(message, status=status, **about)

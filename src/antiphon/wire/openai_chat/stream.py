@@ -293,6 +293,9 @@ def _text(value: object) -> str:
 def _grown(old: object, new: object) -> object:
     """A field with its next piece: texts and lists go on, objects field by field, anything else is replaced."""
     fields, more = obj(old), obj(new)
+    if new is None or (isinstance(old, str | Growing) and not isinstance(new, str)):
+        # What is no text takes none away.
+        return old
     if isinstance(old, str | Growing) and isinstance(new, str):
         return longer(old, new)
     if isinstance(old, list) and isinstance(new, list):

@@ -12,9 +12,8 @@ from antiphon.conversation import Foreign, Image, Item, Native, Origin, Text, To
 from antiphon.errors import ContentError
 from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_responses.calls import is_call
-from antiphon.wire.openai_responses.items import CALL_ID, NAME, is_content
-from antiphon.wire.openai_responses.request import tool_data
-from antiphon.wire.openai_responses.response import content_of, foreign, is_plain, read_item, text_of
+from antiphon.wire.openai_responses.items import CALL_ID, NAME, is_content, tool_data
+from antiphon.wire.openai_responses.response import client_item, content_of, is_plain, read_item, read_own, text_of
 from antiphon.wire.openai_responses.terms import CLIENT_CALLS, call_id, continues, kind_of
 from antiphon.wire.reading import Reader, Reading
 
@@ -104,15 +103,18 @@ class _Reader(Reader):
             case "function_call_output":
                 self.read_output(where, item)
             case "reasoning":
-                self.items.append(Item("assistant", where, (read_item(item, self.origin),)))
+                self.items.append(Item("assistant", where, read_item(item, self.origin)))
             case "":
                 self.note("unreadable", where, "no item: it has neither a type nor a role", "it is dropped")
             case _ if self.is_open(item):
-                self.items.append(Item("assistant", where, (read_item(item, self.origin),)))
+                self.items.append(Item("assistant", where, read_item(item, self.origin)))
             case kind:
                 served = item.get("execution") == "server" or kind == "program_output"
                 client = kind in _CLIENT or (kind.endswith("_output") and not served)
-                self.take_foreign(where, foreign(item, self.origin), client)
+                if client:
+                    self.take_client_item(where, item)
+                else:
+                    self.items.append(Item("assistant", where, read_own(item, self.origin)))
 
     def is_open(self, item: dict[str, Any]) -> bool:
         """Whether this is a call, though no function's, that nobody has answered: it may still be."""
@@ -123,11 +125,13 @@ class _Reader(Reader):
             and id not in self.answered | self.answered_otherwise
         )
 
-    def take_foreign(self, where: str, part: Foreign, client: bool) -> None:
+    def take_client_item(self, where: str, item: dict[str, Any]) -> None:
         """Keep an item in its place. What the client wrote is the user's, unless functions' calls of the model are
         still open there: then it must not end the model's turn."""
-        inside = self.open and self.items and self.items[-1].role == "assistant"
-        self.items.append(Item("user" if client and not inside else "assistant", where, (part,)))
+        if self.open and self.items and self.items[-1].role == "assistant":
+            self.items.append(Item("assistant", where, read_own(item, self.origin)))
+        else:
+            self.items.append(Item("user", where, (client_item(item, self.origin),)))
 
     def read_message(self, where: str, item: dict[str, Any]) -> None:
         role = item.get("role")
@@ -140,7 +144,7 @@ class _Reader(Reader):
         if not content_of(item) and item.get("content") != "" and not cut:
             self.note("empty-message", where, "a message without content", "it is dropped")
         elif role == "assistant":
-            self.items.append(Item("assistant", where, (read_item(self.as_output(where, item), self.origin),)))
+            self.items.append(Item("assistant", where, read_item(self.as_output(where, item), self.origin)))
         elif role == "user" and not is_plain(item, "role", "content"):
             # One that the server knows, such as compaction leaves.
             self.items.append(Item("user", where, (Foreign(Native(self.origin, item), text_of(item)),)))
@@ -175,7 +179,7 @@ class _Reader(Reader):
         id, output = string(item.get("call_id")), item.get("output")
         self.open.discard(id)
         if id not in self.called and (id in self.called_otherwise or self.hidden):
-            self.take_foreign(where, foreign(item, self.origin), client=True)
+            self.take_client_item(where, item)
             return
         if not isinstance(output, str | list):
             self.note("bad-result", where, f"the output of call {id!r} is no text", "it becomes text", id)

@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
-from antiphon._json import dumps
+from antiphon._json import dumps, loads
 from antiphon._shape import arr, obj, string
 from antiphon.conversation import (
     AssistantPart,
     AssistantTurn,
+    Conversation,
     Foreign,
+    Head,
     Image,
+    Native,
+    Note,
     Reasoning,
+    ServerCall,
+    ServerResult,
     Text,
     ToolCall,
     ToolResult,
+    ToolSpec,
     Turn,
+    Update,
     UserTurn,
 )
 from antiphon.wire import body
-from antiphon.wire.naming import own_id, own_name
+from antiphon.wire.hosted_tools import hosted_json
+from antiphon.wire.naming import own_id, own_name, with_own_name
 from antiphon.wire.openai_responses import calls
-from antiphon.wire.openai_responses.terms import Terms, kind_of
+from antiphon.wire.openai_responses.terms import API, Terms, kind_of
+from antiphon.wire.options import Options, Target, nearest_effort
+from antiphon.wire.prompt import new_instructions
+from antiphon.wire.schema import answer_form, is_strict
 
-_NOTHING = {"type": "input_text", "text": "(Content that only another provider can show.)"}
 _NO_OUTPUT = "(no output)"
 NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 #: R8: what the API takes as the id of a call.
@@ -35,7 +46,7 @@ CALL_ID = re.compile(r".{1,64}", re.DOTALL)
 def segments(turn: Turn, terms: Terms) -> list[body.Segment]:
     """A turn's items. Only what a user says in neighbouring turns becomes one message."""
     if isinstance(turn, UserTurn):
-        return [_user_segment(part, terms) for part in turn.said if _has_form(part, terms)] or [_user(_NOTHING)]
+        return [segment for part in turn.said for segment in _user_segments(part, terms)]
     called = {call.id: call for call in turn.calls}
     results = [_result(result, called[result.call_id], terms) for result in turn.results]
     # A call goes in its own form where its result has one too.
@@ -58,6 +69,61 @@ def _user(block: dict[str, Any]) -> body.Segment:
 def is_content(data: Mapping[str, Any]) -> bool:
     """Whether this is a piece of a message or of an output, not an item of its own."""
     return string(data.get("type")).startswith("input_")
+
+
+def _user_segments(part: Text | Image | Foreign | Note | Update, terms: Terms) -> list[body.Segment]:
+    match part:
+        case Note():
+            if part.kind == "instruction" and terms.target.facts.mid_system == "yes":
+                return [_developer(part.text)]
+            return [_user({"type": "input_text", "text": part.text})]
+        case Update():
+            return _update_segments(part, terms.target)
+        case _:
+            return [_user_segment(part, terms)] if _has_form(part, terms) else []
+
+
+def _developer(text: str) -> body.Segment:
+    return body.Segment("", dumps({"role": "developer", "content": text}).encode())
+
+
+def _update_segments(update: Update, target: Target) -> list[body.Segment]:
+    """Return the items that tell of a change; none for what the head of the request says."""
+    facts, found = target.facts, list[body.Segment]()
+    if facts.tool_change == "items" and update.added:
+        tools = [loads(text) for tool in update.added if (text := tool_json(tool, target)) is not None]
+        item = {"type": "additional_tools", "role": "developer", "tools": tools}
+        found.append(body.Segment("", dumps(item).encode()))
+    if facts.mid_system == "yes" and update.system is not None:
+        found.append(_developer(new_instructions(update.system)))
+    change: dict[str, Any] = {}
+    if facts.config_change in ("items", "effort_only") and update.effort is not None:
+        change["reasoning"] = {"effort": update.effort}
+    if facts.config_change == "items" and update.form is not None:
+        change["text"] = {"format": form_data(update.form, target) if update.form else {"type": "text"}}
+    if change:
+        found.append(body.Segment("", dumps({"type": "configuration_update", **change}).encode()))
+    return found
+
+
+def head_of(conversation: Conversation, target: Target, options: Options) -> Head:
+    """Return what stands before the input: what did so at first, where the model can be told of later changes."""
+    facts, first = target.facts, conversation.head
+    asked = nearest_effort(target, options.reasoning) if isinstance(options.reasoning, str) else None
+    form = dict(options.output_schema) if options.output_schema is not None else None
+    can_change_effort = facts.config_change in ("items", "effort_only")
+    return Head(
+        first.system if facts.mid_system == "yes" else conversation.system,
+        first.tools if facts.tool_change == "items" else conversation.declared_tools,
+        first.effort if can_change_effort and first.effort is not None else asked,
+        first.form if facts.config_change == "items" and first.form is not None else form,
+    )
+
+
+def form_data(schema: Mapping[str, Any], target: Target) -> dict[str, Any]:
+    """Return the format of answers that fit a schema."""
+    form = answer_form(schema, target)
+    return {"type": "json_schema", "name": "answer", "schema": form, "strict": is_strict(form, target)}
 
 
 def _has_form(part: Text | Image | Foreign, terms: Terms) -> bool:
@@ -123,6 +189,8 @@ def _item(part: AssistantPart, terms: Terms) -> dict[str, Any] | None:
             return _call(part, terms)
         case Foreign() if terms.sends(part) and not is_content(part.native.data):
             return part.native.data
+        case ServerCall() | ServerResult():
+            return part.native.data if part.native and terms.sends(part) else None
         case Text() if (data := terms.ours(part.native) or {}).get("role") == "assistant":
             return _said(part, data, terms)
         case Text() | Foreign():
@@ -196,7 +264,10 @@ def _result(result: ToolResult, call: ToolCall, terms: Terms) -> dict[str, Any]:
         text = ("Error: " if result.is_error else "") + (result.text if result.text.strip() else _NO_OUTPUT)
         if (own := calls.answer(called, id, result, text)) is not None:
             return own
-    return {"type": "function_call_output", "call_id": id, "output": _output(result, terms)}
+    called = terms.ours(call.native) or {}
+    # A call that a program made goes back to that program.
+    caller = {"caller": called["caller"]} if called.get("caller") else {}
+    return {"type": "function_call_output", "call_id": id, "output": _output(result, terms), **caller}
 
 
 def _output(result: ToolResult, terms: Terms) -> str | list[dict[str, Any]]:
@@ -212,3 +283,35 @@ def _output(result: ToolResult, terms: Terms) -> str | list[dict[str, Any]]:
         return blocks
     first = string(blocks[0].get("text")) if blocks[0].get("type") == "input_text" else ""
     return [{"type": "input_text", "text": mark + (first or "the tool failed")}, *blocks[1 if first else 0 :]]
+
+
+# Tools and forms
+
+
+def is_ours(native: Native, target: Target) -> bool:
+    """Return whether this is the same provider's own."""
+    return native.origin.api == API and native.origin.provider == target.provider
+
+
+def tool_json(tool: ToolSpec, target: Target, deferred: Collection[str] = ()) -> str | None:
+    """Return the declaration of a tool, or nothing for one that another provider runs."""
+    if tool.hosted:
+        return hosted_json(tool, target)
+    if tool.native and is_ours(tool.native, target):
+        return dumps(with_own_name(tool.native.data, tool.name, NAME))
+    # Another provider's own tool has nothing to call it with; another provider's function has.
+    if tool.is_provider_defined:
+        return None
+    return dumps(tool_data(tool) | ({"defer_loading": True} if tool.name in deferred else {}))
+
+
+def tool_data(tool: ToolSpec) -> dict[str, Any]:
+    """The declaration of a plain function."""
+    schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any]()} | tool.parameters
+    # The API takes no alternatives at the top. The properties of all of them are offered instead, none required.
+    for word in ("anyOf", "oneOf", "allOf"):
+        for variant in arr(schema.pop(word, None)):
+            schema["properties"] = obj(obj(variant).get("properties")) | obj(schema["properties"])
+    described = {"description": tool.description} if tool.description else {}
+    # Without the word the API would rewrite the schema to its strict form.
+    return {"type": "function", "name": tool.name, **described, "parameters": schema, "strict": False}

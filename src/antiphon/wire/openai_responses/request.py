@@ -7,23 +7,23 @@ had none), and `previous_response_id` or `conversation` leave `store` to the pro
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from antiphon._json import dumps, loads
-from antiphon._shape import arr, obj, string
-from antiphon.conversation import Conversation, Native, ToolSpec, Turn
+from antiphon._shape import string
+from antiphon.conversation import Conversation, Head, Turn
 from antiphon.errors import OptionError
 from antiphon.wire import body
+from antiphon.wire.hosted_tools import check_hosted, deferred_names, fill_secrets, included
 from antiphon.wire.images import shown
-from antiphon.wire.naming import own_name, with_own_name
+from antiphon.wire.naming import own_name
 from antiphon.wire.openai_responses import items
-from antiphon.wire.openai_responses.terms import API, Terms, continues, terms_for
-from antiphon.wire.options import Options, Target, sampling
-from antiphon.wire.schema import closed, strict_fits
+from antiphon.wire.openai_responses.terms import Terms, continues, terms_for
+from antiphon.wire.options import Options, Target, cache_fields, check_forced_choice, fit_options, sampling
+from antiphon.wire.prompt import Prompt, prefix_fields
+from antiphon.wire.request import Request
 
-# These answer "Encrypted content is not supported with this model." to the question for it.
-_NO_REASONING = re.compile(r"(?:^|[/:])(?:chatgpt-|gpt-3|gpt-4|gpt-5-chat)")
+_NOTHING = body.Segment("user", dumps({"type": "input_text", "text": body.NOTHING}).encode())
 
 
 def path(target: Target, stream: bool) -> str:  # noqa: ARG001
@@ -31,52 +31,67 @@ def path(target: Target, stream: bool) -> str:  # noqa: ARG001
     return "/responses"
 
 
-def encode(conversation: Conversation, target: Target, options: Options) -> bytes:
-    """The request body."""
+def encode(conversation: Conversation, target: Target, options: Options) -> Request:
+    """Return the request."""
+    options = fit_options(target, options)
+    check_hosted(conversation.tools, target)
+    head = items.head_of(conversation, target, options)
     fields: dict[str, Any] = {"model": target.model}
     _answering(fields, target, options)
-    if options.output_schema is not None:
-        schema = closed(options.output_schema)
-        form = {"type": "json_schema", "name": "answer", "schema": schema, "strict": strict_fits(schema, API)}
-        fields["text"] = {"format": form}
-    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
+    if head.effort is not None:
+        fields["reasoning"] = {"effort": head.effort}
+    if head.form:
+        fields["text"] = {"format": items.form_data(head.form, target)}
+    tools = _tools(conversation, head, target)
     declared = tools or options.extra.get("tools")
-    if declared and options.tool_choice:
-        fields["tool_choice"] = _tool_choice(options.tool_choice, conversation, target)
+    if declared and (choice := _choice(conversation, head, target, options)):
+        fields["tool_choice"] = choice
     if declared and options.parallel_tool_calls is not None:
         fields["parallel_tool_calls"] = options.parallel_tool_calls
     if not continues(options.extra):
         fields["store"] = False
-    if not _NO_REASONING.search(target.model):
+    if target.facts.thinking.default != "never":
         fields["include"] = ["reasoning.encrypted_content"]
+    if more := included(conversation.tools):
+        fields["include"] = [*fields.get("include", []), *more]
+    fields |= cache_fields(options)
     fields |= options.extra
     fields = {k: v for k, v in fields.items() if v is not None or k not in ("store", "include")}
     raw: dict[str, str] = {}
     lists: dict[str, body.Pieces] = {}
-    if conversation.system:
-        raw["instructions"] = dumps(conversation.system)
+    if head.system:
+        raw["instructions"] = dumps(head.system)
     if tools:
-        raw["tools"] = f"[{tools}]"
+        raw["tools"] = f"[{fill_secrets(tools, conversation.tools)}]"
     # A stored prompt or response may be all there is to ask about.
+    found = _input(conversation, terms_for(conversation, target, fields))
     if conversation.turns:
-        lists["input"] = _input(conversation, terms_for(conversation, target, fields))
-    return body.assemble(fields, lists, **raw)
+        lists["input"] = found.pieces
+    prompt = Prompt({"tools": tools, "instructions": head.system, **prefix_fields(fields, target)}, found)
+    return Request(body.assemble(fields, lists, **raw), prompt=prompt)
 
 
 def history(conversation: Conversation, target: Target) -> dict[str, Any]:
     """The conversation in this API's shape, as data."""
-    data: dict[str, Any] = {"instructions": conversation.system} if conversation.system else {}
-    tools = body.tools_json(conversation, target.key, lambda tool: _tool(tool, target))
+    head = items.head_of(conversation, target, Options())
+    data: dict[str, Any] = {"instructions": head.system} if head.system else {}
+    tools = _tools(conversation, head, target)
     if tools:
         data["tools"] = loads(f"[{tools}]")
-    return data | {"input": body.parsed(_input(conversation, terms_for(conversation, target, {"store": False})))}
+    found = _input(conversation, terms_for(conversation, target, {"store": False}))
+    return data | {"input": body.parsed(found.pieces)}
 
 
-def _input(conversation: Conversation, terms: Terms) -> body.Pieces:
+def _tools(conversation: Conversation, head: Head, target: Target) -> str:
+    deferred = deferred_names(head.tools, target)
+    return body.tools_json(conversation, head.tools, target.key, lambda tool: items.tool_json(tool, target, deferred))
+
+
+def _input(conversation: Conversation, terms: Terms) -> body.Messages:
     def encode(turn: Turn) -> list[body.Segment]:
         return items.segments(shown(turn, terms.target), terms)
 
-    return body.messages(conversation, terms.key, encode, items.message)
+    return body.messages(conversation, terms.key, encode, items.message, nothing=_NOTHING)
 
 
 def _answering(fields: dict[str, Any], target: Target, options: Options) -> None:
@@ -88,39 +103,27 @@ def _answering(fields: dict[str, Any], target: Target, options: Options) -> None
     fields |= sampling(target, options)
     if options.max_tokens is not None:
         fields["max_output_tokens"] = options.max_tokens
-    if options.reasoning:
-        fields["reasoning"] = {"effort": options.reasoning}
     if options.stream:
         fields["stream"] = True
 
 
-def _tool_choice(asked: str, conversation: Conversation, target: Target) -> str | dict[str, str]:
+def _choice(conversation: Conversation, head: Head, target: Target, options: Options) -> str | dict[str, Any] | None:
+    """Return the choice of a tool; tools that were removed stay declared and are left out of what is allowed."""
+    if options.tool_choice not in (None, "auto", "none"):
+        check_forced_choice(target, options)
+    gone = {tool.name for tool in head.tools} - {tool.name for tool in conversation.tools}
+    mode = options.tool_choice or "auto"
+    if gone and mode in ("auto", "required"):
+        names = [tool.name for tool in conversation.tools if not tool.is_provider_defined]
+        allowed = [{"type": "function", "name": name} for name in names]
+        return {"type": "allowed_tools", "mode": mode, "tools": allowed} if allowed else "none"
+    return _named_choice(options.tool_choice, conversation, target) if options.tool_choice else None
+
+
+def _named_choice(asked: str, conversation: Conversation, target: Target) -> str | dict[str, Any]:
     if asked in ("auto", "none", "required"):
         return asked
     ours = (tool.native for tool in conversation.tools if tool.name == asked and tool.native)
-    data = next((native.data for native in ours if _is_ours(native, target)), dict[str, Any]())
+    data = next((native.data for native in ours if items.is_ours(native, target)), dict[str, Any]())
     kind = "custom" if data.get("type") == "custom" else "function"
     return {"type": kind, "name": own_name(asked, string(data.get("name")), items.NAME)}
-
-
-def _is_ours(native: Native, target: Target) -> bool:
-    return native.origin.api == API and native.origin.provider == target.provider
-
-
-def _tool(tool: ToolSpec, target: Target) -> str | None:
-    if tool.native and _is_ours(tool.native, target):
-        return dumps(with_own_name(tool.native.data, tool.name, items.NAME))
-    # Another provider's own tool has nothing to call it with; another provider's function has.
-    return None if tool.is_provider_defined else dumps(tool_data(tool))
-
-
-def tool_data(tool: ToolSpec) -> dict[str, Any]:
-    """The declaration of a plain function."""
-    schema: dict[str, Any] = {"type": "object", "properties": dict[str, Any]()} | tool.parameters
-    # The API takes no alternatives at the top. The properties of all of them are offered instead, none required.
-    for word in ("anyOf", "oneOf", "allOf"):
-        for variant in arr(schema.pop(word, None)):
-            schema["properties"] = obj(obj(variant).get("properties")) | obj(schema["properties"])
-    described = {"description": tool.description} if tool.description else {}
-    # Without the word the API would rewrite the schema to its strict form.
-    return {"type": "function", "name": tool.name, **described, "parameters": schema, "strict": False}

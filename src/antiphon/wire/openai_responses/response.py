@@ -9,15 +9,25 @@ from antiphon.conversation import AssistantPart, Foreign, Native, Origin, Reason
 from antiphon.errors import BadReply, RateLimited, RequestRejected, ServerFailed, StatusError
 from antiphon.wire.naming import is_universal
 from antiphon.wire.openai_responses.calls import is_call, read_call
-from antiphon.wire.openai_responses.terms import call_id, kind_of
+from antiphon.wire.openai_responses.server_tools import is_server_item, read_citations, read_server_item
+from antiphon.wire.openai_responses.terms import API, call_id, kind_of
 from antiphon.wire.overflow import overflow
-from antiphon.wire.reply import ErrorText, Reply, Stop, Usage
+from antiphon.wire.quota import quota_error
+from antiphon.wire.reply import ErrorText, Reply, Usage
+from antiphon.wire.reply_state import RefusalDetails, ReplyState
 from antiphon.wire.shape import detail, reply_object
+from antiphon.wire.stops import find_stop, unknown_stop
 
-_RATE_LIMITS = ("rate_limit_exceeded", "rate_limit_error", "insufficient_quota")
+_RATE_LIMITS = ("rate_limit_exceeded", "rate_limit_error")
 _SERVER_FAULTS = ("", "server_error", "internal_error", "server_is_overloaded", "vector_store_timeout")
-# What other providers need not be told of.
-_SILENT = ("item_reference", "compaction", "compaction_trigger", "additional_tools", "configuration_update")
+#: The fields of a response that a reply has places for, and those that repeat the request.
+_KNOWN = frozenset(
+    {"id", "object", "model", "output", "status", "incomplete_details", "usage", "error", "service_tier", "created_at"}
+    | {"input_transformations", "prompt_cache_diagnostics", "completed_at", "instructions", "tools", "tool_choice"}
+    | {"parallel_tool_calls", "temperature", "top_p", "max_output_tokens", "max_tool_calls", "reasoning", "text"}
+    | {"truncation", "store", "background", "metadata", "previous_response_id", "prompt", "prompt_cache_key", "user"}
+    | {"prompt_cache_options", "safety_identifier", "top_logprobs", "include", "output_text", "billing"}
+)
 
 
 def decode(response: object, origin: Origin) -> Reply:
@@ -32,43 +42,74 @@ def decode(response: object, origin: Origin) -> Reply:
     cut = status == "incomplete" and reason == "max_output_tokens"
     answered = {call_id(item, origin.provider) for item in items if kind_of(item).endswith("_output")}
     parts = tuple(
-        foreign(item, origin)
-        if call_id(item, origin.provider) in answered - {""}
-        else read_item(item, origin, cut and item is items[-1])
+        part
         for item in items
+        for part in (
+            read_own(item, origin)
+            if call_id(item, origin.provider) in answered - {""}
+            else read_item(item, origin, cut and item is items[-1])
+        )
     )
-    stop = _stop(status, reason, parts, any(map(_is_refusal, items)))
-    if stop == "end" and any(kind_of(item) == "mcp_approval_request" for item in items):
-        # The server waits for a word that no tool can give.
-        stop, reason = "other", "mcp_approval_request"
-    usage = _usage(obj(data.get("usage")))
-    return Reply(parts, stop, reason or status, usage, string(data.get("model")), string(data.get("id")))
+    word = _word(status, reason, items)
+    stop = find_stop(API, word)
+    if stop == "end" and any(isinstance(part, ToolCall) for part in parts):
+        stop = "tool_calls"
+    usage, model = _usage(obj(data.get("usage"))), string(data.get("model"))
+    state = _state(data, word, items if stop == "refusal" else [])
+    said = status if word == "completed" else word
+    reply = Reply(parts, stop or "not_done", said, usage, model, string(data.get("id")), state=state)
+    if stop is None:
+        raise unknown_stop(reply, origin)
+    return reply
 
 
-def _stop(status: str, reason: str, parts: tuple[AssistantPart, ...], refused: bool) -> Stop:
+def _word(status: str, reason: str, items: list[dict[str, Any]]) -> str:
+    """Return the word for the end of a response: why it is incomplete, what it waits for, or its status."""
     if status == "incomplete":
-        stops: dict[str, Stop] = {"max_output_tokens": "length", "content_filter": "refusal"}
-        return stops.get(reason, "other")
-    if refused:
+        return reason or status
+    if status in ("", "complete"):
+        # Compatible servers leave it out, or spell it so.
+        status = "completed"
+    if status == "completed" and any(map(_is_refusal, items)):
         return "refusal"
-    if any(isinstance(part, ToolCall) for part in parts):
-        return "tool_calls"
-    return "end" if status in ("completed", "complete", "") else "other"
+    # The server waits for a word that no tool can give.
+    waits = any(kind_of(item) == "mcp_approval_request" for item in items)
+    return "mcp_approval_request" if status == "completed" and waits else status
+
+
+def _state(data: dict[str, Any], word: str, refused: list[dict[str, Any]]) -> ReplyState:
+    blocks = [obj(block) for item in refused for block in content_of(item)]
+    said = "".join(string(block.get("refusal")) for block in blocks)
+    refusal = RefusalDetails("" if word == "refusal" else word, said) if refused or said else None
+    return ReplyState(
+        refusal=refusal,
+        transformations=tuple(arr(data.get("input_transformations"))),
+        diagnostics=obj(data.get("prompt_cache_diagnostics")) or None,
+        service_tier=string(data.get("service_tier")),
+        other={name: value for name, value in data.items() if name not in _KNOWN and value not in (None, {}, [])},
+    )
 
 
 def _is_refusal(item: dict[str, Any]) -> bool:
     return kind_of(item) == "message" and any(obj(b).get("type") == "refusal" for b in arr(item.get("content")))
 
 
-def read_item(item: dict[str, Any], origin: Origin, cut: bool = False) -> AssistantPart:
-    """An item that a model made."""
+def read_item(item: dict[str, Any], origin: Origin, cut: bool = False) -> tuple[AssistantPart, ...]:
+    """Return the parts that an item of the model's is: one, or two for a server's call with its result."""
+    if not is_call(item, origin.provider) and is_server_item(item):
+        return read_server_item(item, origin)
+    return (_read_part(item, origin, cut),)
+
+
+def _read_part(item: dict[str, Any], origin: Origin, cut: bool) -> AssistantPart:
     match kind_of(item):
         case "message" if item.get("role") != "assistant":
             # What is left of a conversation that was compacted.
             return Foreign(Native(origin, item), text_of(item))
         case "message":
             text = "".join(string(block.get("text") or block.get("refusal")) for block in content_of(item))
-            return Text(text, None if _is_plain_message(item) else Native(origin, item))
+            native = None if _is_plain_message(item) else Native(origin, item)
+            return Text(text, native, read_citations(content_of(item)))
         case "reasoning":
             return Reasoning("\n\n".join(thoughts(item)), Native(origin, item))
         case "function_call":
@@ -84,16 +125,19 @@ def read_item(item: dict[str, Any], origin: Origin, cut: bool = False) -> Assist
         case _ if is_call(item, origin.provider):
             return read_call(item, origin, cut)
         case _:
-            return foreign(item, origin)
+            return Foreign(Native(origin, item))
 
 
-def foreign(item: dict[str, Any], origin: Origin) -> Foreign:
-    """An item that only this API understands, with what others are told of it."""
-    kind = kind_of(item)
-    if kind.endswith("_output") and (output := _output_text(item)):
-        return Foreign(Native(origin, item), f"[Result of an earlier call {string(item.get('call_id'))}]: {output}")
-    name = string(item.get("name"))
-    return Foreign(Native(origin, item), "" if kind in _SILENT else f"[{kind}: {name}]" if name else f"[{kind}]")
+def read_own(item: dict[str, Any], origin: Origin) -> tuple[AssistantPart, ...]:
+    """Return the parts of an item that the server has made or answered by itself."""
+    return read_server_item(item, origin) if is_server_item(item) else (Foreign(Native(origin, item)),)
+
+
+def client_item(item: dict[str, Any], origin: Origin) -> Foreign:
+    """Return an item that the client wrote, with what others are told of it."""
+    output = _output_text(item) if kind_of(item).endswith("_output") else ""
+    told = f"[Result of an earlier call {string(item.get('call_id'))}]: {output}" if output else ""
+    return Foreign(Native(origin, item), told)
 
 
 def _output_text(item: dict[str, Any]) -> str:
@@ -164,6 +208,8 @@ def failure(error: ErrorText, provider: str) -> StatusError:
         kind, status = ServerFailed, 500
     message = f"{provider} failed to answer: {error.message or error.kind or 'it does not say why'}"
     about: dict[str, Any] = {"provider": provider, "text": error.message}
+    if used_up := quota_error(error, message, status=429, **about):
+        return used_up
     if kind is not RateLimited and (too_long := overflow(error, message, status=400, **about)):
         return too_long
     return kind(message, status=status, **about)

@@ -73,7 +73,7 @@ class Decoder:
         match kind:
             case "response.output_item.added" | "response.output_item.done":
                 return self._take(data, kind.endswith(".done"))
-            case "response.completed" | "response.incomplete":
+            case "response.completed" | "response.incomplete" | "response.cancelled":
                 return self._end(obj(data.get("response")))
             case "response.failed":
                 raise failure(error_text(obj(data.get("response"))), self._origin.provider)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from antiphon._shape import obj, string
-from antiphon.conversation import AssistantTurn, Conversation, Foreign, Native, Turn
+from antiphon.conversation import AssistantTurn, Conversation, Foreign, Native, ServerCall, ServerResult, Turn
 from antiphon.wire.options import Target
 
 API = "openai-responses"
@@ -61,13 +61,14 @@ class Terms:
         legal = id.startswith(prefix) and _ID.fullmatch(id) is not None and id not in self.repeated
         return self.stored and legal and native.origin == self.target.origin
 
-    def sends(self, foreign: Foreign) -> bool:
+    def sends(self, part: Foreign | ServerCall | ServerResult) -> bool:
         """Whether an item of the API's own goes as it is."""
-        data = self.ours(foreign.native)
-        if data is None or string(data.get("id")) in self.repeated:
+        native = part.native
+        data = self.ours(native)
+        if native is None or data is None or string(data.get("id")) in self.repeated:
             return False
         opaque = "encrypted_content" in data or "fingerprint" in data
-        if opaque and foreign.native.origin != self.target.origin:
+        if opaque and native.origin != self.target.origin:
             return False
         if kind_of(data) == "item_reference":
             return self.stored
@@ -120,10 +121,10 @@ class _Facts:
                     continue
                 if (id := string(data.get("id"))) and terms.target.provider in _UNIQUE_IDS:
                     (self.repeated if id in self.ids else self.ids).add(id)
-                if isinstance(part, Foreign):
+                if isinstance(part, Foreign | ServerCall | ServerResult):
                     self.add_foreign(part, data, terms)
 
-    def add_foreign(self, part: Foreign, data: dict[str, Any], terms: Terms) -> None:
+    def add_foreign(self, part: Foreign | ServerCall | ServerResult, data: dict[str, Any], terms: Terms) -> None:
         kind, item_id = kind_of(data), string(data.get("id"))
         if kind in ("item_reference", "compaction") and terms.sends(part):
             self.hints.add((kind, item_id))

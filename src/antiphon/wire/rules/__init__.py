@@ -11,11 +11,13 @@ a body of the wrong shape. `table` says what each of them means and with whom it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 
 from antiphon._public import publish
-from antiphon._shape import obj
+from antiphon._shape import obj, string
 from antiphon.errors import OptionError
+from antiphon.wire.rules.subject import identify_subject
 from antiphon.wire.rules.table import RULES, Rule
 from antiphon.wire.rules.violation import Violation
 
@@ -31,19 +33,30 @@ APIS = tuple(_CHECKERS)
 """The names `check` takes as `api`."""
 
 
-def check(body: object, api: str, model: str | None = None, *, provider: str | None = None) -> list[Violation]:
+def check(
+    body: object,
+    api: str,
+    model: str | None = None,
+    *,
+    provider: str | None = None,
+    platform: str = "",
+    headers: Mapping[str, str] | None = None,
+) -> list[Violation]:
     """Return every rule of `api` that `body` breaks; an empty list means the provider would take it.
 
     `provider` is the server that is asked, by its name in the registry: those that speak another's API have fewer rules
-    than its owner, who judges where none is named. `model` is needed where the body does not name it, as with Gemini.
-    Rules that hold only for some models are left out when the model is not known.
+    than its owner, who judges where none is named. `platform` says where the model runs. `model` is needed where the
+    body does not name it, as with Gemini. Rules that hold for some models follow from the facts about them and are left
+    out when the model is not known. Rules about headers are left out without `headers`.
     """
     if api not in _CHECKERS:
         known = ", ".join(f"`{name}`" for name in APIS)
         raise OptionError(f"no rules for the API {api!r}; there are rules for {known}")
     checker = import_module(f"{__name__}.{_CHECKERS[api]}")
+    named = model or string(obj(body).get("model"))
     model = model or ("unknown" if _is_in_address(body, api, provider) else "")
-    return [found for found in checker.violations(body, model) if RULES[found.code].holds(provider)]
+    subject = identify_subject(api, named, provider=provider, platform=platform, headers=headers)
+    return [found for found in checker.violations(body, model, subject) if RULES[found.code].holds(provider)]
 
 
 def _is_in_address(body: object, api: str, provider: str | None) -> bool:

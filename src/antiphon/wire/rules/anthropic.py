@@ -13,12 +13,18 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from antiphon._shape import arr, obj, string
+from antiphon.wire.rules.anthropic_betas import beta_violations
+from antiphon.wire.rules.anthropic_cache import cache_violations
+from antiphon.wire.rules.anthropic_entries import entry_violations
+from antiphon.wire.rules.anthropic_options import option_violations
+from antiphon.wire.rules.anthropic_schema import schema_violations
+from antiphon.wire.rules.anthropic_server import pauses, server_violations
 from antiphon.wire.rules.anthropic_shape import shape_violations
 from antiphon.wire.rules.reading import is_array, is_object, kind
+from antiphon.wire.rules.subject import Subject
 from antiphon.wire.rules.violation import Violation
 
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
-_VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)")
 _THINKING = ("thinking", "redacted_thinking")
 _ORDINARY = ("text", "image", "document")
 _FOREIGN_IN_RESULT = frozenset(
@@ -65,14 +71,13 @@ class Turn:
         return found
 
 
-def violations(body: object, model: str) -> Iterator[Violation]:
+def violations(body: object, model: str, subject: Subject) -> Iterator[Violation]:
     """Yield what the Messages API would reject in `body`."""
     request = obj(body)
-    version = model_version(model or string(request.get("model")))
     turns = _turns(request)
     blocks = [block for turn in turns for block in turn.blocks]
     yield from shape_violations(body, has_model=bool(model))
-    yield from _roles(request, version)
+    yield from entry_violations(request, subject)
     yield from _empty_messages(request)
     for block in blocks:
         yield from _block(block)
@@ -84,17 +89,15 @@ def violations(body: object, model: str) -> Iterator[Violation]:
         yield from _orphans(before, turn)
     for turn, after in zip(turns, [*turns[1:], None], strict=False):
         yield from _unanswered(turn, after)
-    yield from _ending(request, turns, version)
-    yield from _thinking(request, turns, version)
+    yield from _ending(request, turns, subject)
+    yield from _thinking(request, turns, subject)
     yield from _tools(request)
     yield from _system(request)
-    yield from _cache_markers(request, blocks)
-
-
-def model_version(model: str) -> tuple[int, int] | None:
-    """Read the version out of names like `claude-opus-4-8` and `claude-3-5-sonnet-latest`; None if there is none."""
-    found = _VERSION.search(model)
-    return (int(found[1]), int(found[2] or 0)) if found else None
+    yield from cache_violations(request, subject)
+    yield from option_violations(request, subject)
+    yield from schema_violations(request, subject)
+    yield from server_violations(request, turns, subject)
+    yield from beta_violations(request, subject)
 
 
 def _turns(request: dict[str, object]) -> list[Turn]:
@@ -118,25 +121,14 @@ def _blocks(message: int, content: object) -> Iterator[Block]:
         yield Block(message, f"{path}.{index}", kind(block), obj(block))
 
 
-def _roles(request: dict[str, object], version: tuple[int, int] | None) -> Iterator[Violation]:
-    # A13. Recordings and the documentation show that models since 4.8 take system messages within the conversation.
-    if version is None or version >= (4, 8):
-        return
-    if any(obj(message).get("role") == "system" for message in arr(request.get("messages"))):
-        yield Violation(
-            "A13",
-            'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, '
-            'not "system" as an input message role.',
-            "messages",
-        )
-
-
 def _empty_messages(request: dict[str, object]) -> Iterator[Violation]:
     """A10."""
     messages = arr(request.get("messages"))
     for index, message in enumerate(messages):
         last = index == len(messages) - 1 and obj(message).get("role") == "assistant"
-        if not last and obj(message).get("content") in ("", []):
+        # A message that only changes the effort says nothing.
+        says_nothing = obj(message).get("role") == "system" and is_object(obj(message).get("output_config"))
+        if not last and not says_nothing and obj(message).get("content") in ("", []):
             path = f"messages.{index}"
             text = f"{path}: all messages must have non-empty content except for the optional final assistant message"
             yield Violation("A10", text, path)
@@ -304,16 +296,16 @@ def _results_behind_content(turn: Turn) -> set[str]:
     return behind
 
 
-def _ending(request: dict[str, object], turns: list[Turn], version: tuple[int, int] | None) -> Iterator[Violation]:
+def _ending(request: dict[str, object], turns: list[Turn], subject: Subject) -> Iterator[Violation]:
     """A11 and A12: what may stand at the end in the assistant's name."""
     messages = arr(request.get("messages"))
-    if not messages or obj(messages[-1]).get("role") != "assistant" or version is None:
+    if not messages or obj(messages[-1]).get("role") != "assistant" or not subject.facts.name:
         return
     blocks = turns[-1].blocks
     # A paused turn of a server's tool is continued by sending it back as it is; that is no prefill.
-    if any(block.type not in ("text", *_THINKING) for block in blocks):
+    if pauses(blocks) or request.get("fallback_credit_token") is not None:
         return
-    if version >= (4, 6):
+    if subject.facts.prefill is False:
         yield Violation(
             "A12",
             "This model does not support assistant message prefill. The conversation must end with a user message.",
@@ -323,21 +315,21 @@ def _ending(request: dict[str, object], turns: list[Turn], version: tuple[int, i
         yield Violation("A11", text, "messages")
 
 
-def _thinking(request: dict[str, object], turns: list[Turn], version: tuple[int, int] | None) -> Iterator[Violation]:
-    # Recordings show that none of this holds for adaptive thinking, which models since 4.6 have, some by default.
+def _thinking(request: dict[str, object], turns: list[Turn], subject: Subject) -> Iterator[Violation]:
+    # Recordings show that none of this holds for models with adaptive thinking; some have it by default.
     mode = kind(request.get("thinking"))
+    adaptive = "adaptive" in subject.facts.thinking.kinds
     if mode == "enabled":
         if kind(request.get("tool_choice")) in ("any", "tool"):
             yield Violation("A20", "Thinking may not be enabled when tool_choice forces tool use.")
-        yield from _loop_starts_with_thinking(turns, version)
-    elif mode in ("", "disabled") and (version is None or version < (4, 6)):
+        if not adaptive:
+            yield from _loop_starts_with_thinking(turns)
+    elif mode in ("", "disabled") and not adaptive:
         yield from _thinking_at_the_end(request, turns)
 
 
-def _loop_starts_with_thinking(turns: list[Turn], version: tuple[int, int] | None) -> Iterator[Violation]:
+def _loop_starts_with_thinking(turns: list[Turn]) -> Iterator[Violation]:
     # A15. A model thinks at the start of a loop of calls and not again before each call, so one such turn suffices.
-    if version is not None and version >= (4, 6):
-        return
     last = len(turns) - 1
     loop: list[Turn] = []
     for index in range(last, 0, -2):
@@ -388,13 +380,3 @@ def _system(request: dict[str, object]) -> Iterator[Violation]:
     for index, block in enumerate(arr(request.get("system"))):
         yield from _empty_text(obj(block), f"system.{index}", "system")
     yield from _blank(arr(request.get("system")), "system", "system")
-
-
-def _cache_markers(request: dict[str, object], blocks: list[Block]) -> Iterator[Violation]:
-    # A24. Nothing deeper is searched: a call's input may well have a field of that name.
-    inner = (part for block in blocks if block.type == "tool_result" for part in arr(block.data.get("content")))
-    outer = chain(arr(request.get("tools")), arr(request.get("system")))
-    marked = chain((block.data for block in blocks), map(obj, chain(outer, inner)))
-    count = sum(1 for data in marked if data.get("cache_control") is not None)
-    if count > 4:
-        yield Violation("A24", f"A maximum of 4 blocks with cache_control may be provided. Found {count}.")

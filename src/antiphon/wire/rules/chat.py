@@ -11,20 +11,28 @@ from dataclasses import dataclass, field
 
 from antiphon._shape import arr, obj, string
 from antiphon.wire.rules.openai import empty_array, empty_string, missing, not_a_body, too_long, wrong_type
+from antiphon.wire.rules.openai_options import (
+    cache_violations,
+    choice_violations,
+    effective_effort,
+    effort_violations,
+    sampling_violations,
+)
 from antiphon.wire.rules.reading import is_array, is_object, kind
 from antiphon.wire.rules.strict_schema import schema_faults
+from antiphon.wire.rules.subject import Subject
 from antiphon.wire.rules.violation import Violation
 
 _ROLES = ("system", "assistant", "user", "function", "tool", "developer")
 _NAME = re.compile(r"[a-zA-Z0-9_-]+")
-_OLDER_MODEL = re.compile(r"(?:^|[/:])(?:chatgpt-|gpt-3|gpt-4|o[134](?:-|$))")
 _SHORT_ID = re.compile(r"[a-zA-Z0-9]{9}")
 _MAX_ID = 40
 _MAX_NAME = 64
 _MAX_TOOLS = 128
+_TTLS = ("30m",)
 
 
-def violations(body: object, model: str) -> Iterator[Violation]:
+def violations(body: object, model: str, subject: Subject) -> Iterator[Violation]:
     """Yield what Chat Completions would reject in `body`."""
     if not is_object(body):
         yield not_a_body("O0")
@@ -41,13 +49,48 @@ def violations(body: object, model: str) -> Iterator[Violation]:
     elif not messages:
         yield empty_array("O11", "messages")
     for index, message in enumerate(arr(messages)):
-        yield from _message(message, index, model)
+        yield from _message(message, index, subject)
     yield from _pairs(arr(messages))
-    yield from _tools(request)
-    yield from _response_format(request)
+    yield from _tools(request, subject)
+    yield from _response_format(request, subject)
+    yield from _options(request, subject)
 
 
-def _message(message: object, index: int, model: str) -> Iterator[Violation]:
+def _options(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
+    """O15 to O21: what the model takes of the options."""
+    effort = request.get("reasoning_effort")
+    effective = effective_effort(effort, subject)
+    yield from _functions_with_reasoning(request, effective, subject)
+    if request.get("max_tokens") is not None and subject.facts.efforts:
+        text = (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+        )
+        yield Violation("O16", text, "max_tokens", "unsupported_parameter")
+    yield from effort_violations("O17", effort, "reasoning_effort", subject)
+    yield from sampling_violations("O18", request, effective, subject, defaults=True)
+    yield from choice_violations("O19", request, subject)
+    yield from cache_violations("O20", request, _TTLS)
+    schema = subject.facts.schema
+    if kind(request.get("response_format")) == "json_schema" and schema not in (None, "yes", "api:openai-chat"):
+        yield Violation("O21", "This response_format type is unavailable now", "response_format")
+
+
+def _functions_with_reasoning(
+    request: dict[str, object], effective: str | None, subject: Subject
+) -> Iterator[Violation]:
+    """O15."""
+    functions = [tool for tool in arr(request.get("tools")) if obj(tool).get("type", "function") == "function"]
+    taken = subject.facts.tools_api
+    if not functions or taken in (None, "any") or (taken == "effort_none_only" and effective in (None, "none")):
+        return
+    text = (
+        f"Function tools with reasoning_effort are not supported for {subject.model} in /v1/chat/completions. "
+        "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+    )
+    yield Violation("O15", text, "reasoning_effort")
+
+
+def _message(message: object, index: int, subject: Subject) -> Iterator[Violation]:
     path = f"messages[{index}]"
     if not is_object(message):
         yield wrong_type("O0", path, "an object", message)
@@ -63,7 +106,7 @@ def _message(message: object, index: int, model: str) -> Iterator[Violation]:
         text = f"Invalid value: '{role}'. Supported values are: {supported}."
         yield Violation("O0", text, f"{path}.role", "invalid_value")
     yield from _content(data, index)
-    yield from _images(data, index, model)
+    yield from _images(data, index, subject)
     if role == "tool" and not isinstance(data.get("tool_call_id"), str):
         yield missing("O0", f"{path}.tool_call_id")
     if role == "assistant":
@@ -87,10 +130,10 @@ def _content(data: dict[str, object], index: int) -> Iterator[Violation]:
         yield Violation("O7", text, f"messages.[{index}].content")
 
 
-def _images(data: dict[str, object], index: int, model: str) -> Iterator[Violation]:
-    # O9. Models since gpt-5 take the image and do not look at it; what a name that is not OpenAI's does is not known.
+def _images(data: dict[str, object], index: int, subject: Subject) -> Iterator[Violation]:
+    # O9. Models that reason take the image and do not look at it; nothing is said of those that are not known.
     role = data.get("role")
-    if role == "user" or not isinstance(role, str) or not _OLDER_MODEL.search(model):
+    if role == "user" or not isinstance(role, str) or subject.facts.efforts != ():
         return
     if any(kind(part) == "image_url" for part in arr(data.get("content"))):
         text = (
@@ -229,7 +272,7 @@ def _answer(current: _Round | None, call_id: object, index: int) -> Iterator[Vio
         current.late = True
 
 
-def _tools(request: dict[str, object]) -> Iterator[Violation]:
+def _tools(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
     tools = request.get("tools")
     if tools is not None and not is_array(tools):
         yield wrong_type("O0", "tools", "an array of objects", tools)
@@ -247,10 +290,10 @@ def _tools(request: dict[str, object]) -> Iterator[Violation]:
         )
         yield Violation("O13", text, "tools", "array_above_max_length")
     for index, tool in enumerate(arr(tools)):
-        yield from _tool(tool, index)
+        yield from _tool(tool, index, subject)
 
 
-def _tool(tool: object, index: int) -> Iterator[Violation]:
+def _tool(tool: object, index: int, subject: Subject) -> Iterator[Violation]:
     path = f"tools[{index}]"
     if not is_object(tool):
         yield wrong_type("O0", path, "an object", tool)
@@ -263,17 +306,17 @@ def _tool(tool: object, index: int) -> Iterator[Violation]:
         return
     function = obj(data["function"])
     yield from _name(function, f"{path}.function.name")
-    subject = f"function '{string(function.get('name'))}'"
+    named = f"function '{string(function.get('name'))}'"
     strict = function.get("strict") is True
-    for code, fault in schema_faults(function.get("parameters"), strict=strict):
-        text = f"Invalid schema for {subject}: {fault}"
+    for code, fault in schema_faults(function.get("parameters"), strict=strict, facts=subject.facts):
+        text = f"Invalid schema for {named}: {fault}"
         yield Violation(code, text, f"{path}.parameters", "invalid_function_parameters")
 
 
-def _response_format(request: dict[str, object]) -> Iterator[Violation]:
+def _response_format(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
     """O10 for structured output, which has the same strict mode."""
     wanted = obj(obj(request.get("response_format")).get("json_schema"))
     if wanted.get("strict") is True:
-        for code, fault in schema_faults(wanted.get("schema"), strict=True):
+        for code, fault in schema_faults(wanted.get("schema"), strict=True, facts=subject.facts):
             text = f"Invalid schema for response_format '{string(wanted.get('name'))}': {fault}"
             yield Violation(code, text, "response_format")

@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from antiphon._shape import arr, obj, string
+from antiphon._shape import obj, string
+from antiphon.wire.rules.gemini_options import option_violations
 from antiphon.wire.rules.gemini_schema import schema_violations
-from antiphon.wire.rules.reading import is_array, is_object, literal
+from antiphon.wire.rules.reading import get, is_array, is_object, literal, several
+from antiphon.wire.rules.subject import Subject
 from antiphon.wire.rules.violation import Violation
 
-_VERSION = re.compile(r"gemini-(\d{1,3})(?!\d)")
-#: Names that lead to whatever is the latest of a kind: Gemini 3 or later.
-_ALIAS = re.compile(r"gemini-[a-z-]*latest\b")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 _STRUCT = "type.googleapis.com/google.protobuf.Struct"
@@ -74,13 +73,12 @@ class Turn:
         return f"contents[{self.contents[0].index}]"
 
 
-def violations(body: object, model: str) -> Iterator[Violation]:
+def violations(body: object, model: str, subject: Subject) -> Iterator[Violation]:  # noqa: ARG001
     """Yield what generateContent would reject in `body`."""
     if not is_object(body):
         yield Violation("G0", 'Invalid JSON payload received. Unknown name "": Root element must be a message.')
         return
     request = obj(body)
-    version = model_version(model or string(request.get("model")))
     contents = [_content(index, entry) for index, entry in enumerate(several(get(request, "contents")))]
     cached = bool(get(request, "cachedContent", "cached_content"))
     yield from _shape(request)
@@ -90,27 +88,10 @@ def violations(body: object, model: str) -> Iterator[Violation]:
             yield from _part(part)
     yield from _order(_turns(contents), cached=cached)
     yield from _end(contents)
-    if version is not None and version >= 3:
+    if subject.facts.signed_calls:
         yield from _signatures(contents)
-    yield from _tools(request, version)
-
-
-def model_version(model: str) -> int | None:
-    """The number of the generation a model is of, at least; None where its name does not tell."""
-    found = _VERSION.search(model)
-    return int(found[1]) if found else 3 if _ALIAS.search(model) else None
-
-
-def get(data: dict[str, object], *keys: str) -> object:
-    """Return the first field of these names that is there and not null."""
-    return next((data[key] for key in keys if data.get(key) is not None), None)
-
-
-def several(value: object) -> list[object]:
-    """Return a repeated field as a list; one object alone stands for a list of it."""
-    if is_object(value):
-        return [value]
-    return arr(value)
+    yield from _tools(request, subject)
+    yield from option_violations(request, subject)
 
 
 def _content(index: int, entry: object) -> Content:
@@ -276,24 +257,24 @@ def _signatures(contents: list[Content]) -> Iterator[Violation]:
         yield Violation("G4", text, part.path)
 
 
-def _tools(request: dict[str, object], version: int | None) -> Iterator[Violation]:
+def _tools(request: dict[str, object], subject: Subject) -> Iterator[Violation]:
     declared = False
     for index, tool in enumerate(several(get(request, "tools"))):
         functions = several(get(obj(tool), "functionDeclarations", "function_declarations"))
         declared = declared or bool(functions)
         for number, function in enumerate(functions):
             path = f"tools[{index}].function_declarations[{number}]"
-            yield from _function(obj(function), path, version)
+            yield from _function(obj(function), path, subject)
     config = obj(get(request, "generationConfig", "generation_config"))
     schema = get(config, "responseSchema", "response_schema")
-    yield from schema_violations(schema, "generation_config.response_schema", version)
+    yield from schema_violations(schema, "generation_config.response_schema", subject)
     mime = get(config, "responseMimeType", "response_mime_type")
-    if declared and mime == "application/json" and version is not None and version < 3:
+    if declared and mime == "application/json" and subject.facts.schema_with_tools is False:
         text = "Function calling with a response mime type: 'application/json' is unsupported"
         yield Violation("G13", text)
 
 
-def _function(function: dict[str, object], path: str, version: int | None) -> Iterator[Violation]:
+def _function(function: dict[str, object], path: str, subject: Subject) -> Iterator[Violation]:
     if not _NAME.fullmatch(string(function.get("name"))):
         where = f"GenerateContentRequest.{path}.name"
         text = (
@@ -302,4 +283,4 @@ def _function(function: dict[str, object], path: str, version: int | None) -> It
         )
         yield Violation("G14", text, where)
     for key in ("parameters", "response"):
-        yield from schema_violations(function.get(key), f"{path}.{key}", version)
+        yield from schema_violations(function.get(key), f"{path}.{key}", subject)

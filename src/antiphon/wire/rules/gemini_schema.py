@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from antiphon._shape import arr, obj, string
 from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, is_array, is_object
+from antiphon.wire.rules.subject import Subject
 from antiphon.wire.rules.violation import Violation
 
 _UNKNOWN = frozenset(
@@ -30,13 +31,13 @@ class _Node(NamedTuple):
     depth: int
 
 
-def schema_violations(schema: object, path: str, version: int | None) -> Iterator[Violation]:
+def schema_violations(schema: object, path: str, subject: Subject) -> Iterator[Violation]:
     """Yield what Gemini would reject in a schema found at `path`."""
     waiting = [_Node(obj(schema), path, path, 0)]
     while waiting:
         node = waiting.pop()
         yield from _fields(node)
-        yield from _empty_object(node, version)
+        yield from _empty_object(node, subject)
         if node.depth < MAX_SCHEMA_DEPTH:
             waiting.extend(reversed(list(_inner(node))))
 
@@ -67,10 +68,10 @@ def _unknown(key: str, path: str, reason: str) -> Violation:
     return Violation("G11", text, path)
 
 
-def _empty_object(node: _Node, version: int | None) -> Iterator[Violation]:
-    # G12. Recordings show that Gemini 2 takes a function whose parameters are an empty object, so at the top the rule
-    # holds for older models only; inside, it is left to models before Gemini 3.
-    if version is None or version >= (3 if node.depth else 2):
+def _empty_object(node: _Node, subject: Subject) -> Iterator[Violation]:
+    # G12. Recordings show that a function whose parameters are an empty object is taken, so the rule is about what is
+    # inside. It holds for models before Gemini 3: those whose calls need no signatures.
+    if subject.facts.signed_calls is not False or not node.depth:
         return
     if string(node.data.get("type")).upper() == "OBJECT" and not node.data.get("properties"):
         path = f"GenerateContentRequest.{node.named}.properties"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TypeGuard
 
-from antiphon._shape import obj, string
+from antiphon._shape import arr, obj, string
 
 MAX_SCHEMA_DEPTH = 64
 """How deep a tool's schema is followed. No provider takes one nearly so deep, and the bound keeps paths short."""
@@ -37,3 +37,15 @@ def literal(value: object) -> str:
         # Python refuses to print integers beyond some thousand digits.
         return str(value) if abs(value) < 10**18 else "a number"
     return repr(value) if isinstance(value, float) else "a value"
+
+
+def get(data: dict[str, object], *keys: str) -> object:
+    """Return the first field of these names that is there and not null."""
+    return next((data[key] for key in keys if data.get(key) is not None), None)
+
+
+def several(value: object) -> list[object]:
+    """Return a repeated field as a list; one object alone stands for a list of it."""
+    if is_object(value):
+        return [value]
+    return arr(value)

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from antiphon._shape import arr, obj, string
 from antiphon.wire.rules.openai import empty_string, missing, not_a_body, too_long, wrong_type
 from antiphon.wire.rules.reading import is_array, is_object, kind
+from antiphon.wire.rules.responses_options import option_violations
+from antiphon.wire.rules.subject import Subject
 from antiphon.wire.rules.violation import Violation
 
 _ITEM_ID = re.compile(r"[a-zA-Z0-9_-]+")
-_NO_REASONING = re.compile(r"(?:^|[/:])(?:chatgpt-4|gpt-3|gpt-4)")
 _PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "web_search_call": "ws"}
 _CALLS = {"function_call": "function call", "custom_tool_call": "custom tool call"}
 _MAX_CALL_ID = 64
@@ -51,7 +52,7 @@ class Item:
         return string(self.data.get("call_id"))
 
 
-def violations(body: object, model: str) -> Iterator[Violation]:
+def violations(body: object, model: str, subject: Subject) -> Iterator[Violation]:
     """Yield what the Responses API would reject in `body`."""
     if not is_object(body):
         yield not_a_body("R0")
@@ -66,11 +67,12 @@ def violations(body: object, model: str) -> Iterator[Violation]:
         yield from _content(item)
         yield from _stored(item, request)
     yield from _duplicates(items)
-    yield from _reasoning_model(items, model)
+    yield from _reasoning_model(items, subject)
     yield from _pairs(items, request)
     yield from _interrupted(items)
     yield from _reasoning_followers(items, request)
     yield from _tools(request)
+    yield from option_violations(request, items, subject)
 
 
 def _item(index: int, item: object) -> Item:
@@ -212,9 +214,9 @@ def _duplicates(items: list[Item]) -> Iterator[Violation]:
         seen.add(item.id)
 
 
-def _reasoning_model(items: list[Item], model: str) -> Iterator[Violation]:
+def _reasoning_model(items: list[Item], subject: Subject) -> Iterator[Violation]:
     """R5, for the models known not to reason."""
-    if _NO_REASONING.search(model) and any(item.type == "reasoning" for item in items):
+    if subject.facts.efforts == () and any(item.type == "reasoning" for item in items):
         text = "Reasoning input items can only be provided to a reasoning or computer use model."
         yield Violation("R5", text, "input")
 

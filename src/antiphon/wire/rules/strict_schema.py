@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from antiphon._shape import arr, obj
+from antiphon.facts import Facts
 from antiphon.wire.rules.reading import MAX_NAME, MAX_SCHEMA_DEPTH, is_object
 
 _NAMED = ("properties", "$defs", "definitions")
@@ -21,9 +22,14 @@ _NOT_PERMITTED = frozenset(
 Context = tuple[str, ...]
 
 
-def schema_faults(schema: object, *, strict: bool) -> Iterator[tuple[str, str]]:
-    """Yield the rule code and OpenAI's words for every fault of a schema and of those inside it."""
+def schema_faults(schema: object, *, strict: bool, facts: Facts | None = None) -> Iterator[tuple[str, str]]:
+    """Yield the rule code and OpenAI's words for every fault of a schema and of those inside it.
+
+    With `facts`, a strict schema is also held to the words, formats and limits of the model.
+    """
     waiting: list[tuple[Context, object]] = [((), schema)]
+    if strict and facts is not None:
+        yield from (("O10", fault) for fault in _limit_faults(schema, facts))
     if strict and is_object(schema) and schema.get("type") != "object":
         yield "O10", f"schema must be a JSON Schema of 'type: \"object\"', got 'type: \"{schema.get('type')}\"'."
     while waiting:
@@ -33,8 +39,37 @@ def schema_faults(schema: object, *, strict: bool) -> Iterator[tuple[str, str]]:
             yield "O12", "None is not of type 'array'."
         elif strict and is_object(node):
             yield from (("O10", fault) for fault in _strict_faults(data, context))
+            if facts is not None:
+                yield from (("O10", fault) for fault in _word_faults(data, context, facts))
         if len(context) < MAX_SCHEMA_DEPTH:
             waiting.extend(reversed([(context + step, inner) for step, inner in _inner(data)]))
+
+
+def _word_faults(data: dict[str, object], context: Context, facts: Facts) -> Iterator[str]:
+    where = f"In context={context!r}, "
+    refused = frozenset(facts.schema_refuses or ()) - _NOT_PERMITTED
+    yield from (f"{where}'{word}' is not permitted." for word in data if word in refused)
+    form = data.get("format")
+    if facts.schema_formats is not None and isinstance(form, str) and form not in facts.schema_formats:
+        yield f"{where}'{form[:MAX_NAME]}' is not a valid format."
+
+
+def _limit_faults(schema: object, facts: Facts) -> Iterator[str]:
+    """Yield the limits that a whole schema exceeds: how deep its objects are, and how many properties it has."""
+    limits = facts.schema_limits
+    deepest = properties = 0
+    waiting: list[tuple[int, int, object]] = [(0, 0, schema)]
+    while waiting:
+        level, steps, node = waiting.pop()
+        data = obj(node)
+        level += data.get("type") == "object"
+        deepest, properties = max(deepest, level), properties + len(obj(data.get("properties")))
+        if steps < MAX_SCHEMA_DEPTH:
+            waiting.extend((level, steps + 1, inner) for _, inner in _inner(data))
+    if limits.depth is not None and deepest > limits.depth:
+        yield f"{deepest} levels of nesting exceeds limit of {limits.depth}."
+    if limits.properties is not None and properties > limits.properties:
+        yield f"{properties} properties exceeds limit of {limits.properties}."
 
 
 def _inner(data: dict[str, object]) -> Iterator[tuple[Context, object]]:

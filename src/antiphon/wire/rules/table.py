@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from antiphon.wire.rules import model_table
+
 #: The APIs by the letter of their codes: the name, the heading of the page, and the names of the owner.
 APIS = {
     "A": ("anthropic", "Anthropic Messages", ("anthropic",)),
@@ -26,6 +28,15 @@ _EVERYWHERE = frozenset(
 )
 #: Rules of one server that is not the owner of the API.
 _OF_ONE = {"O14": "mistral", "R16": "deepseek"}
+#: Rules that hold with whoever serves a model of which the facts say so.
+_BY_FACTS = frozenset(
+    (
+        *("A13", "A27", "A28", "A29", "A30", "A45"),
+        *("O15", "O17", "O18", "O19", "O21"),
+        *("R19", "R20", "R21", "R26", "R27"),
+        *("G15", "G16", "G17", "G18"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +49,14 @@ class Rule:
 
     @property
     def of(self) -> str:
-        """The one server that has the rule, "" for all that speak the API, or the name of the API's owner."""
+        """The one server that has the rule, "" for all that speak the API, or the name of the API's owner.
+
+        `model` stands for whoever serves a model of which the facts say so.
+        """
         if self.code in _EVERYWHERE:
             return ""
+        if self.code in _BY_FACTS:
+            return "model"
         return _OF_ONE.get(self.code, APIS[self.code[0]][2][0])
 
     def holds(self, provider: str | None) -> bool:
@@ -48,7 +64,7 @@ class Rule:
         owners = APIS[self.code[0]][2]
         if self.code in _OF_ONE:
             return provider == self.of
-        return self.code in _EVERYWHERE or provider is None or provider in owners
+        return self.code in _EVERYWHERE | _BY_FACTS or provider is None or provider in owners
 
 
 _PAIRED = (
@@ -73,9 +89,13 @@ _VALUES = "Invalid value: '…'. Supported values are: …."
 
 def _rules() -> Iterator[Rule]:
     yield from _anthropic()
+    yield from (Rule(*row) for row in model_table.ANTHROPIC)
     yield from _chat()
+    yield from (Rule(*row) for row in model_table.CHAT)
     yield from _responses()
+    yield from (Rule(*row) for row in model_table.RESPONSES)
     yield from _gemini()
+    yield from (Rule(*row) for row in model_table.GEMINI)
 
 
 def _anthropic() -> Iterator[Rule]:
@@ -499,8 +519,8 @@ def rules_page() -> str:
 
 
 def _row(rule: Rule, owner: str) -> str:
-    whose = {"": "all", owner: f"`{owner}`"}.get(rule.of, f"`{rule.of}` alone")
-    words = "<br>".join(_code(wording) for wording in rule.wordings)
+    whose = {"": "all", owner: f"`{owner}`", "model": "the model"}.get(rule.of, f"`{rule.of}` alone")
+    words = "<br>".join(_code(wording.replace("\n\n", " ")) for wording in rule.wordings)
     return f"| {rule.code} | {rule.wants} | {whose} | {words} |"
 
 
@@ -514,6 +534,7 @@ _HEAD = """\
 What `rules.check` knows ([wires](wires.md#what-each-api-rejects)). This page is written from the code:
 `python -m antiphon.wire.rules > docs/rules.md`.
 
-"of" says with whom a rule holds: with all servers that speak the API, with its owner, or with one other server alone.
+"of" says with whom a rule holds: with all servers that speak the API, with its owner, with one other server alone, or
+with whoever serves a model of which the facts say so.
 `check(body, api, provider=…)` leaves out what the provider does not have; without a provider the owner judges. `…` in a
 wording stands for what differs from body to body. A rule without words says how others are meant."""

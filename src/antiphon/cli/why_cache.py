@@ -1,0 +1,70 @@
+"""`antiphon why-cache`: what the provider's cache made of each request of a run, and why it was missed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from antiphon._printable import printable
+from antiphon.cli.colours import echo_json
+from antiphon.cli.completing import RUN
+from antiphon.cli.runs import open_journal
+
+if TYPE_CHECKING:
+    from antiphon.journal import EffectEntry
+    from antiphon.wire import CacheReport
+
+
+@click.command("why-cache")
+@click.argument("id", default="last", type=RUN)
+@click.option("--db", envvar="ANTIPHON_DB", metavar="PLACE", show_envvar=True,
+              help="The journal, where it is not your own: a file, or postgresql://…")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, a line for each request.")
+@click.pass_context
+def why_cache(context: click.Context, id: str, db: str | None, as_json: bool) -> None:
+    """Say what the provider's cache made of each request of a run.
+
+    For each request: how much of what was sent before came from the cache, and otherwise the first piece that changed,
+    the tokens that were read again, and what that cost. ID may be shortened, and `last` is the newest. Exit code: 0 all
+    is well, 1 something was read again, or there is nothing to say.
+    """
+    context.obj = db
+    lost, count = 0, 0
+    with open_journal() as journal:
+        for step, model, report in _reports(journal.effects(journal.find(id).id)):
+            count += 1
+            lost += report.lost
+            cost = _cost(model, report.lost)
+            if as_json:
+                told = {"step": step, "model": model, **asdict(report), "lost": report.lost, "cost": cost}
+                echo_json(json.dumps(told, ensure_ascii=False))
+            else:
+                price = f", ${cost:.4f} more" if cost else ""
+                click.echo(printable(f"{step}  {model}  {report}{price}"))
+    if not count:
+        click.echo("No request of this run has a report: its provider does not say what it read from its cache.")
+    context.exit(int(lost > 0 or not count))
+
+
+def _reports(effects: Iterator[EffectEntry]) -> Iterator[tuple[str, str, CacheReport]]:
+    from antiphon.effects.values import Answered
+
+    for effect in effects:
+        outcome: Any = getattr(effect.outcome, "value", effect.outcome)
+        if isinstance(outcome, Answered) and outcome.reply.cache is not None:
+            yield effect.path, str(effect.asked.get("model", "")), outcome.reply.cache
+
+
+def _cost(model: str, tokens: int) -> float | None:
+    """Return what tokens cost that were read again in place of from the cache."""
+    from antiphon.providers.catalog import cost
+    from antiphon.wire import Usage
+
+    provider, _, name = model.partition("/")
+    as_new = cost(provider, name, Usage(tokens, 0))
+    from_cache = cost(provider, name, Usage(tokens, 0, cache_read_tokens=tokens))
+    return None if as_new is None or from_cache is None else as_new - from_cache

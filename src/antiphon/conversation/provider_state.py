@@ -1,0 +1,80 @@
+"""State that providers hold for a conversation, by the origin it belongs to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from antiphon._json import well_formed
+from antiphon.conversation.parts import Origin
+from antiphon.errors import ContentError, FormatError
+
+
+class ProviderState:
+    """What each provider is sent back, or must be told again, for as long as the conversation lives.
+
+    Keys in use are `container` (`id`, `expires_at`), `drop_block`, `transformations` and `diagnostics`. Only the origin
+    that a value belongs to gets it back.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[Origin, dict[str, Any]] = {}
+
+    def of(self, origin: Origin) -> Mapping[str, Any]:
+        """Return the values of an origin; empty where there are none."""
+        return self._values.get(origin, {})
+
+    def keep(self, origin: Origin, **values: Any) -> None:
+        """Set values of an origin; `None` removes one."""
+        kept = {**self.of(origin), **well_formed(values, "a provider's state")}
+        kept = {name: value for name, value in kept.items() if value is not None}
+        if kept:
+            self._values[origin] = kept
+        else:
+            self._values.pop(origin, None)
+
+    def copy(self) -> ProviderState:
+        """Return a state of its own with the same values."""
+        other = ProviderState()
+        other._values = {origin: dict(values) for origin, values in self._values.items()}
+        return other
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the state as JSON data."""
+        return [
+            {"origin": [origin.provider, origin.api, origin.model], "values": values}
+            for origin, values in self._values.items()
+        ]
+
+    @classmethod
+    def from_json(cls, data: object) -> ProviderState:
+        """Read what `to_json` made; a FormatError says what is wrong with anything else."""
+        state = cls()
+        if not isinstance(data, list):
+            raise FormatError(f"`state` is a list, not {type(data).__name__}")
+        for number, item in enumerate(cast(list[object], data), 1):
+            match item:
+                case {"origin": [str(provider), str(api), str(model)], "values": dict()}:
+                    values = cast(dict[str, Any], item)["values"]
+                    try:
+                        state.keep(Origin(provider, api, model), **values)
+                    except ContentError as error:
+                        raise FormatError(f"`state` {number}: {error}") from None
+                case _:
+                    raise FormatError(
+                        f"`state` {number} is an object with `origin`, which is three texts, and `values`, an object"
+                    )
+        return state
+
+    def __bool__(self) -> bool:
+        return bool(self._values)
+
+    def __eq__(self, other: object) -> bool:
+        return self._values == other._values if isinstance(other, ProviderState) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<ProviderState of {len(self._values)} origins>"

@@ -1,0 +1,156 @@
+"""Building `facts.json` from the TOML files."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import date
+from pathlib import Path
+from typing import Any, cast
+
+from antiphon.errors import ConfigurationError
+from antiphon.facts.answers import OUTCOMES
+from antiphon.facts.checking import check_facts
+from antiphon.facts.fields import flatten
+from antiphon.facts.names import normalise_name
+from antiphon.facts.table import FILE, Table
+
+DATA = FILE.with_name("data")
+_MODEL_FILES = ("anthropic", "openai", "google", "others")
+#: What a block says besides facts.
+_BLOCK = ("source", "because", "inherits", "home", "aliases", "name", "serves", "without", "providers", "models")
+
+
+def build_table(directory: Path = DATA) -> dict[str, Any]:
+    """Return the content of `facts.json`; a ConfigurationError names the file and the field that is wrong."""
+    table: dict[str, Any] = {"families": {}, "models": {}, "lines": {}, "providers": {}, "makers": {}}
+    for name in _MODEL_FILES:
+        path = directory / f"{name}.toml"
+        read = _read(path)
+        table["families"] |= _blocks(path, read.get("family", {}))
+        table["models"] |= _blocks(path, read.get("model", {}))
+        table["providers"] |= _blocks(path, read.get("provider", {}))
+        table["lines"] |= read.get("line", {})
+        table["makers"] |= read.get("makers", {})
+    path = directory / "platforms.toml"
+    table["platforms"] = _blocks(path, _read(path)["platform"])
+    table["stops"] = _stops(directory / "stops.toml")
+    table["cures"] = _cures(directory / "cures.toml")
+    table["sources"] = _read(directory / "sources.toml")
+    _check_sources(table)
+    table["names"], table["defaults"] = _index(table)
+    return table
+
+
+def _index(table: dict[str, Any]) -> tuple[dict[str, dict[str, str]], dict[str, str]]:
+    """Return the keys of models by home and name, and of the defaults by provider."""
+    names: dict[str, dict[str, str]] = {}
+    defaults: dict[str, str] = {}
+    for entry in (Table(table).model(key) for key in table["models"]):
+        known = names.setdefault(entry.home, {})
+        for name in (entry.name, *entry.aliases):
+            for spelling in {name: None, normalise_name(name): None}:
+                if known.setdefault(spelling, entry.key) != entry.key:
+                    raise ConfigurationError(f"{entry.key} and {known[spelling]} are both called {spelling!r}")
+        if "default_for" in entry.block.facts:
+            defaults[entry.block.facts["default_for"]] = entry.key
+    return names, defaults
+
+
+def write_table(directory: Path = DATA, file: Path = FILE) -> None:
+    """Write `facts.json`."""
+    file.write_text(format_table(build_table(directory)), encoding="utf-8")
+
+
+def format_table(table: dict[str, Any]) -> str:
+    """Return the text of `facts.json`: one line for each block, so that changes can be read."""
+    parts: list[str] = []
+    for name, section in table.items():
+        if isinstance(section, list):
+            lines = [f"  {_json(each)}" for each in cast("list[Any]", section)]
+            parts.append(f"{_json(name)}: [\n" + ",\n".join(lines) + "\n]")
+        else:
+            lines = [f"  {_json(key)}: {_json(each)}" for key, each in section.items()]
+            parts.append(f"{_json(name)}: {{\n" + ",\n".join(lines) + "\n}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    import tomllib
+
+    try:
+        return _plain(tomllib.loads(path.read_text(encoding="utf-8")))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path} is not valid TOML: {error}") from None
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with dates as ISO text."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in cast("dict[str, Any]", value).items()}
+    return [_plain(each) for each in cast("list[Any]", value)] if isinstance(value, list) else value
+
+
+def _blocks(path: Path, tables: dict[str, Any]) -> dict[str, Any]:
+    return {name: _block(path, name, table) for name, table in tables.items()}
+
+
+def _block(path: Path, name: str, table: dict[str, Any]) -> dict[str, Any]:
+    block = {key: value for key, value in table.items() if key in _BLOCK}
+    facts = flatten({key: value for key, value in table.items() if key not in _BLOCK})
+    check_facts(facts, f"{path.name}: {name}")
+    if "models" in block:
+        block["models"] = _blocks(path, block["models"])
+    if "because" in block:
+        block["because"] = _because(block["because"], facts, f"{path.name}: {name}")
+    return block | ({"facts": facts} if facts else {})
+
+
+def _because(given: dict[str, Any], facts: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return sources by dotted names; one for a whole table holds for each fact of it."""
+    because: dict[str, Any] = {}
+    for name, source in given.items():
+        inner = {name: source} if "key" in source else {f"{name}.{key}": each for key, each in source.items()}
+        for dotted, each in inner.items():
+            covered = [fact for fact in facts if fact == dotted or fact.startswith(f"{dotted}.")]
+            if not covered:
+                raise ConfigurationError(f"{where}: `because` speaks of `{dotted}`, which is not stated there")
+            because |= dict.fromkeys(covered, each)
+    return because
+
+
+def _stops(path: Path) -> dict[str, Any]:
+    stops: dict[str, Any] = {}
+    for api, outcomes in _read(path).items():
+        for outcome, words in outcomes.items():
+            if outcome not in OUTCOMES:
+                raise ConfigurationError(f"{path.name}: {api}: there is no outcome `{outcome}`")
+            for word, note in words.items():
+                stops.setdefault(api, {})[word] = {"outcome": outcome, "note": note}
+    return stops
+
+
+def _cures(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for each in _read(path)["cure"]:
+        re.compile(each["pattern"])
+        found.append({"status": 400, "value": None, **each})
+    return found
+
+
+def _check_sources(table: dict[str, Any]) -> None:
+    """Refuse a block without a source, and a source that is not listed."""
+    for section in ("families", "models", "providers", "platforms"):
+        for name, block in table[section].items():
+            for each in (block, *block.get("models", {}).values()):
+                if each.get("facts") and "source" not in each:
+                    raise ConfigurationError(f"{section}: {name}: the facts have no source")
+                for source in (*((each["source"],) if "source" in each else ()), *each.get("because", {}).values()):
+                    if source["key"] not in table["sources"] or source["sure"] not in "DPLBI":
+                        raise ConfigurationError(f"{section}: {name}: there is no source {source}")

@@ -1,0 +1,117 @@
+"""Checking facts that come from files: names, types and values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from antiphon._suggestions import nearest
+from antiphon.errors import ConfigurationError
+from antiphon.facts.fields import COMPUTED, MAPPINGS, TABLES
+from antiphon.facts.model_facts import Facts, InputLimits
+
+_INPUTS = ("images", "pdf", "audio", "video", "files")
+
+
+def check_facts(flat: Mapping[str, Any], where: str) -> None:
+    """Raise a ConfigurationError for an unknown field or a value of the wrong kind; `where` names the place."""
+    for name, value in flat.items():
+        kinds = field_kinds()
+        head, _, tail = name.partition(".")
+        if head in MAPPINGS and tail:
+            _check_mapping(head, tail, value, where)
+        elif name not in kinds:
+            near = nearest(name, kinds)
+            hint = f"did you mean `{near}`?" if near else "docs/models.md lists the fields"
+            raise ConfigurationError(f"{where}: there is no fact `{name}`; {hint}")
+        elif not _fits(value, kinds[name]):
+            raise ConfigurationError(f"{where}: `{name}` is {_describe(kinds[name])}, not {value!r:.60}")
+    _check_sense(flat, where)
+
+
+@cache
+def field_kinds() -> dict[str, Any]:
+    """Return the type of each fact by its dotted name; mappings with free keys are left out."""
+    kinds: dict[str, Any] = {}
+    for name, kind in get_type_hints(Facts).items():
+        if name in TABLES:
+            kinds |= {f"{name}.{inner}": each for inner, each in get_type_hints(TABLES[name]).items()}
+        elif name not in MAPPINGS and name not in COMPUTED:
+            kinds[name] = kind
+    return kinds
+
+
+def _check_mapping(head: str, key: str, value: Any, where: str) -> None:
+    name = f"{head}.{key}"
+    if head == "inputs":
+        if key not in _INPUTS:
+            near = nearest(key, _INPUTS) or ", ".join(_INPUTS)
+            raise ConfigurationError(f"{where}: there is no fact `{name}`; did you mean `inputs.{near}`?")
+        if isinstance(value, Mapping):
+            hints = get_type_hints(InputLimits)
+            for inner, each in cast("Mapping[str, Any]", value).items():
+                if inner not in hints or not _fits(each, hints[inner]):
+                    raise ConfigurationError(f"{where}: `{name}.{inner}` is no limit of an input: {each!r:.60}")
+        elif not isinstance(value, bool):
+            raise ConfigurationError(f"{where}: `{name}` is true, false or a table of limits, not {value!r:.60}")
+    wanted = {"effort_caps": str, "betas": str, "server_tools": tuple[str, ...]}.get(head)
+    if wanted is not None and not _fits(value, wanted):
+        raise ConfigurationError(f"{where}: `{name}` is {_describe(wanted)}, not {value!r:.60}")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return any(_fits(value, each) for each in get_args(kind) if each is not NoneType)
+    if origin is Literal:
+        return value in get_args(kind)
+    if origin is tuple:
+        return isinstance(value, list | tuple) and _fits_items(value, get_args(kind))
+    if kind is date:
+        return isinstance(value, date) or _is_date(value)
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, (int, float) if kind is float else kind)
+
+
+def _fits_items(value: Any, kinds: tuple[Any, ...]) -> bool:
+    if kinds[-1] is Ellipsis:
+        return all(_fits(each, kinds[0]) for each in value)
+    return len(value) == len(kinds) and all(_fits(each, kind) for each, kind in zip(value, kinds, strict=True))
+
+
+def _is_date(value: Any) -> bool:
+    try:
+        date.fromisoformat(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _describe(kind: Any) -> str:
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return " or ".join(_describe(each) for each in get_args(kind) if each is not NoneType)
+    if origin is Literal:
+        return " or ".join(repr(each) for each in get_args(kind))
+    if origin is tuple:
+        return f"a list of {_describe(get_args(kind)[0])}"
+    words = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", date: "a date"}
+    return words.get(kind, str(kind))
+
+
+def _check_sense(flat: Mapping[str, Any], where: str) -> None:
+    """Refuse facts of one place that contradict each other."""
+    efforts, default = flat.get("efforts"), flat.get("effort_default")
+    if efforts is not None and default is not None and default not in efforts:
+        raise ConfigurationError(f"{where}: `effort_default` is {default!r}, which is not in `efforts`")
+    context = flat.get("context")
+    for name in ("max_input", "max_output"):
+        if context is not None and flat.get(name, 0) > context:
+            raise ConfigurationError(f"{where}: `{name}` is larger than `context`")
+    kinds, off = flat.get("thinking.kinds"), flat.get("thinking.off")
+    if kinds and off == "between_tools" and off not in kinds:
+        raise ConfigurationError(f"{where}: `thinking.off` is 'between_tools', which is not in `thinking.kinds`")

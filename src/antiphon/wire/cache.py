@@ -1,0 +1,142 @@
+"""What became of the cached beginning of a prompt: how much could be read from the cache, and how much was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Literal
+
+from antiphon._json import dumps
+from antiphon._shape import obj, string
+from antiphon.conversation import Conversation
+from antiphon.facts import Cache
+from antiphon.wire.options import Target
+from antiphon.wire.prompt import PrefixChange, Prompt
+
+if TYPE_CHECKING:
+    from antiphon.wire.reply import Usage
+    from antiphon.wire.reply_state import ReplyState
+
+#: `first` has nothing before it; `changed`, `expired` and `too_short` say why less was read; `missed` is unexplained.
+CacheOutcome = Literal["first", "hit", "changed", "expired", "too_short", "missed"]
+#: The part of what was expected that may be missing from a hit: caches are read in steps.
+_TOLERANCE = 0.1
+#: The providers that serve OpenAI's models themselves.
+_KEYED = ("openai", "openai-chat", "azure")
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True, slots=True)
+class SentPrompt:
+    """A prompt that was answered: when, with how many tokens, under which id, and whether the cache failed it."""
+
+    prompt: Prompt
+    at: float
+    tokens: int | None
+    reply_id: str
+    is_missed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CacheReport:
+    """How a prompt met the provider's cache.
+
+    `expected` tokens were sent before and could be read from the cache, `read` ones were; `written` ones are new there.
+    `change` is the first piece that differs from the prompt before. `server` is the provider's own reason.
+    """
+
+    outcome: CacheOutcome
+    expected: int
+    read: int
+    written: int
+    change: PrefixChange | None = None
+    idle: float = 0.0
+    server: str = ""
+
+    @property
+    def lost(self) -> int:
+        """The tokens that were read again although they had been sent before."""
+        return max(self.expected - self.read, 0) if self.outcome not in ("first", "hit") else 0
+
+    def __str__(self) -> str:
+        counts = f"{self.read:,} of {self.expected:,} tokens that were sent before came from the cache"
+        match self.outcome:
+            case "first":
+                return f"the first request: {self.written:,} tokens were put into the cache"
+            case "hit":
+                return counts
+            case "changed":
+                return f"{counts}: {self.change}"
+            case "expired":
+                return f"{counts}: nothing was sent for {self.idle:,.0f} s, longer than the cache keeps it"
+            case "too_short":
+                return f"{counts}: the prompt is shorter than what the provider caches"
+            case "missed":
+                return f"{counts}: {self.server or 'the provider does not say why'}"
+
+
+def cache_key(conversation: Conversation, target: Target) -> str:
+    """Return what is the same for all requests of a conversation and its forks, for providers that take such a key."""
+    if target.provider not in _KEYED or not target.facts.cache.key:
+        return ""
+    kept = ("cache key", target.model)
+    if kept not in conversation.memo:
+        head = conversation.head
+        told = [target.model, head.system, *(f"{tool.name} {dumps(tool.parameters)}" for tool in head.tools)]
+        conversation.memo[kept] = sha256("\n".join(told).encode()).hexdigest()[:16]
+    return conversation.memo[kept]
+
+
+def last_sent(conversation: Conversation, target: Target) -> SentPrompt | None:
+    """Return the last prompt that a target answered in this conversation, where it is remembered."""
+    return conversation.memo.get(_key(target))
+
+
+def remember_sent(conversation: Conversation, target: Target, sent: SentPrompt) -> None:
+    """Keep the prompt that a target has answered."""
+    conversation.memo[_key(target)] = sent
+
+
+def _key(target: Target) -> tuple[str, str, str, str]:
+    return ("prompt", target.provider, target.api, target.model)
+
+
+def report_cache(
+    before: SentPrompt | None,
+    change: PrefixChange | None,
+    usage: Usage,
+    state: ReplyState,
+    known: Cache,
+    now: float,
+    ttl: str,
+) -> CacheReport | None:
+    """Return how a prompt met the cache, or nothing where the provider does not tell what it read."""
+    if usage.cache_read_tokens is None:
+        return None
+    read, written = usage.cache_read_tokens, usage.cache_write_tokens or 0
+    if before is None or before.tokens is None:
+        return CacheReport("first", 0, read, written)
+    idle, server = now - before.at, _server_reason(state)
+    expected = before.tokens
+    outcome: CacheOutcome = "missed"
+    if read >= expected * (1 - _TOLERANCE):
+        outcome, change = "hit", None
+    elif change is not None:
+        outcome = "changed"
+    elif known.min is not None and expected < known.min:
+        outcome = "too_short"
+    elif (lifetime := _lifetime(ttl, known)) is not None and idle > lifetime:
+        outcome = "expired"
+    return CacheReport(outcome, expected, read, written, change, idle, server)
+
+
+def _server_reason(state: ReplyState) -> str:
+    found = obj(state.diagnostics)
+    reason = found.get("cache_miss_reason")
+    return string(obj(reason).get("type")) or string(reason) or string(found.get("reason"))
+
+
+def _lifetime(ttl: str, known: Cache) -> float | None:
+    """Return how many seconds the cache keeps what it read last, where that is known."""
+    word = ttl or (known.ttls[0] if known.ttls else "")
+    return float(word[:-1]) * _SECONDS[word[-1]] if word and word[-1] in _SECONDS and word[:-1].isdigit() else None
