@@ -16,8 +16,8 @@ from antiphon.facts.table import FILE, load_table
 
 
 def test_the_json_file_is_what_the_toml_files_say():
-    assert FILE.read_text(encoding="utf-8") == format_table(build_table()), "run `python -m antiphon.facts`"
-    assert json.loads(FILE.read_text(encoding="utf-8")) == build_table()
+    assert Path(FILE).read_text(encoding="utf-8") == format_table(build_table()), "run `python -m antiphon.facts`"
+    assert json.loads(Path(FILE).read_text(encoding="utf-8")) == build_table()
 
 
 def test_the_page_is_what_the_table_says():

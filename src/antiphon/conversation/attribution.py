@@ -16,19 +16,20 @@ from antiphon._printable import INVISIBLE
 HUMAN = "@human"
 
 _BREAKS = "\n\v\f\r\x1c-\x1f\x85\u2028\u2029"
-_BREAK = re.compile(f"\r\n|[{_BREAKS}]")
+# Texts, not patterns: `re` compiles each at its first use, and most programs have one author.
+_BREAK = f"\r\n|[{_BREAKS}]"
 _HEAD = r"\[Chat from (@[A-Za-z0-9_.-]{1,64})\]: "
-_SAID = re.compile(rf"{_HEAD}([^{_BREAKS}]*(?:(?:\r\n|[{_BREAKS}])> [^{_BREAKS}]*)*)(?:\n\n|\Z)")
-_CONTINUED = re.compile(f"(\r\n|[{_BREAKS}])> ")
-_NEXT = re.compile(rf"\n\n(?={_HEAD})")
+_SAID = rf"{_HEAD}([^{_BREAKS}]*(?:(?:\r\n|[{_BREAKS}])> [^{_BREAKS}]*)*)(?:\n\n|\Z)"
+_CONTINUED = f"(\r\n|[{_BREAKS}])> "
+_NEXT = rf"\n\n(?={_HEAD})"
 # What the eye does not see, or sees as part of the letter before it.
-_UNSEEN = re.compile(f"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u0300-\u036f\u20d0-\u20ff\u2800{INVISIBLE}]")
+_UNSEEN = f"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u0300-\u036f\u20d0-\u20ff\u2800{INVISIBLE}]"
 _LOOK_ALIKES = str.maketrans(
     "сϲᴄ\u217dһհʜаαɑᴀтτᴛƒꜰгᴦʀоοօᴏ0мᴍ∶ː꞉։׃",
     "cccchhhaaaatttffrrrooooomm:::::",
 )
 _OPEN, _CLOSE = r"\[({<|⟦⁅【〔〖〘〚「『❲⦋⟨《〈«‹⌈⌊", r"\])}>|⟧⁆】〕〗〙〛」』❳⦌⟩》〉»›⌉⌋"
-_ATTRIBUTION = re.compile(
+_ATTRIBUTION = (
     rf"(?:^|[{_BREAKS}])(?:[^\w{_BREAKS}]{{0,40}}chat[^\w{_BREAKS}]{{0,9}}from"
     rf"|[^\w{_BREAKS}]{{0,40}}[{_OPEN}][^{_BREAKS}]{{0,120}}?@[^{_BREAKS}]{{0,120}}?[{_CLOSE}][^\w{_BREAKS}]{{0,9}}:)"
 )
@@ -36,25 +37,31 @@ _ATTRIBUTION = re.compile(
 
 def attributed(author: str, text: str) -> str:
     """The text as this author's."""
-    return f"[Chat from {author}]: {_BREAK.sub(lambda found: found[0] + '> ', text)}"
+    return f"[Chat from {author}]: {re.sub(_BREAK, lambda found: found[0] + '> ', text)}"
 
 
 def unattributed(text: str) -> str:
     """The human's text: as it is, unless somebody might take a line of it for an attribution."""
-    return attributed(HUMAN, text) if _ATTRIBUTION.search(_folded(text)) else text
+    if text.isascii() and "@" not in text and text.replace("\n", "").isprintable():
+        # Without invisible characters and names, only these words together look like an attribution.
+        lowered = text.lower()
+        if "chat" not in lowered or "from" not in lowered:
+            return text
+    return attributed(HUMAN, text) if re.search(_ATTRIBUTION, _folded(text)) else text
 
 
 def read_attributed(text: str) -> list[tuple[str, str]]:
     """Who said what, in pieces of text that were put together with a blank line between them."""
     pieces: list[tuple[str, str]] = []
+    said, following = re.compile(_SAID), re.compile(_NEXT)
     place = 0
     while place < len(text):
-        if found := _SAID.match(text, place):
-            pieces.append((found[1], _CONTINUED.sub(r"\1", found[2])))
+        if found := said.match(text, place):
+            pieces.append((found[1], re.sub(_CONTINUED, r"\1", found[2])))
             place = found.end()
         else:
-            following = _NEXT.search(text, place)
-            end = following.start() if following else len(text)
+            found = following.search(text, place)
+            end = found.start() if found else len(text)
             pieces.append((HUMAN, text[place:end]))
             place = end + 2
     return pieces
@@ -63,6 +70,6 @@ def read_attributed(text: str) -> list[tuple[str, str]]:
 def _folded(text: str) -> str:
     """The text with letters and signs that look alike made the same, and without what is not seen."""
     if text.isascii():
-        return _UNSEEN.sub("", text.lower())
+        return re.sub(_UNSEEN, "", text.lower())
     folded = unicodedata.normalize("NFKD", text).casefold().translate(_LOOK_ALIKES)
-    return _UNSEEN.sub("", folded)
+    return re.sub(_UNSEEN, "", folded)

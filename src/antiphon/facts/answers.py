@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from antiphon.facts.table import load_table
 
@@ -24,8 +23,7 @@ OUTCOMES: tuple[Outcome, ...] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StopReason:
+class StopReason(NamedTuple):
     """A word that an API ends an answer with, and what follows from it."""
 
     word: str
@@ -33,8 +31,7 @@ class StopReason:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Cure:
+class Cure(NamedTuple):
     """A refusal that is cured by one more request.
 
     `pattern` is searched in the server's words. `fact` is the dotted field that the refusal teaches, `value` its new

@@ -15,7 +15,7 @@ from antiphon.facts.fields import flatten
 from antiphon.facts.names import normalise_name
 from antiphon.facts.table import FILE, Table
 
-DATA = FILE.with_name("data")
+DATA = Path(FILE).with_name("data")
 _MODEL_FILES = ("anthropic", "openai", "google", "others")
 #: What a block says besides facts.
 _BLOCK = ("source", "because", "inherits", "home", "aliases", "name", "serves", "without", "providers", "models")
@@ -57,7 +57,7 @@ def _index(table: dict[str, Any]) -> tuple[dict[str, dict[str, str]], dict[str, 
     return names, defaults
 
 
-def write_table(directory: Path = DATA, file: Path = FILE) -> None:
+def write_table(directory: Path = DATA, file: Path = Path(FILE)) -> None:
     """Write `facts.json`."""
     file.write_text(format_table(build_table(directory)), encoding="utf-8")
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from antiphon.facts.model_facts import Cache, Facts, InputLimits, Lifecycle, SchemaLimits, Thinking
+
+if TYPE_CHECKING:
+    from datetime import date
 
 #: Fields that are tables with fields of their own.
 TABLES: dict[str, type[Thinking | SchemaLimits | Cache | Lifecycle]] = {
@@ -80,6 +82,8 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _date(value: Any) -> date:
+    from datetime import date
+
     return value if isinstance(value, date) else date.fromisoformat(value)
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 from antiphon.facts.resolution import lookup
 
-#: How long before its shutdown a model is warned of.
-NOTICE = timedelta(days=60)
+if TYPE_CHECKING:
+    from datetime import date
+
+#: How many days before its shutdown a model is warned of.
+NOTICE_DAYS = 60
 _told: set[tuple[str, str]] = set()
 
 
@@ -16,18 +19,20 @@ class ModelRetirement(FutureWarning):
     """A model is near its shutdown, or beyond it."""
 
 
-def describe_end(provider: str, model: str, *, notice: timedelta = NOTICE, today: date | None = None) -> str:
+def describe_end(provider: str, model: str, *, notice_days: int = NOTICE_DAYS, today: date | None = None) -> str:
     """Return in words that a model is retired or soon will be, and what to use instead; empty if neither is so."""
     life = lookup(provider, model).lifecycle
+    if life.retires is None and life.state != "retired":
+        return ""
+    from datetime import date, timedelta
+
     day = today or date.today()
     instead = f"; use {provider}/{life.replaced_by}" if life.replaced_by else ""
-    if life.retires is not None and life.retires > day + notice:
+    if life.retires is not None and life.retires > day + timedelta(notice_days):
         return ""
-    if life.state == "retired" or (life.retires is not None and life.retires <= day):
+    if life.retires is None or life.state == "retired" or life.retires <= day:
         since = f" since {life.retires.isoformat()}" if life.retires else ""
         return f"{provider}/{model} is retired{since}{instead}"
-    if life.retires is None:
-        return ""
     return f"{provider}/{model} will be shut down on {life.retires.isoformat()}{instead}"
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import date
 
 ForcedChoice = Literal["yes", "no", "not_while_thinking", "no_required"]
 Parallel = Literal["yes", "no", "cannot_forbid"]
@@ -169,3 +171,10 @@ class Facts(NamedTuple):
     name: str = ""
     #: The line of models (`claude`, `gpt`) that an unknown model was taken for; its facts are then the careful ones.
     taken_for: str = ""
+
+
+def late_names() -> dict[str, object]:
+    """Return the names of annotations that are only imported for whoever looks them up."""
+    from datetime import date
+
+    return {"date": date}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from antiphon.facts import statements
 from antiphon.facts.fields import assemble
 from antiphon.facts.model_facts import Facts, Source
 from antiphon.facts.names import maker_of, normalise_name
 from antiphon.facts.table import Block, Line, Platform, Table, load_table
+
+if TYPE_CHECKING:
+    from datetime import date
 
 
 class StatedFact(NamedTuple):
@@ -32,6 +34,8 @@ class KnownModel(NamedTuple):
     facts: Facts
 
 
+#: Takes the place of a value that a platform takes away.
+_GONE: Any = object()
 _resolved: dict[tuple[str, str, str], tuple[int, Facts]] = {}
 
 
@@ -44,10 +48,9 @@ def lookup(provider: str, model: str, *, platform: str = "") -> Facts:
     version = statements.current_version()
     found = _resolved.get(key)
     if found is None or found[0] != version:
-        stated = _resolve(provider, model, platform)
         name = find(provider, model) or ""
         line = None if name else _line(provider, model)
-        flat = {each.field: each.value for each in stated}
+        flat = {field: value for field, (value, _) in _resolve(provider, model, platform).items()}
         facts = assemble(flat, name=name, taken_for=line.name if line else "")
         _resolved[key] = found = (version, facts)
     return found[1]
@@ -56,7 +59,11 @@ def lookup(provider: str, model: str, *, platform: str = "") -> Facts:
 def explain(provider: str, model: str, *, platform: str = "") -> list[StatedFact]:
     """Return every fact of a model with the layer and the source that it comes from, sorted by field."""
     statements.current_version()
-    return sorted(_resolve(provider, model, platform), key=lambda each: each.field)
+    place = load_table().platform_of(provider, platform)
+    return [
+        _explain(field, value, block, place)
+        for field, (value, block) in sorted(_resolve(provider, model, platform).items(), key=lambda each: each[0])
+    ]
 
 
 def find(provider: str, model: str) -> str | None:
@@ -72,7 +79,11 @@ def default_model(provider: str, *, today: date | None = None) -> str | None:
         return None
     entry = table.model(table.defaults[provider])
     life = lookup(entry.home, entry.name).lifecycle
-    gone = life.retires is not None and life.retires <= (today or date.today())
+    if life.retires is None:
+        return f"{entry.home}/{entry.name}"
+    from datetime import date
+
+    gone = life.retires <= (today or date.today())
     return f"{entry.home}/{(gone and life.replaced_by) or entry.name}"
 
 
@@ -89,8 +100,9 @@ def _find(provider: str, model: str) -> str | None:
     table = load_table()
     homes = table.homes_of(provider)
     # Most names are written as the table writes them.
-    if key := table.names.get(provider, {}).get(model):
-        return key
+    for home in (provider, *homes):
+        if key := table.names.get(home, {}).get(model):
+            return key
     name = normalise_name(model)
     maker = table.home_of_maker(maker_of(model))
     # A name that says its maker means no model of another one.
@@ -108,15 +120,19 @@ def _line(provider: str, model: str) -> Line | None:
     return next((line for line in table.lines if line.home in homes and line.pattern.fullmatch(name)), None)
 
 
-def _resolve(provider: str, model: str, platform: str) -> list[StatedFact]:
+def _resolve(provider: str, model: str, platform: str) -> dict[str, tuple[Any, Block]]:
+    """Return the value of each fact with the block that states it."""
     table = load_table()
     key, place = _find(provider, model), table.platform_of(provider, platform)
-    found: dict[str, StatedFact] = {}
+    found: dict[str, tuple[Any, Block]] = {}
     for block in _layers(table, provider, model, key, place, platform):
         for name, value in block.facts.items():
             if name not in found:
-                found[name] = StatedFact(name, value, block.layer, block.source_of(name))
-    return [fact for each in found.values() if (fact := _reduce(each, place)) is not None]
+                found[name] = (value, block)
+    if place is None:
+        return found
+    reduced = {name: (_reduce(name, value, block, place), block) for name, (value, block) in found.items()}
+    return {name: each for name, each in reduced.items() if each[0] is not _GONE}
 
 
 def _layers(
@@ -170,15 +186,22 @@ def _oldest(table: Table, line: Line) -> Source | None:
     return Source(oldest.key, oldest.on, "I") if oldest else None
 
 
-def _reduce(fact: StatedFact, place: Platform | None) -> StatedFact | None:
+def _reduce(name: str, value: Any, block: Block, place: Platform) -> Any:
     """Return a fact without what the platform takes away; what a user states or a server taught stays."""
-    if place is None or fact.layer.startswith(("user", "learned")):
-        return fact
-    head, _, tail = fact.field.partition(".")
+    if block.layer.startswith(("user", "learned")):
+        return value
+    head, _, tail = name.partition(".")
     if tail and tail in place.without.get(head, ()):
-        return None
-    gone = place.without.get(fact.field, ())
-    if not gone or not isinstance(cast("object", fact.value), list):
-        return fact
-    rest = [each for each in cast("list[Any]", fact.value) if each not in gone]
-    return StatedFact(fact.field, rest, f"{fact.layer}, less on {place.name}", place.block.source or fact.source)
+        return _GONE
+    gone = place.without.get(name, ())
+    if not gone or not isinstance(value, list):
+        return value
+    return [each for each in cast("list[Any]", value) if each not in gone]
+
+
+def _explain(name: str, value: Any, block: Block, place: Platform | None) -> StatedFact:
+    """Return a fact with its layer and source; for one that the platform reduces these are the platform's."""
+    if place is None or value == block.facts[name]:
+        return StatedFact(name, value, block.layer, block.source_of(name))
+    source = place.block.source or block.source_of(name)
+    return StatedFact(name, value, f"{block.layer}, less on {place.name}", source)

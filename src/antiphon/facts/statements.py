@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
 from fnmatch import fnmatchcase
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antiphon.errors import ConfigurationError
 from antiphon.facts.fields import flatten_facts
 from antiphon.facts.model_facts import Facts, Source
+
+if TYPE_CHECKING:
+    from datetime import date
 
 
 class Told(NamedTuple):
@@ -37,29 +39,30 @@ class Statements:
     lock: Lock = field(default_factory=Lock, repr=False)
 
 
-_told = Statements()
+#: All statements of this process.
+STATEMENTS = Statements()
 _REGISTERED = "user (registered)"
 
 
 def current_version() -> int:
     """Return a number that changes whenever something is told; files are read first if they are to be."""
-    if _told.load is not None:
-        load, _told.load = _told.load, None
+    if STATEMENTS.load is not None:
+        load, STATEMENTS.load = STATEMENTS.load, None
         try:
             load()
         except BaseException:
-            _told.load = load
+            STATEMENTS.load = load
             raise
-    return _told.version
+    return STATEMENTS.version
 
 
 def load_later(load: Callable[[], None]) -> None:
     """Have a function state what files say before anything is looked up; what files said before is forgotten."""
-    with _told.lock:
-        _told.user = {name: told for name, told in _told.user.items() if told.layer == _REGISTERED}
-        _told.refreshed.clear()
-        _told.version += 1
-        _told.load = load
+    with STATEMENTS.lock:
+        STATEMENTS.user = {name: told for name, told in STATEMENTS.user.items() if told.layer == _REGISTERED}
+        STATEMENTS.refreshed.clear()
+        STATEMENTS.version += 1
+        STATEMENTS.load = load
 
 
 def register_model(pattern: str, facts: Facts) -> None:
@@ -78,59 +81,59 @@ def state_facts(pattern: str, facts: Mapping[str, Any], where: str) -> None:
 
 
 def _state(pattern: str, told: Told) -> None:
-    with _told.lock:
+    with STATEMENTS.lock:
         # A pattern that is stated again is the latest.
-        _told.user.pop((pattern, told.layer), None)
-        _told.user[pattern, told.layer] = told
-        _told.version += 1
+        STATEMENTS.user.pop((pattern, told.layer), None)
+        STATEMENTS.user[pattern, told.layer] = told
+        STATEMENTS.version += 1
 
 
 def state_refreshed(name: str, facts: Mapping[str, Any], on: date) -> None:
     """State what a vendor answered about `provider/name` on a day."""
-    with _told.lock:
-        _told.refreshed[name.lower()] = Told("refreshed", dict(facts), Source("vendor", on, "D"))
-        _told.version += 1
+    with STATEMENTS.lock:
+        STATEMENTS.refreshed[name.lower()] = Told("refreshed", dict(facts), Source("vendor", on, "D"))
+        STATEMENTS.version += 1
 
 
 def learn(provider: str, model: str, field: str, value: Any, *, platform: str = "", said: str = "") -> None:
     """Remember a fact that a refusal taught, for this process; `said` are the server's words."""
-    with _told.lock:
-        known = _told.learned.setdefault((provider, model.lower(), platform), {})
+    with STATEMENTS.lock:
+        known = STATEMENTS.learned.setdefault((provider, model.lower(), platform), {})
         known[field] = (value, said)
-        _told.version += 1
+        STATEMENTS.version += 1
 
 
 def forget_learned() -> None:
     """Forget what refusals taught."""
-    with _told.lock:
-        _told.learned.clear()
-        _told.version += 1
+    with STATEMENTS.lock:
+        STATEMENTS.learned.clear()
+        STATEMENTS.version += 1
 
 
 def forget_stated() -> None:
     """Forget what users stated and vendors answered."""
-    with _told.lock:
-        _told.user.clear()
-        _told.refreshed.clear()
-        _told.load = None
-        _told.version += 1
+    with STATEMENTS.lock:
+        STATEMENTS.user.clear()
+        STATEMENTS.refreshed.clear()
+        STATEMENTS.load = None
+        STATEMENTS.version += 1
 
 
 def user_statements(provider: str, model: str) -> list[Told]:
     """Return what users state about a model, the latest first."""
     name = f"{provider}/{model}".lower()
-    with _told.lock:
-        return [told for (pattern, _), told in reversed(_told.user.items()) if fnmatchcase(name, pattern.lower())]
+    with STATEMENTS.lock:
+        return [told for (pattern, _), told in reversed(STATEMENTS.user.items()) if fnmatchcase(name, pattern.lower())]
 
 
 def learned_statement(provider: str, model: str, platform: str) -> Told | None:
     """Return what refusals taught about a model on a platform."""
-    with _told.lock:
-        known = _told.learned.get((provider, model.lower(), platform))
+    with STATEMENTS.lock:
+        known = STATEMENTS.learned.get((provider, model.lower(), platform))
         return Told("learned", {name: value for name, (value, _) in known.items()}) if known else None
 
 
 def refreshed_statement(provider: str, model: str) -> Told | None:
     """Return what the vendor answered about a model."""
-    with _told.lock:
-        return _told.refreshed.get(f"{provider}/{model}".lower())
+    with STATEMENTS.lock:
+        return STATEMENTS.refreshed.get(f"{provider}/{model}".lower())

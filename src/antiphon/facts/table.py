@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date
 from functools import cache, cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from antiphon.facts.model_facts import Source
 
-FILE = Path(__file__).with_name("facts.json")
+FILE = os.path.join(os.path.dirname(__file__), "facts.json")
 
 
 class Block(NamedTuple):
-    """The facts that one table of a file states: by dotted names, with one source and those of single facts."""
+    """The facts that one table of a file states: by dotted names, with one source and those of single facts.
+
+    Sources are kept as the file states them: most lookups do not ask for them.
+    """
 
     layer: str
     facts: Mapping[str, Any]
-    source: Source | None
-    because: Mapping[str, Source] = MappingProxyType({})
+    stated_source: Source | Mapping[str, Any] | None
+    because: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def source(self) -> Source | None:
+        """Return the source of all facts that have none of their own."""
+        return _source(self.stated_source)
 
     def source_of(self, name: str) -> Source | None:
         """Return the source of one fact."""
-        return self.because.get(name, self.source)
+        return _source(self.because.get(name, self.stated_source))
 
 
 class ModelEntry(NamedTuple):
@@ -171,7 +178,7 @@ class Table:
 @cache
 def load_table() -> Table:
     """Return the shipped table; the file is read at the first call."""
-    return Table(json.loads(FILE.read_text(encoding="utf-8")))
+    return Table(_read_file())
 
 
 def _entry(key: str, data: Mapping[str, Any], home: str) -> ModelEntry:
@@ -182,8 +189,7 @@ def _entry(key: str, data: Mapping[str, Any], home: str) -> ModelEntry:
 
 
 def _block(layer: str, data: Mapping[str, Any]) -> Block:
-    because = {name: _source(each) for name, each in data.get("because", {}).items()}
-    return Block(layer, data.get("facts", {}), _source(data["source"]) if "source" in data else None, because)
+    return Block(layer, data.get("facts", {}), data.get("source"), data.get("because", {}))
 
 
 def _platform(name: str, data: Mapping[str, Any]) -> Platform:
@@ -192,5 +198,14 @@ def _platform(name: str, data: Mapping[str, Any]) -> Platform:
     return Platform(name, tuple(data.get("providers", ())), _block(f"platform {name}", data), without, models)
 
 
-def _source(data: Mapping[str, Any]) -> Source:
+def _read_file() -> Mapping[str, Any]:
+    with open(FILE, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def _source(data: Source | Mapping[str, Any] | None) -> Source | None:
+    if data is None or isinstance(data, Source):
+        return data
+    from datetime import date
+
     return Source(data["key"], date.fromisoformat(data["on"]), data["sure"])

@@ -8,7 +8,7 @@ from typing import Any
 from antiphon._shape import arr, obj, several, string
 from antiphon.conversation import Origin
 from antiphon.formats.finding import LEFT_OUT
-from antiphon.wire.anthropic.history import read_message
+from antiphon.wire.anthropic.history_reader import read_message
 from antiphon.wire.reading import Reader, Reading
 
 #: Lines the program keeps for itself; nothing in them was said.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -39,6 +39,14 @@ def _failures() -> tuple[type[Exception], ...]:
     import httpx2
 
     return httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, ProviderError
+
+
+@lru_cache(maxsize=256)
+def _parse_url(url: str) -> httpx2.URL:
+    """Return a parsed URL; parsing one anew takes longer than encoding a turn."""
+    import httpx2
+
+    return httpx2.URL(url)
 
 
 @dataclass(slots=True)
@@ -142,8 +150,8 @@ class Client:
         """Return what the HTTP client needs to build the request of a step."""
         headers = merge_headers(self.headers, step.headers) if step.headers else self.headers
         if step.get:
-            return {"method": "GET", "url": self.url + step.get, "headers": headers}
-        return {"method": "POST", "url": self.url + path, "headers": headers, "content": step.body}
+            return {"method": "GET", "url": _parse_url(self.url + step.get), "headers": headers}
+        return {"method": "POST", "url": _parse_url(self.url + path), "headers": headers, "content": step.body}
 
     def failed(self, error: Exception) -> ProviderError:
         """The error in our own words."""

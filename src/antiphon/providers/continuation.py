@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from antiphon.conversation import AssistantPart, Native, Reasoning, Text, ToolCall
 from antiphon.errors import ContinuationFailed, ProviderError, UnknownStop
@@ -16,8 +17,7 @@ CONTINUATIONS = 20
 _BACKGROUND = ("queued", "in_progress")
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(NamedTuple):
     """The next step of an unfinished answer.
 
     `resend` repeats the request with the answer so far behind it, `token` repeats it unchanged with a token. `changes`
@@ -25,7 +25,7 @@ class Hop:
     """
 
     kind: Literal["resend", "token"]
-    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    changes: Mapping[str, Any] = MappingProxyType({})
 
 
 def plan_hop(reply: Reply, target: Target, options: Options) -> Hop | None:

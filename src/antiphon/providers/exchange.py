@@ -5,12 +5,14 @@ Written once as a generator, it is driven by an ordinary client or by an asynchr
 
 from __future__ import annotations
 
-import logging
 import re
+import sys
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from antiphon._json import loads
 from antiphon.conversation import Conversation, Reasoning, Text
@@ -57,8 +59,11 @@ from antiphon.wire.cache import SentPrompt, last_sent, remember_sent, report_cac
 from antiphon.wire.prompt import Prompt, is_costly
 from antiphon.wire.wording import is_page, page_text
 
-log = logging.getLogger("antiphon.providers")
+if TYPE_CHECKING:
+    from logging import Logger
 
+#: The level of `logging` for what is sent and received.
+_DEBUG = 10
 #: How a stream of events may begin, and how many bytes tell.
 _EVENTS = re.compile(rb"(?:data|event|id|retry)\b|:")
 _TELLING = 6
@@ -66,40 +71,35 @@ _TELLING = 6
 _UNREADABLE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """How an answer begins; its content is still to be read."""
 
     status: int
     headers: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """Send a request. The driver answers with an Answer, or with the error that came instead.
 
     `headers` join those of the connection. `get` is the path of something to fetch in place of the request.
     """
 
-    body: bytes = field(repr=False)
-    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    body: bytes
+    headers: Mapping[str, str] = MappingProxyType({})
     get: str = ""
 
 
-@dataclass(frozen=True, slots=True)
 class Read:
     """Read on in the answer. The driver answers with bytes, with `None` at the end, or with an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sleep:
+class Sleep(NamedTuple):
     """Wait."""
 
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Emit:
+class Emit(NamedTuple):
     """Hand a piece of the answer to whoever iterates."""
 
     delta: Delta
@@ -153,7 +153,7 @@ class Exchange:
         while (hop := plan_hop(whole, self.target, self.options)) is not None:
             if whole.hops > self.continuations:
                 raise too_many(whole, self.target.provider, self.continuations)
-            log.info("%s: step %d of the answer (%s)", self.target.model, whole.hops + 1, whole.stop_reason)
+            _logger().info("%s: step %d of the answer (%s)", self.target.model, whole.hops + 1, whole.stop_reason)
             try:
                 step = yield from self._continue(whole, hop)
             except ProviderError as error:
@@ -232,7 +232,7 @@ class Exchange:
             wait = None if emitted else self.retry.wait(attempt, error, time.monotonic() - began)
             if wait is None:
                 raise error
-            log.info("%s: try %d failed (%s); the next in %.1f s", self.target.model, attempt, error, wait)
+            _logger().info("%s: try %d failed (%s); the next in %.1f s", self.target.model, attempt, error, wait)
             yield Sleep(wait)
 
     def _cure(self, error: ProviderError, request: Request, encode: Callable[[], Request]) -> Request:
@@ -401,9 +401,20 @@ class Exchange:
         remember_sent(self.conversation, self.target, sent)
 
     def _log(self, direction: str, content: bytes) -> None:
-        if log.isEnabledFor(logging.DEBUG):
+        # It takes longer to import than a request takes to encode; whoever listens to it has imported it.
+        if "logging" not in sys.modules:
+            return
+        log = _logger()
+        if log.isEnabledFor(_DEBUG):
             text = self.secrets.hide(content.decode("utf-8", "replace"))
             log.debug("%s/%s %s %s", self.target.provider, self.target.model, direction, text)
+
+
+@cache
+def _logger() -> Logger:
+    import logging
+
+    return logging.getLogger("antiphon.providers")
 
 
 def _deltas(reply: Reply) -> Iterator[Delta]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import Any
 
 from antiphon._json import loads
@@ -33,7 +32,7 @@ from antiphon.wire.wording import page_text, short
 #: The statuses with which servers say that a conversation is too long, besides those that have a code for it.
 _TOO_LONG = (400, 413, 422, 500)
 #: How a provider says that the container of its tools is gone.
-_CONTAINER = re.compile(r"container\b[^.]*\b(?:not found|expired)", re.IGNORECASE)
+_CONTAINER = r"(?i)container\b[^.]*\b(?:not found|expired)"
 _REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "cf-ray")
 
 
@@ -78,7 +77,7 @@ def _kind(status: int, text: str) -> type[StatusError]:
     if status in (401, 403):
         return AuthenticationFailed
     if status == 404:
-        return ContainerGone if _CONTAINER.search(text) else NotFound
+        return ContainerGone if re.search(_CONTAINER, text) else NotFound
     if status == 429:
         return RateLimited
     # 408 and 409 are a server's way to say "not now".
@@ -86,9 +85,9 @@ def _kind(status: int, text: str) -> type[StatusError]:
 
 
 def _advice(status: int, target: Target, text: str) -> str:
-    if status == 404 and _CONTAINER.search(text):
+    if status == 404 and re.search(_CONTAINER, text):
         return "; the files in it are lost"
-    if status == 404 and (ended := describe_end(target.provider, target.model, notice=timedelta())):
+    if status == 404 and (ended := describe_end(target.provider, target.model, notice_days=0)):
         return f"; {ended}"
     if status == 404:
         return f"; check the model's name and the base URL{unknown_name(target.provider, target.model)}"

@@ -69,6 +69,7 @@ class Model:
         self._wire = wire(provider.api)
         self._bounds = bounds
         self._continuations = continuations
+        self._keyed: tuple[Options, Options] | None = None
         url, user = without_user(url)
         header = _KEY_HEADERS.get(provider.api, "authorization")
         auth = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
@@ -154,6 +155,12 @@ class Model:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    def _set_cache_key(self, options: Options, key: str) -> Options:
+        """Return the options with a cache key, the same value for all requests of a conversation."""
+        if self._keyed is None or self._keyed[0] is not options or self._keyed[1].cache_key != key:
+            self._keyed = (options, replace(options, cache_key=key))
+        return self._keyed[1]
+
     def _begin(self, conversation: Conversation, changes: dict[str, Any], stream: bool) -> Exchange:
         if not isinstance(conversation, Conversation):
             raise ContentError(f"a model is asked with a Conversation, not {type(conversation).__name__}")
@@ -169,7 +176,7 @@ class Model:
         if sent is not None and sent.is_missed and self.target.facts.cache.diagnostics:
             options = replace(options, compare_with=sent.reply_id)
         if options.cache and (key := cache_key(conversation, self.target)):
-            options = replace(options, cache_key=key)
+            options = self._set_cache_key(options, key)
         expired = None
         if conversation.state:
             from antiphon.providers.healing import forget_expired

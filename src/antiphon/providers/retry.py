@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +26,9 @@ class Retry:
         if attempt >= self.attempts or not isinstance(error, RateLimited | ServerFailed | ConnectionFailed):
             return None
         asked = getattr(error, "retry_after", None)
-        wait = min(self.first_wait * 2 ** (attempt - 1), self.longest_wait) * random.uniform(0.5, 1.0)
+        from random import uniform
+
+        wait = min(self.first_wait * 2 ** (attempt - 1), self.longest_wait) * uniform(0.5, 1.0)
         wait = wait if asked is None else asked + wait * 0.1
         return wait if elapsed + wait < self.deadline else None
 

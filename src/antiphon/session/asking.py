@@ -26,7 +26,7 @@ from antiphon.session.endings import End
 from antiphon.session.events import Compacted, ModelUnknown, PrefixChanged, RequestEnded, RequestStarted
 from antiphon.session.goal import Goal
 from antiphon.session.run import Run
-from antiphon.session.settings import Asks, Settings
+from antiphon.session.settings import AnnouncesChanges, Asks, Settings
 from antiphon.wire import Reply, Target, TextDelta, Usage
 
 
@@ -195,9 +195,7 @@ def cost_of_reading_again(model: Asks, tokens: int) -> float | None:
 
 def announce_changes(model: Asks, conversation: Conversation, options: Mapping[str, Any]) -> None:
     """Record what has changed since the last request, for a model that can be told of it in the conversation."""
-    from antiphon.providers.model import Model
-
-    if isinstance(model, Model):
+    if isinstance(model, AnnouncesChanges):
         model.announce(conversation, **options)
     else:
         conversation.announce()

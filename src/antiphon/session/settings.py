@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from antiphon._extras import price_hint
 from antiphon.conversation import Conversation, ToolSpec, UserPart
@@ -35,6 +35,13 @@ class Asks(Protocol):
     async def achat(self, conversation: Conversation, **options: Any) -> Reply: ...
     def astream(self, conversation: Conversation, **options: Any) -> Replies: ...
     def cost(self, usage: Usage) -> float | None: ...
+
+
+@runtime_checkable
+class AnnouncesChanges(Protocol):
+    """A model that can be told of changes of tools, system text, effort or form in the conversation."""
+
+    def announce(self, conversation: Conversation, **options: Any) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

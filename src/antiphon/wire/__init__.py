@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from antiphon._public import publish
+from antiphon._public import lazy, publish
 from antiphon._shape import arr, obj, string
 from antiphon.conversation import Conversation, Origin
 from antiphon.errors import FormatError, OptionError
 from antiphon.wire.cache import CacheOutcome, CacheReport
 from antiphon.wire.options import Options, Profile, Target
 from antiphon.wire.prompt import PrefixChange, Prompt
-from antiphon.wire.reading import Reading
 from antiphon.wire.reply import (
     CallDelta,
     Decoder,
@@ -31,6 +30,9 @@ from antiphon.wire.reply import (
 )
 from antiphon.wire.reply_state import RefusalDetails, ReplyState
 from antiphon.wire.request import Request
+
+if TYPE_CHECKING:
+    from antiphon.wire.reading import Reading
 
 #: The APIs by name, with the provider who owns each.
 APIS = {
@@ -208,4 +210,5 @@ __all__ = [
     "wire",
 ]
 
+__getattr__ = lazy(__name__, {"Reading": "reading"})
 publish(globals())

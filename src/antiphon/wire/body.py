@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from antiphon._json import dumps, loads
 from antiphon.conversation import AssistantPart, AssistantTurn, Conversation, Reasoning, ToolSpec, Turn, UserTurn
@@ -17,8 +17,7 @@ NOTHING = "(This message holds content that cannot be shown to this model.)"
 _DIGEST = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """A piece of a message. Neighbours of the same role become one message; those of role "" stay by themselves.
 
     `blocks` is the JSON of its content blocks, separated by commas. `text` is the inside of a JSON string with the same
@@ -65,10 +64,6 @@ class _Chain:
     @property
     def digest(self) -> str:
         return self.hash.hexdigest()[:_DIGEST]
-
-    def takes(self, segment: Segment) -> bool:
-        """Return False for a segment that is bound to something else than what stands before it here."""
-        return segment.bound is None or segment.bound == self.digest
 
     def add(self, segment: Segment, turn: int) -> None:
         # Roles and lengths part the pieces, so that no other pieces have the same hash.
@@ -191,23 +186,19 @@ def _fold(
                 segments = (nothing,)
             turn.memo[key] = segments
         for segment in segments:
-            if not chain.takes(segment):
+            if segment.bound is not None and segment.bound != chain.digest:
+                # It is bound to something else than what stands before it here.
                 chain.left_out += 1
                 continue
-            pending = _added(segment, number, wrap, out, pending, chain)
+            chain.add(segment, number)
+            if pending and pending.role == segment.role != "":
+                pending = _merged(pending, segment)
+                continue
+            if pending:
+                out += wrap(pending) + b","
+            pending = segment
         number += 1
     return pending
-
-
-def _added(
-    segment: Segment, number: int, wrap: Wrap, out: bytearray, pending: Segment | None, chain: _Chain
-) -> Segment:
-    chain.add(segment, number)
-    if pending and pending.role == segment.role != "":
-        return _merged(pending, segment)
-    if pending:
-        out += wrap(pending) + b","
-    return segment
 
 
 def bind(parts: Sequence[AssistantPart], before: Messages, encode_turn: EncodeTurn) -> tuple[AssistantPart, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from antiphon._json import dumps
 from antiphon._shape import obj, string
@@ -26,8 +26,7 @@ _KEYED = ("openai", "openai-chat", "azure")
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
-@dataclass(frozen=True, slots=True)
-class SentPrompt:
+class SentPrompt(NamedTuple):
     """A prompt that was answered: when, with how many tokens, under which id, and whether the cache failed it."""
 
     prompt: Prompt

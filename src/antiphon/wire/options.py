@@ -11,6 +11,7 @@ from antiphon.conversation import Origin
 from antiphon.errors import OptionError
 from antiphon.facts.model_facts import Facts, InputLimits
 from antiphon.facts.resolution import lookup
+from antiphon.facts.statements import STATEMENTS
 
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 
@@ -111,8 +112,14 @@ class Target:
 
     @property
     def facts(self) -> Facts:
-        """Return what is known about the model here and now; looking it up again costs little."""
-        return lookup(self.provider, self.model, platform=self.platform)
+        """Return what is known about the model here and now."""
+        known: tuple[int, Facts] | None = self.__dict__.get("_facts")
+        # Requests ask for facts a dozen times, and these seldom change.
+        if known is not None and known[0] == STATEMENTS.version and STATEMENTS.load is None:
+            return known[1]
+        facts, version = lookup(self.provider, self.model, platform=self.platform), STATEMENTS.version
+        self.__dict__["_facts"] = (version, facts)
+        return facts
 
     def sees_images(self) -> bool:
         """Return whether images may be sent, as far as is known."""

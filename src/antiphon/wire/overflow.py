@@ -55,11 +55,11 @@ _WORDINGS = (
     r"\brange of input length should be\b|\bprompt 超长",
 )
 #: What limits the use of the service, not the length of a conversation.
-_RATES = re.compile(r"rate.?limit|quota|\bper (?:minute|min|hour|day)\b|\bTPM\b|please wait|throttl", re.IGNORECASE)
+_RATES = r"(?i)rate.?limit|quota|\bper (?:minute|min|hour|day)\b|\bTPM\b|please wait|throttl"
 #: An answer that would not fit even after nothing: the option is wrong, not the conversation.
-_OUTPUT = re.compile(
-    r"is too large: (\d+)|(\d+) (?:in|for) the completion|requested (\d+) output tokens|^\W*max_\w*tokens\b[^.]*exceed",
-    re.IGNORECASE,
+_OUTPUT = (
+    r"(?i)is too large: (\d+)|(\d+) (?:in|for) the completion|requested (\d+) output tokens"
+    r"|^\W*max_\w*tokens\b[^.]*exceed"
 )
 
 
@@ -68,7 +68,7 @@ def overflow(said: ErrorText, message: str, **about: Any) -> ContextOverflow | N
     found = next((match for words in _wordings() if (match := words.search(said.message))), None)
     tokens, limit = _sizes(found) if found else (None, None)
     if said.kind not in _KINDS:
-        rates = _RATES.search(said.message) or _RATES.search(said.kind)
+        rates = re.search(_RATES, said.message) or re.search(_RATES, said.kind)
         if not found or rates or _wants_too_much(said.message, limit):
             return None
     error = ContextOverflow(f"{message}; `conversation.compact` makes it shorter", **about)
@@ -88,7 +88,7 @@ def _sizes(found: re.Match[str]) -> tuple[int | None, int | None]:
 
 
 def _wants_too_much(text: str, limit: int | None) -> bool:
-    found = _OUTPUT.search(text)
+    found = re.search(_OUTPUT, text)
     if not found:
         return False
     asked = next((int(digits) for digits in found.groups() if digits), None)

@@ -12,12 +12,12 @@ from antiphon.wire.reply import ErrorText
 _QUOTAS = frozenset({"insufficient_quota", "billing_hard_limit_reached", "exceeded_current_quota_error"})
 #: Those of Anthropic, OpenRouter and Z.ai.
 _CREDITS = frozenset({"billing_error", "insufficient_credits", "1113"})
-_WORDS = re.compile(r"credit balance is too low|insufficient balance|insufficient credits", re.IGNORECASE)
+_WORDS = r"(?i)credit balance is too low|insufficient balance|insufficient credits"
 
 
 def quota_error(said: ErrorText, message: str, *, status: int, **about: Any) -> StatusError | None:
     """Return the error, if what a server says means that asking again is of no use; `about` are its other fields."""
-    if status == 402 or said.kind in _CREDITS or _WORDS.search(said.message):
+    if status == 402 or said.kind in _CREDITS or re.search(_WORDS, said.message):
         return OutOfCredit(f"{message}; add credit to the account, or use another key", status=status, **about)
     if said.quota or said.kind in _QUOTAS:
         named = f" ({said.quota})" if said.quota else ""

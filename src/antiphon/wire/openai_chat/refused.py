@@ -12,7 +12,7 @@ from antiphon.conversation import ToolCall, short_id
 from antiphon.errors import MalformedJSONError
 
 #: How Llama models write calls.
-_TAGGED = re.compile(r"<function=([^\s<>{}()]+)>(.*?)</function>", re.DOTALL)
+_TAGGED = r"(?s)<function=([^\s<>{}()]+)>(.*?)</function>"
 
 
 def refused_calls(error: dict[str, Any]) -> tuple[ToolCall, ...]:
@@ -26,8 +26,8 @@ def refused_calls(error: dict[str, Any]) -> tuple[ToolCall, ...]:
 
 
 def _tagged(wrote: str) -> list[tuple[str, object]]:
-    calls: list[tuple[str, object]] = _TAGGED.findall(wrote)
-    return [] if _TAGGED.sub("", wrote).strip() else calls
+    calls: list[tuple[str, object]] = re.findall(_TAGGED, wrote)
+    return [] if re.sub(_TAGGED, "", wrote).strip() else calls
 
 
 def _written(wrote: str) -> list[tuple[str, object]]:

@@ -88,6 +88,8 @@ def decode(response: object, origin: Origin) -> Reply:
 
 def _cite(parts: list[AssistantPart], message: dict[str, Any]) -> list[AssistantPart]:
     """Return the parts with the sources that the message names on its last text."""
+    if not (message.get("annotations") or message.get("search_results") or message.get("citations")):
+        return parts
     found = [_citation(obj(each)) for each in arr(message.get("annotations"))]
     found += [cite(obj(each)) for each in arr(message.get("search_results"))]
     known = {each.url for each in found}
