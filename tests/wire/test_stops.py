@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from antiphon.conversation import Origin
+from antiphon.conversation import Conversation, Origin, ToolSpec
 from antiphon.errors import OutOfCredit, QuotaExceeded, RateLimited, RequestRejected, ServerFailed, UnknownStop
 from antiphon.facts import stop_reasons
-from antiphon.wire import APIS, RefusalDetails, Reply, ReplyState, Usage, wire
+from antiphon.wire import APIS, Options, RefusalDetails, Reply, ReplyState, Target, Usage, wire
 
 ORIGINS = {api: Origin(provider, api, "m") for api, provider in APIS.items()}
 
@@ -240,3 +240,22 @@ def test_an_empty_account_in_a_stream_is_told_as_such():
     error = {"type": "invalid_request_error", "message": "Your credit balance is too low to access the API."}
     with pytest.raises(OutOfCredit):
         decoder.feed(f"data: {json.dumps({'type': 'error', 'error': error})}\n\n".encode())
+
+
+def test_calls_before_a_fallback_are_neither_run_nor_sent_back():
+    """The refusal may have cut them off; the block that marks the boundary stays (Anthropic's `fallback` block)."""
+    call = {"type": "tool_use", "id": "toolu_1", "name": "search", "input": {}}
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+    boundary = {"type": "fallback", "from": {"model": "m"}, "to": {"model": "n"}, "trigger": {"type": "refusal"}}
+    later = {"type": "tool_use", "id": "toolu_2", "name": "search", "input": {"q": "tea"}}
+    blocks = [{"type": "text", "text": "I look."}, call, search, boundary, later]
+    reply = wire("anthropic").decode({"content": blocks, "stop_reason": "tool_use"}, ORIGINS["anthropic"])
+    assert [each.id for each in reply.tool_calls] == ["toolu_2"]
+    assert reply.state.other["abandoned_calls"] == [call, search]
+    conversation = Conversation(tools=[ToolSpec("search", "Search.", {"type": "object"})])
+    conversation.add_user("Tea?")
+    conversation.add_reply(reply.parts)
+    conversation.add_tool_result("toolu_2", "Green tea.")
+    sent = json.loads(wire("anthropic").encode(conversation, Target("anthropic", "anthropic", "m"), Options()).body)
+    assert [each["type"] for each in sent["messages"][1]["content"]] == ["text", "fallback", "tool_use"]
+    assert [each["tool_use_id"] for each in sent["messages"][2]["content"]] == ["toolu_2"]

@@ -45,7 +45,7 @@ def decode(response: object, origin: Origin) -> Reply:
         raise BadReply(
             f"{origin.provider} answered without content{': ' + said if said else ''}", provider=origin.provider
         )
-    blocks = [obj(block) for block in arr(data.get("content"))]
+    blocks, abandoned = _split_abandoned([obj(block) for block in arr(data.get("content"))])
     reason = string(data.get("stop_reason"))
     stop = find_stop(API, reason)
     parts = [read_part(block, origin, stop == "length" and block is blocks[-1]) for block in blocks]
@@ -57,7 +57,7 @@ def decode(response: object, origin: Origin) -> Reply:
         _usage(usage),
         string(data.get("model")),
         _id(data),
-        state=_state(data),
+        state=_state(data, abandoned),
         window=_window(usage),
     )
     if stop is None:
@@ -65,7 +65,22 @@ def decode(response: object, origin: Origin) -> Reply:
     return reply
 
 
-def _state(data: dict[str, Any]) -> ReplyState:
+def _split_abandoned(blocks: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the blocks of the answer, and those that a fallback model abandoned.
+
+    The refusal before a `fallback` block may have cut off the calls before it. They are neither run nor sent back.
+    """
+    last = max((place for place, block in enumerate(blocks) if block.get("type") == "fallback"), default=-1)
+    answered = {block.get("tool_use_id") for block in blocks}
+    calls = [
+        block
+        for block in blocks[: last + 1]
+        if block.get("type") == "tool_use" or (block.get("type") == "server_tool_use" and _id(block) not in answered)
+    ]
+    return [block for block in blocks if not any(block is call for call in calls)], calls
+
+
+def _state(data: dict[str, Any], abandoned: list[dict[str, Any]]) -> ReplyState:
     details = obj(data.get("stop_details"))
     refusal = None
     if details.get("type") == "refusal":
@@ -74,6 +89,8 @@ def _state(data: dict[str, Any]) -> ReplyState:
     other = {name: value for name, value in data.items() if name not in _KNOWN and value is not None}
     if details:
         other["stop_details"] = details
+    if abandoned:
+        other["abandoned_calls"] = abandoned
     return ReplyState(
         container=obj(data.get("container")) or None,
         refusal=refusal,
