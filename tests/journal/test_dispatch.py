@@ -20,7 +20,7 @@ from antiphon.cli.telling import about, how_to_go_on
 from antiphon.effects import AskModel, Node, Place, Said, Step, at
 from antiphon.errors import NotReadyError, StoreError, Unsettled
 from antiphon.fakes import Fake
-from antiphon.journal import Dispatcher, Journal, Limits, queue
+from antiphon.journal import Dispatcher, Journal, Limits, Unfinished, queue
 from antiphon.journal.postgres import Connection, Postgres
 from antiphon.journal.queue import TAKE_OVERS
 from antiphon.journal.worker import WATCH
@@ -339,6 +339,27 @@ def test_a_run_that_nobody_would_look_at_is_found(workers: Workers) -> None:
     worker = workers.start()
     until(lambda: workers.states() == {"done": 2, "ready": 1})
     assert not workers.took("batch", worker)
+
+
+def test_a_batch_that_is_still_written_is_neither_run_nor_closed(workers: Workers) -> None:
+    journal, database = workers.journal, Postgres(workers.url)
+    batch = journal.begin("map", "batch", id="batch", state="preparing")
+    journal.add_rows("batch", 1, [(number, {}) for number in range(1, 4)])
+    names = [f"batch.{number}" for number in range(1, 4)]
+    # Neither by hand nor by whoever looks for runs that nobody would look at.
+    assert workers.dispatcher.ready([*names, "batch"]) == 0
+    assert database.write(queue.mend) == 0
+    assert workers.dispatcher.metrics().oldest is None
+    assert workers.states() == {"preparing": 4}
+    with pytest.raises(Unfinished, match="not all rows of its batch are written"):
+        journal.go_on("batch.1")
+    # Done again, as where the server went away before it could answer.
+    journal.add_rows("batch", 1, [(number, {"large": "x" * 10_000}) for number in range(3, 6)])
+    journal.complete_batch(*batch.fence)
+    workers.start()
+    assert database.write(queue.mend) == 5
+    until(lambda: workers.states() == {"done": 6}, "the end of the batch")
+    assert [row.begun_as["inputs"].get("large", "")[:1] for row in journal.rows("batch")] == ["", "", "x", "x", "x"]
 
 
 def test_a_run_of_a_process_that_is_no_worker_is_left_alone(workers: Workers) -> None:

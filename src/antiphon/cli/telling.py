@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from antiphon._shape import obj
 from antiphon.cli.listing import one_line
 from antiphon.journal.looking import SHOWN
+from antiphon.journal.writes import PREPARING
 from antiphon.views.money import money
 
 if TYPE_CHECKING:
@@ -137,10 +138,24 @@ def _runs(journal: Journal, entry: RunEntry) -> str:
 
 def _rows(journal: Journal, entry: RunEntry) -> Generator[str]:
     counts = journal.counts(entry.id, kind="row")
+    if entry.state == PREPARING:
+        yield from _prepares(entry, sum(count for _, count in counts))
+        return
     told = ", ".join(f"{count} {state}" for state, count in counts) or "none"
     yield f"run {entry.id} is of rows: {told}; `antiphon runs list --of {entry.id}` lists them"
     if [state for state, _ in counts] != ["done"]:
         yield f"  `antiphon runs resume {entry.id}` goes on, and tries again what failed"
+
+
+def _prepares(entry: RunEntry, written: int) -> Generator[str]:
+    from antiphon.journal.owner import is_there, told_of
+
+    rows = "1 row is" if written == 1 else f"{written} rows are"
+    if entry.owner and is_there(entry.owner):
+        yield f"run {entry.id} is being written, {rows} there so far, by {told_of(entry.owner, entry.id)}"
+        return
+    yield f"run {entry.id} was not written to its end: {rows} there, and none has run"
+    yield f"  `antiphon runs resume {entry.id}` writes the others, and runs all"
 
 
 def _team(entry: RunEntry) -> Generator[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from antiphon._extras import lacking
 from antiphon.errors import StoreError, StoreUnreachable
-from antiphon.store.schema import AT, RUNS
+from antiphon.store.schema import AT, ENDED, RUNS
 
 if TYPE_CHECKING:
     import psycopg
@@ -33,7 +33,7 @@ _MANY = (
     # The newest runs are looked for among those that are no rows of a batch, which are many and new.
     "CREATE INDEX runs_alone ON runs (created, id) WHERE parent IS NULL",
     "CREATE INDEX runs_wake_at ON runs (wake_at) WHERE wake_at IS NOT NULL",
-    "CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN ('done', 'failed', 'cancelled')",
+    f"CREATE INDEX runs_open ON runs (parent) WHERE kind = 'row' AND state NOT IN {ENDED}",
     """CREATE INDEX runs_lost ON runs (id) WHERE state = 'failed' AND ending LIKE '{"outcome":"lost"%'""",
     # Rows come in the order of time, so a few bytes for each megabyte are enough to find the last minute.
     "CREATE INDEX effects_began ON effects USING brin (began) WITH (autosummarize = on)",
@@ -176,6 +176,13 @@ class Postgres:
                 return is_changed
 
         return self._patiently(send)
+
+    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Add many rows to a table, with `COPY`: one message, and not one for each row."""
+        statement = f"COPY {table} ({', '.join(columns)}) FROM STDIN"
+        with connection.raw.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
 
     def announce(self, connection: Any, run: str) -> None:
         """Have a run that is ready looked at by a worker, in this transaction, where there are workers at all."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError, StoreError
+from antiphon.store.schema import ENDED
 
 if TYPE_CHECKING:
     from antiphon.journal.postgres import Connection, Postgres
@@ -40,11 +41,10 @@ _ONCE = (
     "ON CONFLICT (queueing_lock) WHERE status = 'todo'"
     " DO UPDATE SET priority = greatest(procrastinate_jobs.priority, excluded.priority)"
 )
-_ENDED = ("done", "failed", "cancelled")
 #: A batch whose last row has ended is over as well.
 _CLOSE = (
     f"UPDATE runs SET state = 'done', updated = {_NOW} WHERE id = ? AND kind = 'map' AND state = 'ready' AND NOT EXISTS"
-    f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND kind = 'row' AND state NOT IN {_ENDED})"
+    f" (SELECT 1 FROM runs open WHERE open.parent = runs.id AND kind = 'row' AND state NOT IN {ENDED})"
 )
 _LIVE = (
     "SELECT 1 FROM procrastinate_jobs job JOIN procrastinate_workers worker ON worker.id = job.worker_id"
@@ -90,7 +90,7 @@ def ready(database: Postgres, runs: Sequence[str], priority: int) -> int:
     def change(connection: Connection) -> int:
         connection.execute(
             f"UPDATE runs SET state = 'ready', wake_at = NULL, updated = {_NOW}"
-            " WHERE id = ANY(?) AND state NOT IN ('running', 'done', 'cancelled')",
+            " WHERE id = ANY(?) AND state NOT IN ('running', 'preparing', 'done', 'cancelled')",
             (list(runs),),
         )
         return enqueue(connection, runs, priority)
@@ -115,7 +115,7 @@ def cancel(database: Postgres, runs: Sequence[str]) -> int:
     def change(connection: Connection) -> int:
         number = connection.execute(
             f"UPDATE runs SET state = 'cancelled', epoch = epoch + 1, owner = '', wake_at = NULL, updated = {_NOW}"
-            " WHERE id = ANY(?) AND state NOT IN ('done', 'failed', 'cancelled')",
+            f" WHERE id = ANY(?) AND state NOT IN {ENDED}",
             (list(runs),),
         ).rowcount
         connection.execute(
@@ -264,7 +264,7 @@ def left(database: Postgres, run: str, epoch: int, process: str, error: BaseExce
             "SELECT state, owner, epoch, parent FROM runs WHERE id = ? FOR UPDATE", (run,)
         ).fetchone()
         state, owner, now, batch = found or ("gone", "", 0, None)
-        if batch is not None and state in _ENDED:
+        if batch is not None and state in ENDED:
             connection.execute(_CLOSE, (batch,))
         if state == "ready" and now == epoch:
             if error is not None and not isinstance(error, StoreError):

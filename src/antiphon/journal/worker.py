@@ -21,9 +21,9 @@ from procrastinate.worker import Worker
 
 from antiphon.errors import StoreError, Unsettled
 from antiphon.journal import queue
-from antiphon.journal.journal import TakenOver, Unfinished
 from antiphon.journal.owner import process
 from antiphon.journal.postgres import Postgres
+from antiphon.journal.writes import TakenOver, Unfinished
 
 log = logging.getLogger("antiphon.journal")
 #: How often a worker looks for runs of the dead, and for those whose time has come, in seconds.

@@ -105,6 +105,11 @@ class Database:
         except _FAILURES as error:
             raise self._told(error) from None
 
+    def insert(self, connection: Any, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+        """Add many rows to a table."""
+        marks = ", ".join("?" * len(columns))
+        connection.executemany(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", rows)
+
     def announce(self, connection: Any, run: str) -> None:
         """Tell whoever waits that a run is ready: here nobody does."""
 
