@@ -432,9 +432,14 @@ class TestEnding:
         assert antiphon("run", program('print("x")\n')).code == 0
         assert not (tmp_path / "logs.db").exists()
 
-    def test_a_journal_that_cannot_be_written_is_told_of_and_the_program_runs(self, monkeypatch: pytest.MonkeyPatch):
+    @pytest.mark.parametrize("place", ["no.db", "postgresql://nobody@127.0.0.1:9/none", "read-only/j.db"])
+    def test_what_cannot_be_written_down_is_not_done(self, place: str):
         Path("no.db").write_text("this is no database" * 100)
-        monkeypatch.setenv("ANTIPHON_LOGS", "no.db")
-        ran = antiphon("run", program("print(py() { return 1 })\n"))
-        assert (ran.code, ran.out) == (0, "1\n")
-        assert "is not a database" in ran.err
+        Path("read-only").write_text("a file, where a directory would be")
+        file = program('print("before")\npy() { open("done", "w").close() }\nprint("after")\n')
+        ran = antiphon("run", "--db", place, file)
+        assert (ran.code, ran.out, Path("done").exists()) == (2, "before\n", False)
+        assert "cannot be written down" in ran.err
+        assert "`--no-journal` runs it all the same" in ran.err
+        assert antiphon("run", "--db", place, "--no-journal", file).out == "before\nafter\n"
+        assert Path("done").exists()

@@ -11,7 +11,7 @@ from antiphon.effects import Node, Outcome, Place, RunPython, Said, Step, at, pe
 from antiphon.effects.written import as_text
 from antiphon.errors import NotReadyError, NotSavedError, StoreError, Unsettled
 from antiphon.journal.asks import SaidRow, ask_json, chained
-from antiphon.journal.entries import Entries
+from antiphon.journal.entries import NOTHING, Entries, Printed, written_form
 from antiphon.journal.owner import owner_here
 from antiphon.journal.running import Running
 from antiphon.journal.writes import PREPARING, FencedWrites, Unfinished, name_of
@@ -83,11 +83,18 @@ class Journal(FencedWrites):
         number: int | None = None,
         said: str | None = None,
         is_private: bool = False,
+        printed: Sequence[Printed] = (),
     ) -> Running:
-        """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data."""
+        """A new run, which is ours; `begun_as` is all that is needed to go on with it, as JSON data.
+
+        What it has `printed` is written with it, at once: so no line is printed again when it is gone on with.
+        """
         _check_name(id or "run")
         now, body, owner = self.now(), as_text(begun_as or {}), owner_here() if state in ("running", PREPARING) else ""
         body = self.seal.close(body) if is_private else body
+        lines = [
+            (each.step.path, *written_form(self, self.withheld, each.step.effect, each.is_private)) for each in printed
+        ]
 
         tried: list[str] = []
 
@@ -107,13 +114,14 @@ class Journal(FencedWrites):
                     (chosen, state, now, now, owner, kind, title, name_of(body), parent, number, said),
                 ).rowcount
                 if made:
+                    self._insert_lines(connection, chosen, lines, now)
                     return chosen
                 if id:
                     raise Unfinished(
                         f"there is a run {id!r} already, which somebody has just begun; go on with that one"
                     )
 
-        return Running(self, self._database.write(make), 1)
+        return Running(self, self._database.write(make), 1, printed=len(lines))
 
     def begin_ask(
         self,
@@ -243,6 +251,11 @@ class Journal(FencedWrites):
             found = connection.execute("SELECT seq FROM effects WHERE run = ? AND path = ?", (id, at)).fetchone()
             if found is None:
                 raise NotReadyError(f"run {id!r} has no step {at!r}; `antiphon runs show {id}` lists them")
+            asked = "SELECT count(*) FROM effects WHERE run = ? AND seq < ?"
+            if connection.execute(asked, (id, found[0])).fetchall() != [(found[0],)]:
+                raise StoreError(
+                    f"run {id!r} cannot be forked at {at}: the journal is damaged, a step before it is gone"
+                )
             if body is not None:
                 self._keep(connection, body)
             name = _free(connection)
@@ -270,6 +283,16 @@ class Journal(FencedWrites):
 
     # Inside
 
+    def _insert_lines(self, connection: Any, run: str, lines: Sequence[tuple[str, str, str]], now: float) -> None:
+        """Write down that a run has printed lines."""
+        for _, text, _ in lines:
+            self._keep(connection, text)
+        rows = [
+            (run, path, number, "print", hash, name_of(text), "done", NOTHING, now, now, 1)
+            for number, (path, text, hash) in enumerate(lines)
+        ]
+        self._database.insert(connection, "effects", _OF_LINE, rows)
+
     def _wakes(self, connection: Any, id: str) -> float | None:
         """When the first of what sleeps in a run wakes up, or may be asked."""
         rows = connection.execute(
@@ -281,16 +304,19 @@ class Journal(FencedWrites):
         return min([*moments, *([] if held is None else [held])], default=None)
 
 
+_OF_LINE = ("run", "path", "seq", "kind", "hash", "effect", "state", "outcome", "began", "ended", "attempt")
 #: A row of a batch that is forked is a program of its own.
 _FORK = (
     "INSERT INTO runs (id, state, created, updated, epoch, owner, kind, title, begun_as, said, fork_of, fork_at)"
     " SELECT ?, 'ready', ?, ?, 0, '', CASE kind WHEN 'row' THEN 'program' ELSE kind END, title,"
     " coalesce(?, begun_as), said, id, ? FROM runs WHERE id = ?"
 )
-_OF_STEP = "path, seq, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
+_OF_STEP = "path, kind, hash, effect, state, outcome, began, ended, cost, attempt, said"
 #: What somebody is still at is none of what was done: the fork does it by itself.
 _TAKE_OVER = (
-    f"INSERT INTO effects (run, {_OF_STEP}) SELECT ?, {_OF_STEP} FROM effects"
+    # They are numbered anew: a gap would say that something is gone.
+    f"INSERT INTO effects (run, seq, {_OF_STEP})"
+    f" SELECT ?, row_number() OVER (ORDER BY seq) - 1, {_OF_STEP} FROM effects"
     " WHERE run = ? AND seq < ? AND (state <> 'begun' OR path = ?)"
 )
 #: What a step is inside of is not over before that is: it is begun again to get there.
