@@ -85,8 +85,8 @@ def _go_on_with_team(entry: RunEntry) -> int:
 
 
 def _set_aside(journal: Journal, entry: RunEntry, running: Any, anew: Mapping[str, str | None]) -> KeptRows:
-    from antiphon.journal.given import outcome_given
     from antiphon.journal.shelf import set_aside
+    from antiphon.runs.given import outcome_given
 
     try:
         decided = {

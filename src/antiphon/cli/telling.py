@@ -191,6 +191,7 @@ def _waits_for(entry: RunEntry) -> Generator[str]:
 
 def _failures(journal: Journal, id: str) -> Generator[str]:
     from antiphon.journal.shelf import is_half_done
+    from antiphon.runs.given import told_type
 
     steps = [each for each in journal.effects(id) if each.state in ("failed", "begun")]
     failed = [each for each in steps if each.state == "failed"]
@@ -199,6 +200,8 @@ def _failures(journal: Journal, id: str) -> Generator[str]:
             yield f"  step {each.path} was interrupted: look whether it took effect"
         path = unsure[-1].path
         yield f"  `antiphon runs resume {id} --retry {path}` does it again, `--skip {path} VALUE` says what came of it"
+        if wanted := told_type(unsure[-1]):
+            yield f"  VALUE is {wanted}, as JSON"
         if len(unsure) > 1:
             yield f"  {len(unsure)} steps are not known; one command can decide about all: `--retry A --skip B VALUE …`"
     elif failed:
