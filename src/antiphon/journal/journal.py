@@ -223,6 +223,7 @@ class Journal(FencedWrites):
                 " WHERE id = ?",
                 (self._database.now(connection), id),
             )
+        self._database.close_batch(id)
 
     def set_aside(self, id: str, epoch: int, about: str) -> str:
         """Give what a run has done so far to a run of its own, which is part of it and used until that is over."""

@@ -56,12 +56,14 @@ _MANY = (
     # The newest migration of the tables of the queue, which are another project's.
     "CREATE TABLE queue (migration TEXT PRIMARY KEY)",
 )
+#: Those that came later.
+_SINCE = (("CREATE INDEX runs_batches ON runs (id) WHERE kind = 'map' AND state = 'ready'",),)
 _NOW = "SELECT extract(epoch FROM clock_timestamp())::float8"
 _TYPES = {"INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", ") WITHOUT ROWID": ")"}
 
 
 def _migrations() -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(_translated, each)) for each in ((*RUNS[0], *_MANY), *RUNS[1:]))
+    return tuple(tuple(map(_translated, each)) for each in ((*RUNS[0], *_MANY), *RUNS[1:], *_SINCE))
 
 
 def _translated(statement: str) -> str:
@@ -191,6 +193,12 @@ class Postgres:
             from antiphon.journal.queue import enqueue
 
             enqueue(connection, [run], 0)
+
+    def close_batch(self, row: str) -> None:
+        """End the batch of a row that has ended, if it was the last of them."""
+        from antiphon.journal.queue import close_batches
+
+        close_batches(self, [row])
 
     def now(self, connection: Any = None) -> float:
         """The time of the server, which all machines share: theirs may be minutes apart, and may jump.

@@ -113,6 +113,9 @@ class Database:
     def announce(self, connection: Any, run: str) -> None:
         """Tell whoever waits that a run is ready: here nobody does."""
 
+    def close_batch(self, row: str) -> None:
+        """End the batch of a row that has ended: here whoever runs the batch does it."""
+
     def now(self, connection: Any = None) -> float:  # noqa: ARG002
         """The time of this machine, which alone has the file."""
         return time.time()
