@@ -158,9 +158,9 @@ class Dying(Journal):
         self._count = count
         self._moments = moments
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Any = ()) -> None:
+    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
         self._pass()
-        super().write(run, epoch, statement, values, said)
+        super().write(run, epoch, statement, values, *more)
         self._pass()
 
     def leave(self, *given: Any, **named: Any) -> None:

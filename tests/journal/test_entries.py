@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,8 @@ class Reading(Journal):
 class Swept(Journal):
     """A journal from which somebody else removes runs after every write."""
 
-    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Any = ()) -> None:
-        super().write(run, epoch, statement, values, said)
+    def write(self, run: str, epoch: int, statement: str, values: tuple[Any, ...], *more: Any) -> None:
+        super().write(run, epoch, statement, values, *more)
         self.forget("another")
 
 
@@ -174,6 +175,49 @@ def test_steps_are_numbered_without_gaps_where_one_cannot_be_written(tmp_path: P
             journal.step(loud, "b")
         journal.step(loud, "c")
     assert journal.read("SELECT path, seq FROM effects ORDER BY seq", ()) == [("1", 0), ("3", 1)]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "levels"),
+    [
+        ("", {"harmless": "NORMAL", "unsure": "FULL", "outcome": "NORMAL"}),
+        ("full", {"harmless": "FULL", "unsure": "FULL", "outcome": "FULL"}),
+        ("normal", {"harmless": "NORMAL", "unsure": "NORMAL", "outcome": "NORMAL"}),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 10_000])
+def test_what_cannot_be_repeated_is_on_the_disk_before_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str, levels: dict[str, str], size: int
+) -> None:
+    monkeypatch.setenv("ANTIPHON_SYNCHRONOUS", chosen)
+    said: list[str] = []
+    connect = sqlite3.connect
+
+    def traced(*given: Any, **named: Any) -> sqlite3.Connection:
+        connection = connect(*given, **named)
+        connection.set_trace_callback(said.append)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", traced)
+    journal = Journal(tmp_path / "j.db")
+    running = journal.begin("program", "p", id="r")
+    found: dict[str, str] = {}
+
+    def level() -> str:
+        return [line.rpartition(" ")[2] for line in said if line.startswith("PRAGMA synchronous")][-1]
+
+    with at(Place(Node(), (running.performer,))):
+        asked = {"text": "x" * size}
+        perform(Step("1", RunPython("h", asked, is_harmless=True)), lambda: found.update(harmless=level()))
+        perform(Step("2", RunPython("u", asked)), lambda: found.update(unsure=level()))
+        found["outcome"] = level()
+    assert found == levels
+
+
+def test_another_word_for_when_the_disk_is_waited_for_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTIPHON_SYNCHRONOUS", "sometimes")
+    with pytest.raises(StoreError, match="'sometimes'; it can be effects, full or normal"):
+        Journal(tmp_path / "j.db").begin("program", "p")
 
 
 def test_a_fork_has_no_gaps(path: str) -> None:

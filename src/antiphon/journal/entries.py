@@ -143,7 +143,9 @@ class Entries:
             self.after(step, outcome)
             return outcome
         self._write(
-            f"UPDATE effects SET attempt = attempt + 1, state = ? {_HERE}", (_first_state(step.effect), step.path)
+            f"UPDATE effects SET attempt = attempt + 1, state = ? {_HERE}",
+            (_first_state(step.effect), step.path),
+            is_durable=is_unsure(step.effect),
         )
         return None
 
@@ -312,7 +314,8 @@ class Entries:
         about = (step.effect.kind, hash, text, state, outcome, now, ended, cost, said)
         try:
             with self._numbering:
-                self._write(_BEGIN, (step.path, self._count, *about), turns)
+                # That it is begun is known even after a power cut: else it would be done again.
+                self._write(_BEGIN, (step.path, self._count, *about), turns, is_unsure(step.effect))
                 self._count += 1
         except BaseException:
             forget_kept(step.effect)
@@ -324,8 +327,10 @@ class Entries:
             return None, []
         return chained(self._journal, effect.turns, self._withheld)
 
-    def _write(self, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = ()) -> None:
-        self._journal.write(self.run, self._epoch, statement, values, said)
+    def _write(
+        self, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = (), is_durable: bool = False
+    ) -> None:
+        self._journal.write(self.run, self._epoch, statement, values, said, is_durable)
 
 
 def written_form(journal: Journal, withheld: Withheld, effect: Effect, is_private: bool) -> tuple[str, str]:

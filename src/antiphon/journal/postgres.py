@@ -164,11 +164,14 @@ class Postgres:
         statement: str,
         values: Sequence[Any],
         kept: Sequence[tuple[str, Sequence[str]]] = (),
+        is_durable: bool = False,
     ) -> bool:
         """Whether something was changed by a statement that takes its run from `at`: a run that is at this epoch.
 
-        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between.
+        What it names is `kept` with it, by statements of its own, so that nobody finds it unused in between. How
+        durable it is, the server says (`synchronous_commit`).
         """
+        del is_durable
 
         def send() -> bool:
             with self._connected() if not kept else self.writing() as connection:

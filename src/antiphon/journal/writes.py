@@ -47,11 +47,17 @@ class FencedWrites(Records):
         return self.seal.close(body) if kept and self.raw(kept[0][0]).startswith(MARK) else body
 
     def write(
-        self, run: str, epoch: int, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = ()
+        self,
+        run: str,
+        epoch: int,
+        statement: str,
+        values: tuple[Any, ...],
+        said: Sequence[SaidRow] = (),
+        is_durable: bool = False,
     ) -> None:
         """Write, unless somebody else has taken the run over. Large texts of JSON among the values are kept apart.
 
-        `said` are the rows of turns that are new.
+        `said` are the rows of turns that are new. What is durable outlasts a power cut from here on.
         """
         large = {
             each: name_of(each) for each in values if isinstance(each, str) and len(each) > LARGE and each[0] in "{!~"
@@ -60,7 +66,7 @@ class FencedWrites(Records):
         if large:
             values = tuple(large.get(each, each) for each in values)
         try:
-            if not self._database.write_at(run, epoch, statement, values, kept):
+            if not self._database.write_at(run, epoch, statement, values, kept, is_durable):
                 self._database.write(lambda connection: self._check_epoch(connection, run, epoch))
         except StoreError as error:
             raise JournalFailed(f"run {run!r} stops, because what it does cannot be written down: {error}") from error
