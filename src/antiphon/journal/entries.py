@@ -16,6 +16,7 @@ from antiphon.effects import (
     Effect,
     HalfDone,
     Outcome,
+    Performer,
     Print,
     ReadEnvironment,
     Returned,
@@ -96,7 +97,7 @@ class Shelf(Protocol):
         ...
 
 
-class Entries:
+class Entries(Performer):
     """Stands in the door for one run of a journal."""
 
     #: Whoever needs a person here need not have one: the run is gone on with when the answer is there.
@@ -106,7 +107,7 @@ class Entries:
         self, journal: Journal, run: str, epoch: int, *, other_model: bool = False, printed: int | None = None
     ) -> None:
         self._journal = journal
-        self.run = run
+        self._run = run
         self._epoch = epoch
         self._other_model = other_model
         #: Why nothing can be done in this run before somebody has decided; nothing, where all is well.
@@ -125,6 +126,11 @@ class Entries:
         #: What was noted of variables that are being read again, by path.
         self._noted: dict[str, str] = {}
         self.shelf: Shelf | None = None
+
+    @property
+    def run(self) -> str:
+        """The name of the run."""
+        return self._run
 
     def before(self, step: Step) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from antiphon.effects.door import Step, is_private
+from antiphon.effects.door import Performer, Step, is_private
 from antiphon.errors import StoreError
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _PRINTED = 1_000
 
 
-class Late:
+class Late(Performer):
     """Stands in the door. What a program prints, it prints again when it is begun anew: that needs no journal.
 
     `begin` begins the run with what was printed so far, or gives nothing where nothing is to be written down. Where it
@@ -55,6 +56,10 @@ class Late:
     def run(self) -> str:
         """The same, for whoever names what is done in it."""
         return self.id
+
+    def hearing(self, path: str) -> AbstractContextManager[Callable[[str], object] | None]:
+        """Take the pieces of an answer as they come, for whoever looks at the run."""
+        return nullcontext() if self._running is None else self._running.performer.hearing(path)
 
     def before(self, step: Step) -> Outcome | None:
         """Whatever the journal knows of it."""
