@@ -63,7 +63,7 @@ def carry_out(program: Program, begun: Begun, kept: Late | None, *, as_json: boo
             break
         kept = _waited_for(running)
     if as_json:
-        _print_json(program, report, ending, running.id if running else "")
+        _print_json(program, report, ending, kept.id if kept is not None else "")
     else:
         if not isinstance(report.error, Asleep):
             _tell_ending(report, ending)
@@ -177,14 +177,15 @@ def _connecting(model: str) -> Any:
 
 
 def _left(kept: Late | None, report: Report) -> Running | None:
-    """Let go of the run, if there is one in a journal, and give it."""
+    """Let go of the run, if there is one in a journal, and give it; nothing, where that cannot be written down."""
     if kept is None or kept.running is None:
         return None
     try:
         leave(kept, report)
     except StoreError as error:
         # Why it ended is told all the same; a run whose process is gone can be gone on with.
-        _tell(str(error))
+        _tell(f"{error}; so it is not known how run {kept.id} ended: `antiphon runs resume {kept.id}` goes on")
+        return None
     return kept.running
 
 

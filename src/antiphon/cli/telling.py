@@ -32,7 +32,8 @@ def how_to_go_on(journal: Journal, id: str, *, is_shown: bool = False) -> Genera
         case "waiting":
             yield from _waits_for(entry)
         case "ready" | "interrupted":
-            yield f"run {id} is {entry.state}: `antiphon runs resume {id}` goes on"
+            option = obj(entry.ending).get("option")
+            yield f"run {id} is {entry.state}: `antiphon runs resume {id}{f' {option}' if option else ''}` goes on"
         case "running":
             yield _runs(journal, entry)
         case "failed":

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from antiphon.effects import (
     Answered,
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from antiphon.journal.journal import Journal
     from antiphon.journal.withheld import Withheld
 
+H = TypeVar("H", bound=Halted)
 #: Whoever sleeps longer, in seconds, is not waited for: the run is gone on with when it is time.
 LONG_SLEEP = 60
 #: So many rows are read at once when a run is gone on with, and so many are kept for those who come late.
@@ -63,6 +64,8 @@ class JournalFailed(Halted, StoreError):
 
 class Changed(Halted):
     """A run asks for something else than it did the last time: the program, or what it depends on, has changed."""
+
+    option = "--edited"
 
 
 class Row(NamedTuple):
@@ -135,7 +138,7 @@ class Entries(Performer):
     def before(self, step: Step) -> Outcome | None:
         """The outcome of the last time; where there is none, a note that it is begun."""
         if self._gap:
-            raise JournalFailed(self._gap)
+            raise _with_option(JournalFailed(self._gap), "--edited")
         row = self._row(step.path)
         if row is None:
             return self._first_time(step, *written_form(self._journal, self._withheld, step.effect, is_private()))
@@ -240,11 +243,12 @@ class Entries(Performer):
                 return None
             return kept_outcome(data)
         except NotThere as error:
-            raise Changed(
+            changed = Changed(
                 f"what came of step {row.path} of run {self.run} is written down without the value that the environment"
                 f" variable {error.name!r} had then, and it has another one now; set it as it was, or"
                 f" `antiphon runs resume {self.run} --retry {row.path}` does the step again"
-            ) from None
+            )
+            raise _with_option(changed, f"--retry {row.path}") from None
         except FormatError as error:
             raise self._damaged(row, error) from None
 
@@ -287,7 +291,8 @@ class Entries(Performer):
     def _damaged(self, row: Row, why: object) -> JournalFailed:
         again = f"`antiphon runs resume {self.run} --retry {row.path}` does it again"
         why = str(why).removeprefix("the journal is damaged: ")
-        return JournalFailed(f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}")
+        told = f"run {self.run!r} stops: the journal is damaged at its step {row.path}: {why}; {again}"
+        return _with_option(JournalFailed(told), f"--retry {row.path}")
 
     # What is new
 
@@ -337,6 +342,12 @@ class Entries(Performer):
         self, statement: str, values: tuple[Any, ...], said: Sequence[SaidRow] = (), is_durable: bool = False
     ) -> None:
         self._journal.write(self.run, self._epoch, statement, values, said, is_durable)
+
+
+def _with_option(error: H, option: str) -> H:
+    """Say what `antiphon runs resume` has to be told after this."""
+    error.option = option
+    return error
 
 
 def written_form(journal: Journal, withheld: Withheld, effect: Effect, is_private: bool) -> tuple[str, str]:
